@@ -7,7 +7,7 @@ import { bestTable, choiceTable } from './partition-sweep/columns.ts';
 import { extentText, failuresText, findingsOf } from './partition-sweep/findings.ts';
 import { readInputs } from './partition-sweep/inputs.ts';
 import { gatherLandscape, groupLandscape } from './partition-sweep/landscape.ts';
-import { openPointsFile, readPoints, writePointsCsv } from './partition-sweep/points-file.ts';
+import { openPointsFile, POINTS_FILE, readPoints, writePointsCsv } from './partition-sweep/points-file.ts';
 import { POLICIES, type PolicyName } from './partition-sweep/policies.ts';
 import { partitionPage } from './partition-sweep/report.ts';
 import { announce, checkLast } from './partition-sweep/run.ts';
@@ -22,6 +22,7 @@ import { modelText } from './report/model-text.ts';
 import { choice, choices, count, flag, option, text } from './report/options.ts';
 import { RECLAIMS } from './rounds/rounds.ts';
 import { createExecutor, SWEEP_OPTIONS } from './sweep/options.ts';
+import { takeResults } from './sweep/resume.ts';
 import { printsInstead, runPoints } from './sweep/run.ts';
 import { createSweep } from './sweep/sweep.ts';
 
@@ -91,6 +92,9 @@ Example:
     const sweep = createSweep('partition-sweep', { setting, mostPlans, seed } satisfies PlanPoints, numbers.length);
     if (await printsInstead(sweep, options, directory)) return undefined;
     const executor = await createExecutor(options, directory);
+    if (restart && options.resume !== undefined)
+      throw new InputError('--resume', 'goes on with points that --restart discards; leave one of them out');
+    takeResults(options.resume, POINTS_FILE, directory);
     const settings = fingerprintOf(setting, { mostPlans, seed });
     const file = openPointsFile({ directory, fingerprint: settings, numbers, restart });
     announce(sweeper.space, numbers.length, file.done);

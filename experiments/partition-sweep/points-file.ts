@@ -8,6 +8,8 @@ import type { Judged } from './judge.ts';
 import type { Space } from './space.ts';
 import { differences, type Fingerprint } from './sweeper.ts';
 
+export const POINTS_FILE = 'points.jsonl';
+
 /** A plan of the space by its number, and its result. */
 export type Point = Judged & { readonly plan: number };
 
@@ -38,7 +40,7 @@ export interface PointsFileParts {
 /** @throws InputError if the file has other settings, or isn't a points file */
 export function openPointsFile({ directory, fingerprint, numbers, restart }: PointsFileParts): PointsFile {
   makeOutputFolder('--out', directory);
-  const path = join(directory, 'points.jsonl');
+  const path = join(directory, POINTS_FILE);
   const found = !restart && existsSync(path) ? survey(path, fingerprint, numbers) : undefined;
   if (found !== undefined) truncateSync(path, found.end);
   const file = openSync(path, found === undefined ? 'w' : 'a');

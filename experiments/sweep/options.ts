@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { InputError } from '../../engine/input/input-error.ts';
 import { readCount } from '../../engine/terminal/options.ts';
-import { flag, number, type OptionValues, option } from '../report/options.ts';
+import { flag, number, type OptionValues, option, text } from '../report/options.ts';
 import { localExecutor } from './local.ts';
 import type { Executor } from './sweep.ts';
 
@@ -25,6 +25,7 @@ export const SWEEP_OPTIONS = {
   shards: option('--shards <n>', 'slurm: tasks of the array job', (name, given) => readCount(name, given, 1, 100_000), {
     default: '64',
   }),
+  resume: text('--resume <folder>', 'go on with the points in this folder, begun elsewhere'),
   printScript: flag('--print-script', 'slurm: print the script in place of submitting it'),
   point: option('--point <n>', 'compute only this point, here, and print it', (name, given) =>
     readCount(name, given, 0, Number.MAX_SAFE_INTEGER),

@@ -4,6 +4,7 @@ import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { completeLines } from './lines.ts';
 import { createExecutor, type SweepOptions } from './options.ts';
+import { takeResults } from './resume.ts';
 import { runPoints } from './run.ts';
 import { isFailed, type Sweep, SweepError } from './sweep.ts';
 
@@ -31,7 +32,9 @@ export async function sweepResults<Result>({
 }: ResultsParts): Promise<Result[] | undefined> {
   const executor = await createExecutor(options, options.out);
   makeOutputFolder('--out', options.out);
-  const path = join(options.out, `points-${sweep.id.slice(0, 12)}.jsonl`);
+  const name = `points-${sweep.id.slice(0, 12)}.jsonl`;
+  takeResults(options.resume, name, options.out);
+  const path = join(options.out, name);
   let done = 0;
   if (existsSync(path)) {
     let end = 0;

@@ -84,6 +84,24 @@ test('a sweep that was interrupted within a line resumes to the same result', as
   for (const name of RESULTS) assert.is(textOf('cut', name), textOf('one', name), name);
 });
 
+test('--resume takes the points of another folder, and leaves them there', async () => {
+  const whole = textOf('one', 'points.jsonl');
+  mkdirSync(join(directory, 'carried'));
+  const begun = whole.slice(0, Math.floor(0.6 * whole.length));
+  writeFileSync(join(directory, 'carried', 'points.jsonl'), begun);
+  const { code, stderr } = await sweep('taken', '--workers', '1', '--resume', join(directory, 'carried'));
+  assert.is(code, 0);
+  assert.match(stderr, /; \d\d are there already\n/);
+  for (const name of RESULTS) assert.is(textOf('taken', name), textOf('one', name), name);
+  assert.is(textOf('carried', 'points.jsonl'), begun);
+});
+
+test('--resume and --restart exclude each other', async () => {
+  const { code, stderr } = await runHere(...commandOf('one', '--restart', '--resume', join(directory, 'carried')));
+  assert.is(code, 2);
+  assert.is(stderr, '--resume: goes on with points that --restart discards; leave one of them out\n');
+});
+
 test('other settings are refused in one line that names them', async () => {
   const { code, stdout, stderr } = await runHere(...commandOf('one', '--policies', 'none', '--seed', '2'));
   assert.is(code, 2);
