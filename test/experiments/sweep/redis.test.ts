@@ -11,7 +11,7 @@ import { HAS_REDIS, type RedisServer, startRedis } from '../../support/redis-ser
 import { hearthHere, runHere, runScript } from '../../support/run-script.ts';
 
 const SCRIPT = 'experiments/partition-sweep.ts';
-const SWEEP = ['--model', 'Llama-3-8B', '--step', '2', '--policies', 'none,populate', '--most-plans', '2400'];
+const SWEEP = ['--model', 'Llama-3-8B', '--step', '2', '--policies', 'none,populate', '--most-plans', '1000'];
 const REASON = 'redis-server is not installed';
 const FILES = ['points.jsonl', 'points.csv', 'summary.json', 'report.html'];
 
@@ -56,14 +56,14 @@ testIf(
       while (size(out) < bytes && Date.now() < limit) await pause(10);
       assert.ok(size(out) >= bytes, `${out} has ${size(out)} bytes`);
     };
-    await until('first', 5000);
+    await until('first', 3000);
     workers[0]?.kill('SIGKILL');
     // Alive, but computing nothing: its jobs go to others.
     workers[1]?.kill('SIGSTOP');
     startWorker(url);
-    await until('first', 25_000);
+    await until('first', 12_000);
     await killAndRestart();
-    await until('first', 40_000);
+    await until('first', 20_000);
     first.kill('SIGKILL');
     const second = startSweep(url, 'second');
     const ended = new Promise<number | null>((resolve) => second.on('close', resolve));
@@ -73,7 +73,7 @@ testIf(
     const undisturbed = await runScript(SCRIPT, ...SWEEP, '--out', join(directory, 'local'));
     assert.is(undisturbed.code, 0, undisturbed.stderr);
     for (const name of FILES) assert.is(textOf('second', name), textOf('local', name), name);
-    assert.ok(textOf('local', 'points.jsonl').startsWith(textOf('first', 'points.jsonl').slice(0, 40_000)));
+    assert.ok(textOf('local', 'points.jsonl').startsWith(textOf('first', 'points.jsonl').slice(0, 20_000)));
   },
 );
 
@@ -82,14 +82,14 @@ testIf(HAS_REDIS, REASON, 'the status has the sweep, the workers and the share o
   const { sweeps, workers } = await redisStatus(url);
   assert.is(sweeps.length, 1);
   const [sweep] = sweeps;
-  assert.is(sweep?.done, 2400);
+  assert.is(sweep?.done, 1000);
   assert.ok((sweep?.inPoints ?? 0) > 0.3 && (sweep?.inPoints ?? 2) <= 1, `${sweep?.inPoints}`);
   assert.ok(workers.length >= 1);
   const { stdout, code } = await hearthHere('sweep-status', '--on', url);
   assert.is(code, 0);
   assert.match(
     stdout,
-    /^partition-sweep [0-9a-f]{12}: 2400 of 2400 points \(100\.0 %\); \d+\.\d % of the workers' time/,
+    /^partition-sweep [0-9a-f]{12}: 1000 of 1000 points \(100\.0 %\); \d+\.\d % of the workers' time/,
   );
   assert.match(stdout, /\nworker \S+: 1 threads, \d+ points\n/);
 });
@@ -119,7 +119,7 @@ test('an address without Redis is reported in one line with exit code 2', async 
 for (const [options, expected] of [
   [['--on', 'mars'], /^--on: "mars" is no place for a sweep; give local, slurm or redis:\/\/HOST:PORT\n$/],
   [['--print-script'], /^--print-script: is for --on slurm; leave it out\n$/],
-  [['--point', '2400'], /^--point: the last point is 2399\n$/],
+  [['--point', '1000'], /^--point: the last point is 999\n$/],
 ] as const) {
   test(`${options.join(' ')} is reported in one line with exit code 2`, async () => {
     const { code, stderr } = await runHere(SCRIPT, ...SWEEP, ...options, '--out', join(directory, 'no'));
