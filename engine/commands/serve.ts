@@ -18,6 +18,7 @@ import type { Sequences } from '../runtime/sequences.ts';
 import { isLoopback } from '../server/access.ts';
 import type { HttpServer } from '../server/create-server.ts';
 import type { ServedModel } from '../server/served-model.ts';
+import { createGrammars } from '../text/grammar/text-form.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { hasChatTemplate } from '../text/prompt-tokens.ts';
 import { createChatPrompt } from './chat-prompt.ts';
@@ -99,6 +100,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     hiddenSize: shape.hiddenSize,
     tokenizer,
     engine,
+    grammars: createGrammars(tokenizer),
     ring: watch?.state,
     chatPrompt: chat?.tokens,
   };

@@ -1,4 +1,5 @@
 import { InputError } from '../input/input-error.ts';
+import { GrammarError } from '../text/grammar/grammar.ts';
 
 /** A request that isn't answered, and why: the message is one line for the client. */
 export class ApiError extends Error {
@@ -25,6 +26,7 @@ export const STOPPED = new ApiError(503, 'the server is stopping', null, 'stoppi
 /** What a client is told of an error, whose own words are for the server's log: they name files and devices. */
 export function answeredError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof GrammarError) return new ApiError(400, error.message, null, 'invalid_value');
   // Such as a device that a ring can't do without.
   if (error instanceof InputError)
     return new ApiError(503, "the server can't compute now; its log says why", null, 'unavailable');

@@ -152,7 +152,8 @@ async function inPlace(
     return await answer(place);
   } catch (error) {
     if (!reply.sent) throw error;
-    if (!(error instanceof ApiError) && !place.signal.aborted) options.log(failure(error));
+    if (answeredError(error).status >= 500 && !(error instanceof ApiError) && !place.signal.aborted)
+      options.log(failure(error));
     return undefined;
   } finally {
     place.leave();

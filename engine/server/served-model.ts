@@ -1,4 +1,5 @@
 import type { BatchEngine } from '../runtime/batch/batch-engine.ts';
+import type { Grammars } from '../text/grammar/text-form.ts';
 import type { Message } from '../text/prompt-tokens.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { RingState } from './ring-state.ts';
@@ -15,6 +16,8 @@ export interface ServedModel {
   readonly hiddenSize: number;
   readonly tokenizer: Pick<Tokenizer, 'size' | 'encode' | 'bytesOf' | 'stops'>;
   readonly engine: BatchEngine;
+  /** Of its vocabulary. */
+  readonly grammars: Grammars;
   /** The ring that computes, as it is now; `undefined` on one machine. */
   readonly ring?: (() => RingState) | undefined;
   /**

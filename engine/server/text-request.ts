@@ -2,6 +2,8 @@ import { randomInt } from 'node:crypto';
 import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from '../runtime/batch/batch-engine.ts';
+import type { Grammar } from '../text/grammar/grammar.ts';
+import { heldSampler } from '../text/grammar/held-sampler.ts';
 import type { Message } from '../text/prompt-tokens.ts';
 import { type OccurrencePenalties, withOccurrencePenalties } from '../text/sampling/occurrences.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
@@ -20,6 +22,8 @@ export interface TextRequest {
   readonly seed: number | undefined;
   readonly stops: readonly string[];
   readonly topLogprobs: number | undefined;
+  /** What the texts must be; `undefined`: anything. */
+  readonly grammar: Grammar | undefined;
 }
 
 /** A text under way. Texts are numbered prompt by prompt. */
@@ -81,13 +85,14 @@ export async function conversationTokens(
  * @throws ApiError 400 if a prompt leaves no room for an answer, before any has started
  */
 export function startTexts(model: ServedModel, request: TextRequest, signal: AbortSignal): Choice[] {
-  const { prompts, count, penalties, stops, topLogprobs } = request;
+  const { prompts, count, penalties, stops, topLogprobs, grammar } = request;
   for (const prompt of prompts) checkPrompt(prompt, model.contextLength);
   const seed = request.seed ?? randomInt(2 ** 32);
   return prompts.flatMap((prompt, promptIndex) =>
     Array.from({ length: count }, (_, number): Choice => {
       const stream = randomStream(seed, number === 0 ? 'sampler' : `sampler ${number}`);
-      const sampler = withOccurrencePenalties(createSampler(request.sampling, stream), prompt.length, penalties);
+      const free = withOccurrencePenalties(createSampler(request.sampling, stream), prompt.length, penalties);
+      const sampler = grammar === undefined ? free : heldSampler(free, grammar);
       const room = model.contextLength - prompt.length;
       const tokens = Math.min(request.tokens ?? room, room);
       const parts = { prompt, tokens, sampler, stops, signal };

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import type { RewindableModel } from '../../engine/text/conversation.ts';
+import { createGrammars } from '../../engine/text/grammar/text-form.ts';
 import { createOneByOneEngine } from './one-by-one.ts';
 
 /** The token that ends a text; all others are bytes. */
@@ -67,6 +68,7 @@ export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...o
       hiddenSize: HIDDEN,
       tokenizer,
       engine,
+      grammars: createGrammars(tokenizer),
       ring,
     },
     chatPrompt: chat

@@ -110,7 +110,11 @@ test('tokens of the prompt that an earlier request had are counted as cached', a
 
 const REFUSED: readonly (readonly [body: object, param: string | null, message: RegExp])[] = [
   [{ max_token: 3 }, 'max_token', /unknown parameter; did you mean "max_tokens"\?/],
-  [{ response_format: { type: 'json_object' } }, 'response_format', /is not supported; leave it out/],
+  [
+    { response_format: { type: 'xml' } },
+    'response_format.type',
+    /must be of type "text", "json_object" or "json_schema"/,
+  ],
   [{ functions: [{ name: 'f' }] }, 'functions', /no tool calls/],
   [{ logit_bias: { 5: 1 } }, 'logit_bias', /is not supported/],
   [{ temperature: 3 }, 'temperature', /expected number to be <=2/],

@@ -7,6 +7,7 @@ import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, samplingOf } from '../text-request.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
+import { formOf, grammarOf, responseFormat } from './text-format.ts';
 
 const NO_CALLS = z.null('tool calls are not supported; leave it out').optional();
 const message = z.strictObject({
@@ -32,6 +33,7 @@ const RULES = {
     logprobs: z.boolean().optional(),
     top_logprobs: parameters.topLogprobs.optional(),
     ...parameters.sampling,
+    response_format: responseFormat.optional(),
     ...parameters.penalties,
   }),
   harmless: parameters.HARMLESS,
@@ -56,6 +58,7 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
   }));
   const topLogprobs = body.logprobs === true ? (body.top_logprobs ?? 0) : undefined;
   const count = body.n ?? 1;
+  const form = formOf(body.response_format);
   return {
     stream: body.stream ?? false,
     form: chatForm(model, { count, topLogprobs, usage: body.stream_options?.include_usage ?? false }),
@@ -68,6 +71,7 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       topLogprobs,
+      grammar: form && grammarOf(model, form, 'response_format.json_schema.schema'),
     },
   };
 }

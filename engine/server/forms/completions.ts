@@ -9,6 +9,7 @@ import { checkModel, samplingOf } from '../text-request.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
 import { prompts, tokensOfPrompts } from './prompts.ts';
+import { formOf, grammarOf, responseFormat } from './text-format.ts';
 
 /** OpenAI's default of `max_tokens`. */
 const DEFAULT_TOKENS = 16;
@@ -25,6 +26,7 @@ const RULES = {
     stream_options: parameters.streamOptions.optional(),
     logprobs: parameters.topLogprobs.optional(),
     ...parameters.sampling,
+    response_format: responseFormat.optional(),
     ...parameters.penalties,
   }),
   harmless: parameters.HARMLESS,
@@ -33,7 +35,6 @@ const RULES = {
     suffix: { neutral: [''], remedy: 'leave it out; texts are only continued' },
     best_of: { neutral: [1], remedy: 'leave it out; ask for n texts and choose' },
     logit_bias: parameters.UNSUPPORTED.logit_bias,
-    response_format: parameters.UNSUPPORTED.response_format,
   },
 } satisfies BodyRules<z.ZodObject>;
 
@@ -44,6 +45,7 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
   if (body.stream_options !== undefined && body.stream !== true)
     throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
   const count = body.n ?? 1;
+  const form = formOf(body.response_format);
   return {
     stream: body.stream ?? false,
     form: completionForm(model, {
@@ -60,6 +62,7 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       topLogprobs: body.logprobs,
+      grammar: form && grammarOf(model, form, 'response_format.json_schema.schema'),
     },
   };
 }

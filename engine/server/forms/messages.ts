@@ -9,6 +9,7 @@ import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
 import * as parameters from './parameters.ts';
+import { formOf, grammarOf, outputConfig } from './text-format.ts';
 
 const RULES = {
   shape: z.object({
@@ -20,6 +21,7 @@ const RULES = {
     system: parameters.content('text').optional(),
     stop_sequences: z.array(parameters.stop).max(16).optional(),
     stream: z.boolean().optional(),
+    output_config: outputConfig.optional(),
     temperature: parameters.sampling.temperature,
     top_p: parameters.sampling.top_p,
     top_k: parameters.sampling.top_k,
@@ -29,7 +31,6 @@ const RULES = {
     tools: parameters.UNSUPPORTED.tools,
     tool_choice: { neutral: [{ type: 'auto' }, { type: 'none' }], remedy: parameters.UNSUPPORTED.tools.remedy },
     thinking: { neutral: [{ type: 'disabled' }], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
-    output_config: { neutral: [{}], remedy: parameters.UNSUPPORTED.response_format.remedy },
     service_tier: { neutral: ['auto', 'standard_only'], remedy: 'leave it out' },
     mcp_servers: { neutral: [[]], remedy: parameters.UNSUPPORTED.tools.remedy },
     container: { neutral: [], remedy: 'leave it out' },
@@ -41,6 +42,7 @@ export async function askMessage(model: ServedModel, json: unknown): Promise<Ask
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   const { system, stop_sequences: stops = [] } = body;
+  const form = formOf(body.output_config?.format);
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
   return {
     stream: body.stream ?? false,
@@ -54,6 +56,7 @@ export async function askMessage(model: ServedModel, json: unknown): Promise<Ask
       seed: undefined,
       stops,
       topLogprobs: undefined,
+      grammar: form && grammarOf(model, form, 'output_config.format.schema'),
     },
   };
 }

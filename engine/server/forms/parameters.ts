@@ -39,7 +39,6 @@ const NO_TOOLS = 'leave it out; this server has no tool calls';
 export const UNSUPPORTED = {
   tools: { neutral: [[]], remedy: NO_TOOLS },
   tool_choice: { neutral: ['auto', 'none'], remedy: NO_TOOLS },
-  response_format: { neutral: [{ type: 'text' }], remedy: 'leave it out; this server can not hold a text to a schema' },
   modalities: { neutral: [['text']], remedy: PLAIN },
   logit_bias: { neutral: [{}], remedy: 'leave it out' },
   reasoning_effort: { neutral: ['none'], remedy: 'leave it out; the chat template decides on reasoning' },

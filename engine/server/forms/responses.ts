@@ -7,6 +7,7 @@ import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
 import * as parameters from './parameters.ts';
+import { formOf, grammarOf, textFormat } from './text-format.ts';
 
 /** What an earlier answer carries when a client sends it back; it changes nothing. */
 const ECHOED = { id: z.string().optional(), status: z.string().optional() };
@@ -27,12 +28,12 @@ const RULES = {
     max_output_tokens: parameters.tokens.optional(),
     seed: parameters.seed.optional(),
     stream: z.boolean().optional(),
+    text: textFormat.optional(),
     ...parameters.sampling,
   }),
   harmless: parameters.HARMLESS,
   unsupported: {
     ...parameters.UNSUPPORTED,
-    text: { neutral: [{}, { format: { type: 'text' } }], remedy: parameters.UNSUPPORTED.response_format.remedy },
     stream_options: { neutral: [{}, { include_obfuscation: false }], remedy: 'leave it out' },
     previous_response_id: { neutral: [], remedy: STATELESS },
     conversation: { neutral: [], remedy: STATELESS },
@@ -60,6 +61,7 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
   const { instructions } = body;
   const messages = instructions === undefined ? turns : [{ role: 'system', content: instructions } as const, ...turns];
   const sampling = samplingOf(body);
+  const form = formOf(body.text?.format);
   return {
     stream: body.stream ?? false,
     form: responseForm({
@@ -68,6 +70,7 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
       max_output_tokens: body.max_output_tokens ?? null,
       temperature: sampling.temperature,
       top_p: sampling.topP,
+      text: { format: body.text?.format ?? { type: 'text' } },
     }),
     request: {
       prompts: [await conversationTokens(model, messages)],
@@ -78,6 +81,7 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
       seed: body.seed,
       stops: [],
       topLogprobs: undefined,
+      grammar: form && grammarOf(model, form, 'text.format.schema'),
     },
   };
 }
@@ -89,7 +93,7 @@ function responseForm(echo: object): AnswerForm {
   const response = (status: string, more: object) => ({
     ...{ id, object: 'response', created_at: createdAt, status, ...echo, error: null, incomplete_details: null },
     ...{ output: [], parallel_tool_calls: false, tool_choice: 'none', tools: [], store: false },
-    ...{ previous_response_id: null, metadata: {}, text: { format: { type: 'text' } }, truncation: 'disabled' },
+    ...{ previous_response_id: null, metadata: {}, truncation: 'disabled' },
     ...{ usage: null, ...more },
   });
   const part = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });

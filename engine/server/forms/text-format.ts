@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { InputError } from '../../input/input-error.ts';
+import { type Grammar, GrammarError } from '../../text/grammar/grammar.ts';
+import { SchemaError } from '../../text/grammar/schema-error.ts';
+import type { TextForm } from '../../text/grammar/text-form.ts';
+import { ApiError } from '../api-error.ts';
+import type { ServedModel } from '../served-model.ts';
+
+const KINDS = 'must be of type "text", "json_object" or "json_schema"';
+const schema = z.strictObject({
+  name: z.string().optional(),
+  description: z.string().nullish(),
+  schema: z.unknown(),
+  /** Texts are held to the schema either way. */
+  strict: z.boolean().nullish(),
+});
+const plain = z.strictObject({ type: z.literal('text') });
+const object = z.strictObject({ type: z.literal('json_object') });
+
+/** `response_format` of chat completions and completions. */
+export const responseFormat = z.discriminatedUnion(
+  'type',
+  [plain, object, z.strictObject({ type: z.literal('json_schema'), json_schema: schema })],
+  KINDS,
+);
+
+/** `text` of responses. */
+export const textFormat = z.strictObject({
+  format: z
+    .discriminatedUnion('type', [plain, object, schema.extend({ type: z.literal('json_schema') })], KINDS)
+    .nullish(),
+});
+
+/** `output_config` of messages. */
+export const outputConfig = z.strictObject({
+  format: z.strictObject({ type: z.literal('json_schema'), schema: z.unknown() }).nullish(),
+});
+
+/** The form of a text that a format asks for; `undefined`: any. */
+export function formOf(
+  format:
+    | z.output<typeof responseFormat | typeof textFormat.shape.format | typeof outputConfig.shape.format>
+    | undefined,
+): TextForm | undefined {
+  switch (format?.type) {
+    case undefined:
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return { schema: { type: 'object' } };
+    case 'json_schema':
+      return { schema: ('json_schema' in format ? format.json_schema : format).schema ?? true };
+  }
+}
+
+/**
+ * The grammar of a form.
+ * @param where the parameter with the schema
+ * @throws ApiError 400 for schemas that aren't supported, and models whose texts have no end
+ */
+export function grammarOf({ grammars }: ServedModel, form: TextForm, where: string): Grammar {
+  const param = where.split('.')[0] as string;
+  const refuse = (problem: string, code: string, path = where): ApiError =>
+    new ApiError(400, `${path}: ${problem}`, path === where ? param : path, code);
+  if (!grammars.canHold)
+    throw refuse('this model has no token that ends a text, so texts can not be held to a schema', 'unsupported_value');
+  try {
+    return grammars.of(form);
+  } catch (error) {
+    if (error instanceof SchemaError) {
+      const code = error.kind === 'unsupported' ? 'unsupported_parameter' : 'invalid_value';
+      throw refuse(error.problem, code, error.path === '' ? where : `${where}.${error.path}`);
+    }
+    if (error instanceof InputError) throw refuse(error.problem, 'invalid_value');
+    if (error instanceof GrammarError) throw refuse(error.message, 'invalid_value');
+    throw error;
+  }
+}

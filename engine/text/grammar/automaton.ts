@@ -1,0 +1,82 @@
+import { InputError } from '../../input/input-error.ts';
+
+/**
+ * A state of a pushdown automaton over bytes. It is a recursive transition network (Woods 1970): a state may go on by a
+ * byte, without one, or by calling a rule, which comes back where it ends.
+ */
+export interface State {
+  readonly id: number;
+  readonly bytes: readonly ByteEdge[];
+  /** States in which it also is. */
+  readonly others: readonly State[];
+  readonly call: { readonly rule: State; readonly then: State } | undefined;
+  /** Whether the rule ends here, or the whole text. */
+  readonly isEnd: boolean;
+  /**
+   * Whether any text of up to PLAIN_CHARACTERS plain characters may follow: without quotes, backslashes, control
+   * characters, and characters beyond the basic multilingual plane.
+   */
+  readonly takesPlain: boolean;
+  /** Whether tokens without bytes may follow, such as a model's control tokens. */
+  readonly takesControls: boolean;
+}
+
+/** Bytes from `low` to `high`. */
+export interface ByteEdge {
+  readonly low: number;
+  readonly high: number;
+  readonly to: State;
+}
+
+/** See State. */
+export const PLAIN_CHARACTERS = 16;
+
+/** Most states: a schema of 100 kB has fewer, unless it counts far. A state takes about 200 bytes. */
+export const MOST_STATES = 2 ** 16;
+
+/** A state while it is made. */
+type Draft = { -readonly [Key in keyof State]: State[Key] } & { bytes: ByteEdge[]; others: State[] };
+
+/** Makes the states of an automaton, each from those that follow it. */
+export interface Automaton {
+  /** A state that is filled in later, by `add`: for loops and rules that call themselves. */
+  open(): State;
+  /** Lets a state be in another one as well. */
+  add(state: State, other: State): void;
+  /** A state where a rule or the text ends. */
+  end(): State;
+  /** The next byte is one of these, as `[low, high, next state]`. */
+  byte(edges: readonly (readonly [low: number, high: number, to: State])[], marks?: StateMarks): State;
+  /** The first of these bytes comes next. */
+  bytes(bytes: Uint8Array | string, then: State): State;
+  /** In all of these states. */
+  either(states: readonly State[]): State;
+  call(rule: State, then: State): State;
+}
+
+export type StateMarks = Partial<Pick<State, 'takesPlain' | 'takesControls'>>;
+
+/** @throws InputError from its functions beyond MOST_STATES */
+export function createAutomaton(): Automaton {
+  let count = 0;
+  const draft = (): Draft => {
+    if (count === MOST_STATES) throw new InputError('schema', `needs more than ${MOST_STATES} states; make it smaller`);
+    return {
+      ...{ id: count++, bytes: [], others: [], call: undefined },
+      ...{ isEnd: false, takesPlain: false, takesControls: false },
+    };
+  };
+  const made = (parts: Partial<Draft>): State => Object.assign(draft(), parts);
+  return {
+    open: draft,
+    add: (state, other) => void (state as Draft).others.push(other),
+    end: () => made({ isEnd: true }),
+    byte: (edges, marks = {}) => made({ bytes: edges.map(([low, high, to]) => ({ low, high, to })), ...marks }),
+    bytes(bytes, then) {
+      const list = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
+      return list.reduceRight((next, byte) => made({ bytes: [{ low: byte, high: byte, to: next }] }), then);
+    },
+    either: (states) => (states.length === 1 ? (states[0] as State) : made({ others: [...states] })),
+    call: (rule, then) => made({ call: { rule, then } }),
+  };
+}

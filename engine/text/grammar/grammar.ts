@@ -1,0 +1,175 @@
+import type { State } from './automaton.ts';
+import { addToken, hasToken, type TokenBytes, type TokenTree } from './token-bytes.ts';
+
+/** What a text must be, byte by byte, and which tokens may come next. Texts with the same grammar share it. */
+export interface Grammar {
+  readonly start: Situation;
+  /** @throws GrammarError if that takes too long */
+  after(situation: Situation, token: number): Situation;
+  /**
+   * A bit for each token that may come next, those that end the text among them where it may end.
+   * @throws GrammarError if there is none, or finding them takes too long
+   */
+  allowed(situation: Situation): Uint32Array;
+}
+
+/** A text can't be held to its grammar. */
+export class GrammarError extends Error {
+  override readonly name = 'GrammarError';
+}
+
+/** A state, and the states to which the rules return in which it is: shared, so that each occurs once. */
+interface Frame {
+  readonly id: number;
+  readonly state: State;
+  readonly below: Frame | undefined;
+  readonly above: Map<number, Frame>;
+}
+
+/** All places where a text may be in its grammar. */
+export interface Situation {
+  /** With a next byte. */
+  readonly frames: readonly Frame[];
+  readonly isEnd: boolean;
+  readonly takesPlain: boolean;
+  readonly takesControls: boolean;
+  /** By byte: what follows, `null` if nothing does; `undefined` where it isn't known yet. */
+  readonly next: (Situation | null | undefined)[];
+  allowed: Uint32Array | undefined;
+}
+
+/** Frames that are looked at for a token at most, some 50 ms of work: a schema that needs more is hostile. */
+const MOST_WORK = 2 ** 18;
+
+/** Situations and bytes of sets that are remembered: a schema of usual size has a few hundred. */
+const MOST_SITUATIONS = 2 ** 13;
+const MOST_SET_BYTES = 2 ** 24;
+
+/**
+ * Simulates the automaton in all its possible places at once, as Thompson (1968) does with finite ones, and remembers
+ * what it finds; places are stacks that share their lower parts. Tokens are tried along the tree of their bytes.
+ */
+export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
+  let known = new Map<string, Situation>();
+  let sets: Situation[] = [];
+  let nextId = 0;
+  let work = 0;
+  let roots = new Map<number, Frame>();
+
+  const frameOf = (state: State, below: Frame | undefined): Frame => {
+    const siblings = below?.above ?? roots;
+    let frame = siblings.get(state.id);
+    if (frame === undefined) {
+      frame = { id: nextId++, state, below, above: new Map() };
+      siblings.set(state.id, frame);
+    }
+    return frame;
+  };
+  /** The situation of frames, and of all in which they are without another byte. */
+  const situationOf = (begin: readonly Frame[]): Situation => {
+    const seen = new Set<Frame>();
+    const open = [...begin];
+    const frames: Frame[] = [];
+    let [isEnd, takesPlain, takesControls] = [false, false, false];
+    for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
+      if (seen.has(frame)) continue;
+      seen.add(frame);
+      work += 1;
+      if (work > MOST_WORK) throw new GrammarError('the schema leaves too many ways to go on; make it simpler');
+      const { state, below } = frame;
+      takesPlain ||= state.takesPlain;
+      takesControls ||= state.takesControls;
+      if (state.bytes.length > 0) frames.push(frame);
+      for (const other of state.others) open.push(frameOf(other, below));
+      if (state.call !== undefined) open.push(frameOf(state.call.rule, frameOf(state.call.then, below)));
+      if (state.isEnd && below === undefined) isEnd = true;
+      if (state.isEnd && below !== undefined) open.push(below);
+    }
+    const ids = frames.map(({ id }) => id).sort((a, b) => a - b);
+    const key = `${ids.join(',')}${isEnd ? '.' : ''}${takesPlain ? '"' : ''}${takesControls ? '<' : ''}`;
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    if (known.size === MOST_SITUATIONS) forget();
+    const situation: Situation = { frames, isEnd, takesPlain, takesControls, next: new Array(256), allowed: undefined };
+    known.set(key, situation);
+    return situation;
+  };
+  /** Situations that are in use keep their frames; new ones are others, with other numbers. */
+  const forget = (): void => {
+    for (const one of known.values()) one.next.fill(undefined);
+    [known, roots] = [new Map(), new Map()];
+    forgetSets();
+  };
+  const forgetSets = (): void => {
+    for (const one of sets) one.allowed = undefined;
+    sets = [];
+  };
+  const step = (situation: Situation, byte: number): Situation | null => {
+    const found: Frame[] = [];
+    for (const { state, below } of situation.frames)
+      for (const { low, high, to } of state.bytes) if (low <= byte && byte <= high) found.push(frameOf(to, below));
+    work += situation.frames.length;
+    const next = found.length === 0 ? null : situationOf(found);
+    situation.next[byte] = next;
+    return next;
+  };
+  const path: Situation[] = new Array(vocabulary.depth + 1);
+  /** Adds the tokens of a tree that may follow. */
+  const addTokens = (tree: TokenTree, begin: Situation, set: Uint32Array): void => {
+    const { nodes, bytes, depths, ends, firsts, tokens } = tree;
+    path[0] = begin;
+    for (let node = 0; node < nodes; ) {
+      const depth = depths[node] as number;
+      const byte = bytes[node] as number;
+      const before = path[depth] as Situation;
+      const known = before.next[byte];
+      const after = known === undefined ? step(before, byte) : known;
+      if (after === null) {
+        node = ends[node] as number;
+        continue;
+      }
+      path[depth + 1] = after;
+      const end = firsts[node + 1] as number;
+      for (let index = firsts[node] as number; index < end; index++) addToken(set, tokens[index] as number);
+      node += 1;
+    }
+  };
+  const find = (situation: Situation): Uint32Array => {
+    const { takesPlain, takesControls, isEnd } = situation;
+    const set = takesPlain ? vocabulary.plain.slice() : new Uint32Array(vocabulary.words);
+    addTokens(takesPlain ? vocabulary.rest : vocabulary.all, situation, set);
+    for (const [isAllowed, more] of [
+      [takesControls, vocabulary.controls],
+      [isEnd, vocabulary.stops],
+    ] as const)
+      if (isAllowed)
+        for (let word = 0; word < set.length; word++) set[word] = (set[word] as number) | (more[word] as number);
+    return set;
+  };
+
+  return {
+    start: situationOf([frameOf(entry, undefined)]),
+    after(situation, token) {
+      work = 0;
+      if (hasToken(vocabulary.stops, token)) return situation;
+      let now = situation;
+      for (const byte of vocabulary.bytesOf(token)) {
+        const next = now.next[byte] === undefined ? step(now, byte) : now.next[byte];
+        if (!next) throw new GrammarError(`token ${token} is not allowed here`);
+        now = next;
+      }
+      return now;
+    },
+    allowed(situation) {
+      if (situation.allowed !== undefined) return situation.allowed;
+      work = 0;
+      const set = find(situation);
+      if (set.every((word) => word === 0))
+        throw new GrammarError('the vocabulary has no token with which the text could go on as its schema asks');
+      if (4 * (sets.length + 1) * vocabulary.words > MOST_SET_BYTES) forgetSets();
+      situation.allowed = set;
+      sets.push(situation);
+      return set;
+    },
+  };
+}

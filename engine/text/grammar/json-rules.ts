@@ -1,0 +1,191 @@
+import { type Automaton, PLAIN_CHARACTERS, type State } from './automaton.ts';
+import { type CharacterRange, characters, without } from './characters.ts';
+
+/** The parts of JSON (RFC 8259) that all schemas use. Each comes before the state that follows it. */
+export interface JsonRules {
+  /** White space, or none: a space, or a line break and up to INDENT spaces. */
+  space(then: State): State;
+  /** A text between quotes. */
+  text(length: Counted, then: State): State;
+  /** A text between quotes that is none of these. */
+  otherText(texts: readonly string[], then: State): State;
+  /** Up to MOST_DIGITS digits. */
+  integer(then: State): State;
+  /** An integer with up to MOST_DIGITS decimals and an exponent. */
+  number(then: State): State;
+  /** Any value. */
+  any(then: State): State;
+  /** Items between brackets or braces, with commas between them. */
+  list(parts: ListParts, then: State): State;
+  /** What it makes, made once and called. */
+  rule(make: (then: State) => State): (then: State) => State;
+  /** From `least` to `most` digits. */
+  digits(count: Counted, then: State): State;
+}
+
+/** How often something occurs; `most` may be infinite. */
+export interface Counted {
+  readonly least: number;
+  readonly most: number;
+}
+
+export interface ListParts extends Counted {
+  readonly brackets: '[]' | '{}';
+  /** The item of a place; from `same` on they are the same. */
+  readonly item: (place: number, then: State) => State;
+  readonly same: number;
+}
+
+/** Spaces after a line break: enough for ten levels, and a model that writes nothing else is stopped. */
+const INDENT = 20;
+/** Digits that a double can tell apart. With short exponents no number is infinite. */
+export const MOST_DIGITS = 15;
+const MOST_EXPONENT_DIGITS = 2;
+
+const [QUOTE, BACKSLASH] = ['"', '\\'];
+/** Characters that a text has as they are. */
+const RAW = without(
+  [[0x20, 0x10ffff]],
+  [QUOTE, BACKSLASH].map((one): CharacterRange => [one.charCodeAt(0), one.charCodeAt(0)]),
+);
+/** Those of the basic multilingual plane: of length 1 whether characters or UTF-16 units are counted. */
+const PLAIN = without(RAW, [[0x10000, 0x10ffff]]);
+
+export function createJsonRules(automaton: Automaton): JsonRules {
+  const { byte, bytes, either, end, call, open, add } = automaton;
+  const rule: JsonRules['rule'] = (make) => {
+    let entry: State | undefined;
+    return (then) => {
+      if (entry === undefined) {
+        // Known before it is made, so that it can call itself.
+        entry = open();
+        add(entry, make(end()));
+      }
+      return call(entry, then);
+    };
+  };
+  const oneOf = (letters: string, then: State): State =>
+    byte([...letters].map((letter) => [letter.charCodeAt(0), letter.charCodeAt(0), then] as const));
+  const optional = (make: (then: State) => State, then: State): State => either([make(then), then]);
+  const digits = ({ least, most }: Counted, then: State): State => {
+    let state = then;
+    for (let place = most; place > 0; place--) {
+      const digit = byte([[0x30, 0x39, state]]);
+      state = place > least ? either([digit, then]) : digit;
+    }
+    return state;
+  };
+  const hex = (count: number, then: State): State =>
+    count === 0 ? then : oneOf('0123456789abcdefABCDEF', hex(count - 1, then));
+  /** `\n`, `\u0041` and the like, without halves of surrogate pairs. */
+  const escaped = (then: State): State => {
+    const unicode = either([oneOf('0123456789abcefABCEF', hex(3, then)), oneOf('dD', oneOf('01234567', hex(2, then)))]);
+    return bytes(BACKSLASH, either([oneOf('"\\/bfnrt', then), bytes('u', unicode)]));
+  };
+  /** A surrogate pair, such as `\ud83d\ude00`. */
+  const escapedPair = (then: State): State =>
+    bytes('\\u', oneOf('dD', oneOf('89abAB', hex(2, bytes('\\u', oneOf('dD', oneOf('cdefCDEF', hex(2, then))))))));
+
+  const restOfText = rule((then) => {
+    const state = open();
+    const more = [characters(automaton, RAW, state), escaped(state), escapedPair(state)];
+    add(state, byte([[QUOTE.charCodeAt(0), QUOTE.charCodeAt(0), then]], { takesPlain: true }));
+    for (const one of more) add(state, one);
+    return state;
+  });
+  /**
+   * One character, of length 1 however it is counted: validators disagree on others, so they are left out where length
+   * matters.
+   */
+  const plainCharacter = rule((then) => either([characters(automaton, PLAIN, then), escaped(then)]));
+  const text = ({ least, most }: Counted, then: State): State => {
+    const quote = bytes(QUOTE, then);
+    const isBounded = most !== Number.POSITIVE_INFINITY;
+    let state = isBounded ? quote : restOfText(then);
+    for (let place = (isBounded ? most : least) - 1; place >= 0; place--) {
+      const takesPlain = most - place >= PLAIN_CHARACTERS;
+      state = either([byte([], { takesPlain }), plainCharacter(state), ...(place >= least ? [quote] : [])]);
+    }
+    return bytes(QUOTE, state);
+  };
+
+  const otherText = (texts: readonly string[], then: State): State => {
+    // Without backslashes, which could spell one of the texts otherwise.
+    const quote = QUOTE.charCodeAt(0);
+    const free = rule((next) => {
+      const state = open();
+      add(state, byte([[quote, quote, next]], { takesPlain: true }));
+      add(state, characters(automaton, RAW, state));
+      return state;
+    });
+    const from = (rest: readonly string[]): State => {
+      const heads = new Map<number, string[]>();
+      for (const one of rest) {
+        const head = one.codePointAt(0);
+        if (head === undefined) continue;
+        const tails = heads.get(head) ?? [];
+        heads.set(head, tails);
+        tails.push(one.slice(String.fromCodePoint(head).length));
+      }
+      const known = [...heads.keys()].map((head): CharacterRange => [head, head]);
+      return either([
+        ...(rest.includes('') ? [] : [bytes(QUOTE, then)]),
+        characters(automaton, without(RAW, known), free(then)),
+        ...[...heads]
+          .filter(([head]) => RAW.some(([first, last]) => first <= head && head <= last))
+          .map(([head, tails]) => bytes(String.fromCodePoint(head), from(tails))),
+      ]);
+    };
+    return bytes(QUOTE, from(texts));
+  };
+
+  const integer = rule((then) => {
+    const whole = either([bytes('0', then), oneOf('123456789', digits({ least: 0, most: MOST_DIGITS - 1 }, then))]);
+    return optional((next) => bytes('-', next), whole);
+  });
+  const number = rule((then) => {
+    const exponent = (next: State): State =>
+      oneOf(
+        'eE',
+        optional((sign) => oneOf('+-', sign), digits({ least: 1, most: MOST_EXPONENT_DIGITS }, next)),
+      );
+    const decimals = (next: State): State => bytes('.', digits({ least: 1, most: MOST_DIGITS }, next));
+    return integer(optional(decimals, optional(exponent, then)));
+  });
+
+  const space = rule((then) => {
+    let indent = then;
+    for (let left = INDENT; left > 0; left--) indent = either([then, bytes(' ', indent)]);
+    return either([then, bytes(' ', then), bytes('\n', indent)]);
+  });
+
+  const list = ({ brackets, least, most, item, same }: ListParts, then: State): State => {
+    const close = space(bytes(brackets.slice(1), then));
+    const next = (place: number, rest: State): State =>
+      place === 0 ? space(item(place, rest)) : space(bytes(',', space(item(place, rest))));
+    const isBounded = most !== Number.POSITIVE_INFINITY;
+    const last = isBounded ? most : Math.max(least, same + 1);
+    let state = close;
+    if (!isBounded) {
+      state = open();
+      add(state, close);
+      add(state, next(last, state));
+    }
+    for (let place = last - 1; place >= 0; place--)
+      state = either([...(place >= least ? [close] : []), next(place, state)]);
+    return bytes(brackets.slice(0, 1), state);
+  };
+
+  const any = rule((then) => {
+    const literals = ['true', 'false', 'null'].map((one) => bytes(one, then));
+    const object = list({ ...ANY_LIST, brackets: '{}', item: (_, next) => member(next) }, then);
+    const array = list({ ...ANY_LIST, brackets: '[]', item: (_, next) => any(next) }, then);
+    return either([text(ANY_COUNT, then), number(then), object, array, ...literals]);
+  });
+  const member = (then: State): State => text(ANY_COUNT, space(bytes(':', space(any(then)))));
+
+  return { space, text, otherText, integer, number, any, list, rule, digits };
+}
+
+const ANY_COUNT: Counted = { least: 0, most: Number.POSITIVE_INFINITY };
+const ANY_LIST = { ...ANY_COUNT, same: 0 };

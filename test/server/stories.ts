@@ -1,0 +1,49 @@
+import { tmpdir } from 'node:os';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
+import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { createHttpServer } from '../../engine/server/create-server.ts';
+import type { ServedModel } from '../../engine/server/served-model.ts';
+import { createGrammars } from '../../engine/text/grammar/text-form.ts';
+import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
+
+const FILE = 'datasets/models/stories-3m.gguf';
+export const CONTEXT = 512;
+
+/** A server with the small model of the repository, which writes stories and knows nothing of JSON. */
+export async function storiesServer() {
+  const gguf = withFile(FILE, readGguf);
+  const tokenizer = loadTokenizer(gguf);
+  const kernels = openKernels();
+  const place = { pages: 64, pageTokens: 64, folder: tmpdir() };
+  const engine = createBatchEngine({
+    sequences: loadSequences(FILE, { kernels, context: CONTEXT, ...place }),
+    tokenizer,
+  });
+  const model: ServedModel = {
+    ...{ name: 'stories', created: 1_700_000_000, contextLength: CONTEXT, hiddenSize: 192, tokenizer, engine },
+    grammars: createGrammars(tokenizer),
+    chatPrompt: async (messages) =>
+      tokenizer.encode(messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`).join(''), {
+        parseSpecial: true,
+      }),
+  };
+  const lines: string[] = [];
+  const server = createHttpServer({
+    ...{ model, key: undefined, mostTexts: 64, mostConnections: 64, mostBodyBytes: 400_000 },
+    log: (line) => void lines.push(line),
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** What the server logged. */
+    lines,
+    async stop() {
+      await server.stop(1);
+      await engine.close();
+      kernels.close();
+    },
+  };
+}

@@ -1,0 +1,244 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { randomStream } from '../../../engine/input/random-stream.ts';
+import { SchemaError } from '../../../engine/text/grammar/schema-error.ts';
+import { accepts, grammarOf, randomText, vocabularyOf } from './held.ts';
+
+const person = {
+  type: 'object',
+  properties: { name: { type: 'string', maxLength: 4 }, age: { type: 'integer', minimum: 0, maximum: 120 } },
+  required: ['name'],
+  additionalProperties: false,
+};
+const tree = {
+  $ref: '#/$defs/node',
+  $defs: {
+    node: {
+      type: 'object',
+      properties: { leaf: { type: 'boolean' }, below: { type: 'array', items: { $ref: '#/$defs/node' } } },
+      required: ['below'],
+    },
+  },
+};
+
+const CASES: readonly (readonly [schema: unknown, accepted: readonly string[], refused: readonly string[]])[] = [
+  [
+    person,
+    ['{"name":"Ada"}', '{ "name": "Ada", "age": 36 }', '{\n  "name": "",\n  "age": 120\n}', '{"name":"\\u00e9\\n"}'],
+    [
+      '{}',
+      '{"age":3}',
+      '{"name":"Grace"}',
+      '{"name":"a","age":121}',
+      '{"name":"a",}',
+      '{"age":1,"name":"a"}',
+      '{"name":"\ud83d\ude00"}',
+    ],
+  ],
+  [
+    true,
+    ['1', '-0.5e+10', '"\ud83d\ude00"', '"\\ud83d\\ude00"', '[[],{"a":{"b":null}}]'],
+    ['', '01', '1.', '"\\ud83d"', '"\n"', '[1,]', '{a:1}'],
+  ],
+  [{ type: 'string', minLength: 2 }, ['"ab"', '"\\"\\""'], ['"a"', '""']],
+  [{ type: ['integer', 'null'] }, ['0', '-7', 'null'], ['1.5', '"1"', 'true']],
+  [{ type: 'integer', exclusiveMinimum: -3, maximum: 1005 }, ['-2', '0', '99', '1005'], ['-3', '-10', '1006', '2000']],
+  [{ type: 'number', minimum: 0, maximum: 1 }, ['0', '1', '0.5', '0.000001'], ['-0.5', '1.5', '2', '1e1']],
+  [
+    { type: 'array', items: { type: 'boolean' }, minItems: 1, maxItems: 2 },
+    ['[true]', '[ true , false ]'],
+    ['[]', '[true,true,true]', '[1]'],
+  ],
+  [
+    { type: 'array', prefixItems: [{ type: 'null' }], items: { const: 2 } },
+    ['[null]', '[null,2,2]'],
+    ['[]', '[2]', '[null,null]'],
+  ],
+  [{ enum: ['a', 'ab', { x: [1] }, null] }, ['"a"', '"ab"', '{"x":[1]}', 'null'], ['"b"', '"a', '{}']],
+  [{ type: 'string', enum: ['a', 5] }, ['"a"'], ['5']],
+  [tree, ['{"below":[]}', '{"leaf":true,"below":[{"below":[{"below":[]}]}]}'], ['{}', '{"below":[1]}']],
+  [{ anyOf: [{ type: 'string' }, { type: 'object' }] }, ['"x"', '{}', '{"a":[1]}'], ['1', '[]']],
+  [
+    { type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: { type: 'boolean' } },
+    ['{}', '{"a":1}', '{"a":1,"b":true,"":false}', '{"ab":true}', '{"b":true}'],
+    ['{"a":true}', '{"b":true,"a":1}', '{"b":1}', '{"\\u0061":true}'],
+  ],
+  [{ type: 'object', required: ['a'] }, ['{"a":[]}'], ['{}', '{"b":1}']],
+];
+
+for (const [schema, accepted, refused] of CASES) {
+  test(`${JSON.stringify(schema).slice(0, 90)}`, () => {
+    const grammar = grammarOf(schema);
+    for (const text of accepted) assert.ok(accepts(grammar, text), text);
+    for (const text of refused) assert.not(accepts(grammar, text), text);
+  });
+}
+
+test('integers within any bounds are those, and no others', () => {
+  const bound = fc.integer({ min: -1200, max: 1200 });
+  fc.assert(
+    fc.property(bound, bound, (one, other) => {
+      const [minimum, maximum] = [Math.min(one, other), Math.max(one, other)];
+      const grammar = grammarOf({ type: 'integer', minimum, maximum });
+      for (const value of [
+        minimum - 1,
+        minimum,
+        minimum + 1,
+        0,
+        -1,
+        1,
+        10,
+        -10,
+        100,
+        maximum - 1,
+        maximum,
+        maximum + 1,
+      ])
+        assert.is(
+          accepts(grammar, String(value)),
+          value >= minimum && value <= maximum,
+          `${value} in ${minimum}…${maximum}`,
+        );
+    }),
+    { numRuns: 100 },
+  );
+});
+
+/** Schemas of everything that is supported. */
+const schemas = fc.letrec<{ schema: object }>((tie) => {
+  const few = fc.integer({ min: 0, max: 3 });
+  const text = fc.record({ type: fc.constant('string'), minLength: few, maxLength: few.map((more) => 3 + more) });
+  const open = fc.record({ type: fc.constant('string'), minLength: few }, { requiredKeys: ['type'] });
+  const number = fc
+    .tuple(fc.constantFrom('integer', 'number'), fc.integer({ min: -99, max: 99 }), fc.integer({ min: 1, max: 500 }))
+    .map(([type, minimum, more]) => ({ type, minimum, exclusiveMaximum: minimum + more }));
+  const free = fc.constantFrom(
+    { type: 'integer' },
+    { type: 'number' },
+    { type: ['null', 'boolean'] },
+    {},
+    { type: 'object' },
+  );
+  const listed = fc
+    .array(fc.jsonValue({ maxDepth: 1 }), { minLength: 1, maxLength: 3 })
+    .map((values) => ({ enum: values }));
+  const array = fc.record(
+    { type: fc.constant('array'), items: tie('schema'), minItems: few, maxItems: few.map((more) => 3 + more) },
+    { requiredKeys: ['type'] },
+  );
+  const tuple = fc.record({
+    type: fc.constant('array'),
+    prefixItems: fc.array(tie('schema'), { minLength: 1, maxLength: 2 }),
+    items: fc.oneof(fc.constant(false), tie('schema')),
+  });
+  const object = fc
+    .tuple(
+      fc.dictionary(fc.constantFrom('a', 'ab', 'é"', '', 'constructor', '\n'), tie('schema'), {
+        maxKeys: 3,
+        noNullPrototype: true,
+      }),
+      fc.array(fc.constantFrom('a', 'ab', 'z'), { maxLength: 2 }),
+      fc.option(fc.oneof(fc.constant(true), tie('schema')), { nil: undefined }),
+    )
+    .map(([properties, required, additionalProperties]) => ({
+      ...{ type: 'object', properties, required: [...new Set(required)] },
+      ...(additionalProperties === undefined ? {} : { additionalProperties }),
+    }));
+  const union = fc.record({ anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }) });
+  return {
+    schema: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      text,
+      open,
+      number,
+      free,
+      listed,
+      array,
+      tuple,
+      object,
+      union,
+    ) as fc.Arbitrary<object>,
+  };
+}).schema;
+
+test('whatever is written satisfies its schema, and nothing leads into a dead end', () => {
+  const ajv = new Ajv2020({ strict: false, ownProperties: true });
+  const vocabulary = vocabularyOf(['{"', '":', '", "', '"}', 'true', '[]', ' a', 'é"', '12', '.5', ': {}', '\\n']);
+  fc.assert(
+    fc.property(schemas, fc.integer({ min: 0, max: 1e6 }), (schema, seed) => {
+      const { next } = randomStream(seed, 'text');
+      const text = randomText(grammarOf(schema, vocabulary), vocabulary, next, 30);
+      fc.pre(text !== undefined);
+      const validate = ajv.compile(schema);
+      assert.ok(validate(JSON.parse(text as string)), `${text}: ${ajv.errorsText(validate.errors)}`);
+    }),
+    { numRuns: 150, maxSkipsPerRun: 1 },
+  );
+});
+
+const REFUSED: readonly (readonly [schema: unknown, message: RegExp])[] = [
+  [{ type: 'object', properties: { a: { not: {} } } }, /^properties\.a\.not: is not supported; leave it out$/],
+  [{ type: 'string', pattern: '^a' }, /^pattern: is not supported/],
+  [{ type: 'array', items: { format: 'date' } }, /^items\.format: is not supported/],
+  [{ type: 'integer', multipleOf: 5 }, /^multipleOf: is not supported/],
+  [{ type: 'array', uniqueItems: true }, /^uniqueItems: is not supported/],
+  [{ requierd: ['a'] }, /^requierd: unknown key of JSON schema; did you mean "required"\?/],
+  [{ type: 'text' }, /^type: must be one or a list of object, array, string/],
+  [{ allOf: [{ type: 'string' }, { minLength: 3 }] }, /^allOf: has several schemas/],
+  [
+    { oneOf: [{ type: 'integer' }, { type: 'number' }] },
+    /^oneOf: has schemas that one value may match twice; use anyOf/,
+  ],
+  [{ anyOf: [{ type: 'string' }], minLength: 3 }, /^minLength: is not supported beside anyOf/],
+  [{ $ref: 'https://example.com/schema' }, /^\$ref: must name a part of the same schema/],
+  [{ $ref: '#/$defs/none' }, /^\$ref: "#\/\$defs\/none" is not a part of the schema/],
+  [
+    { $defs: { a: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' },
+    /leads to itself without a value between/,
+  ],
+  [{ type: 'string', minLength: 5, maxLength: 4 }, /^minLength: is more than maxLength/],
+  [{ type: 'number', minimum: 0.1, maximum: 0.9 }, /^minimum: leaves no number/],
+  [{ type: 'object', required: ['a'], additionalProperties: false }, /^required: has "a", which properties lacks/],
+  [{ type: 'array', items: [{}] }, /^items: must be a schema; a list of them is prefixItems/],
+  [false, /must be a schema/],
+];
+
+for (const [schema, message] of REFUSED) {
+  test(`refused: ${JSON.stringify(schema).slice(0, 80)}`, () => {
+    assert.throws(
+      () => grammarOf(schema),
+      (error: unknown) => error instanceof SchemaError && message.test(error.message.replace(/^: /, '')),
+    );
+  });
+}
+
+test('hostile schemas are refused in a moment', () => {
+  let deep: object = {};
+  for (let level = 0; level < 20_000; level++) deep = { type: 'array', items: deep };
+  const wide = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ type: 'string', minLength: index % 50 }));
+  const chain = Object.fromEntries(
+    Array.from({ length: 1000 }, (_, index) => [
+      `d${index}`,
+      { type: 'array', items: { $ref: `#/$defs/d${index + 1}` } },
+    ]),
+  );
+  const hostile: readonly unknown[] = [
+    deep,
+    { type: 'string', maxLength: 1e9 },
+    { type: 'array', maxItems: 1e9 },
+    { type: 'array', minItems: 1e6, items: { type: 'string', minLength: 1e6 } },
+    { enum: ['x'.repeat(2 ** 17)] },
+    { $defs: { ...chain, d1000: {} }, $ref: '#/$defs/d0' },
+    { anyOf: wide(3000) },
+  ];
+  for (const [index, schema] of hostile.entries()) {
+    const start = performance.now();
+    assert.throws(() => accepts(grammarOf(schema), '"aaaa'), /too many|more than|deeper|at most/, `${index}`);
+    assert.ok(performance.now() - start < 2000, `${index}: ${performance.now() - start} ms`);
+  }
+});
+
+test.run();
