@@ -154,10 +154,9 @@ export function gpuLayerRoom(
   if (device.gpu === undefined) return 0;
   const layer = costs.layerBytes + costs.kvBytes;
   const reserved = output === 'gpu' || (output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0;
-  const fits = (layers: number): boolean => layers * rounds * layer + reserved <= device.gpuRoom;
-  const estimate = Math.max(0, Math.floor((device.gpuRoom - reserved) / (layer * rounds)));
-  if (fits(estimate + 1)) return estimate + 1;
-  return fits(estimate) ? estimate : Math.max(0, estimate - 1);
+  let room = Math.max(0, Math.floor((device.gpuRoom - reserved) / (layer * rounds)) + 1);
+  while (room > 0 && room * rounds * layer + reserved > device.gpuRoom) room--;
+  return room;
 }
 
 /**

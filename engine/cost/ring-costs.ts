@@ -236,8 +236,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
   const outputOnGpu = chip?.output ?? (gpu && outputSeconds(model, workload, gpu));
   const swapOut = kind === 'android' ? Math.min(device.memory.swappable, device.memory.swapFree) : 0;
   const message = runtime.activationBytes * model.hiddenSize * workload.batch;
-  const copySeconds = (bytes: number): number =>
-    isDiscrete(gpu) ? transferSeconds(gpu.hostLink, bytes) : Number.POSITIVE_INFINITY;
+  const hostLink = isDiscrete(gpu) ? gpu.hostLink : undefined;
   return {
     name: device.name,
     kind,
@@ -245,9 +244,9 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     gpu: gpuSeconds,
     cpuLayer: totalLayerSeconds(cpu),
     gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(gpuSeconds),
-    windowCopy: isDiscrete(gpu) ? 2 * transferSeconds(gpu.hostLink, message) : 0,
-    layerCopy: copySeconds(model.layer.bytes),
-    outputCopy: copySeconds(model.output.bytes),
+    windowCopy: hostLink === undefined ? 0 : 2 * transferSeconds(hostLink, message),
+    layerCopy: hostLink === undefined ? Number.POSITIVE_INFINITY : transferSeconds(hostLink, model.layer.bytes),
+    outputCopy: hostLink === undefined ? Number.POSITIVE_INFINITY : transferSeconds(hostLink, model.output.bytes),
     outputOnCpu,
     outputOnGpu,
     outputOnCpuTotal: totalLayerSeconds(outputOnCpu),

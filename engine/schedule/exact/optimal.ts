@@ -41,7 +41,11 @@ export function optimal(problem: SchedulingProblem, options: OptimalOptions = {}
     reclaim,
     outputs: index > 0 ? undefined : output === 'any' && costs.devices[0]?.gpu !== undefined ? ['cpu', 'gpu'] : ['cpu'],
   });
-  const tables = costs.devices.map((device, index) => windowTable(costs, device, choices(index)));
+  const width = model.layers / rounds + 1;
+  const entries = new Float64Array(costs.devices.length * width);
+  const tables = costs.devices.map((device, index) =>
+    windowTable(costs, device, choices(index), entries.subarray(index * width, (index + 1) * width)),
+  );
   if (headLayers === 'must') (tables[0] as Float64Array)[0] = Number.POSITIVE_INFINITY;
   const best = bestWindows(costs, tables, rounds);
   if (best === undefined) {

@@ -23,18 +23,69 @@ export interface WindowTableOptions {
  * Seconds per token of one device by window size (index w from 0), without its links, each at its best split between
  * GPU and CPU; infinite where memory is too small. An empty window costs the head its output layer, other devices
  * nothing.
+ * @param seconds receives the table, as long as there are windows in a round and one more
  */
-export function windowTable(costs: RingCosts, device: DeviceCosts, choices: WindowTableOptions): Float64Array {
-  const seconds = new Float64Array(costs.layers / choices.rounds + 1).fill(Number.POSITIVE_INFINITY);
-  for (const output of choices.outputs ?? NO_OUTPUT) {
-    const search = createSearch(costs, device, choices, output);
-    for (let window = 0; window < seconds.length; window++) {
-      const found = bestGpuLayers(search, window);
-      if (found < (seconds[window] as number)) seconds[window] = found;
-    }
+export function windowTable(
+  costs: RingCosts,
+  device: DeviceCosts,
+  choices: WindowTableOptions,
+  seconds: Float64Array = new Float64Array(costs.layers / choices.rounds + 1),
+): Float64Array {
+  const [first, ...others] = choices.outputs ?? NO_OUTPUT;
+  fillTable(createSearch(costs, device, choices, first), seconds);
+  for (const output of others) {
+    const other = new Float64Array(seconds.length);
+    fillTable(createSearch(costs, device, choices, output), other);
+    for (let window = 0; window < seconds.length; window++)
+      seconds[window] = Math.min(seconds[window] as number, other[window] as number);
   }
   if (choices.outputs === undefined) seconds[0] = 0;
   return seconds;
+}
+
+/** How far a quotient of bytes may be off a whole number of layers and still mean it. */
+const ROUNDING = 1e-6;
+
+/**
+ * The seconds of all windows. If the GPU takes as many layers as fit, they are linear between an empty window, a full
+ * GPU, the bends of the RAM, and a device with all layers: those windows are computed, others interpolated.
+ */
+function fillTable(search: Search, seconds: Float64Array): void {
+  const { device, gpuRoom, bends } = search;
+  const last = seconds.length - 1;
+  if (device.gpuLayer > device.cpuLayer && gpuRoom > 0) {
+    for (let window = 0; window <= last; window++) seconds[window] = bestGpuLayers(search, window);
+    return;
+  }
+  seconds.fill(Number.NaN);
+  compute(search, seconds, 0, 1);
+  compute(search, seconds, gpuRoom, gpuRoom);
+  compute(search, seconds, last - 1, last);
+  const onGpu = device.unified ? 0 : gpuRoom;
+  for (const bend of bends)
+    compute(search, seconds, Math.floor(onGpu + bend - ROUNDING), Math.ceil(onGpu + bend + ROUNDING));
+  interpolate(seconds);
+}
+
+/** Computes the windows `from` to `to`, as far as there are such windows. */
+function compute(search: Search, seconds: Float64Array, from: number, to: number): void {
+  const end = Math.min(to, seconds.length - 1);
+  for (let window = Math.max(0, from); window <= end; window++) {
+    if (Number.isNaN(seconds[window])) seconds[window] = bestGpuLayers(search, window);
+  }
+}
+
+/** Fills what is not a number on straight lines between its neighbours; the first and last entry are numbers. */
+function interpolate(seconds: Float64Array): void {
+  let from = 0;
+  for (let to = 1; to < seconds.length; to++) {
+    const end = seconds[to] as number;
+    if (Number.isNaN(end)) continue;
+    const start = seconds[from] as number;
+    const slope = start === end ? 0 : (end - start) / (to - from);
+    for (let window = from + 1; window < to; window++) seconds[window] = start + (window - from) * slope;
+    from = to;
+  }
 }
 
 /** The split that gives one entry of the table. */
@@ -69,7 +120,9 @@ interface Search {
    */
   readonly bends: readonly number[];
   readonly load: { -readonly [key in keyof DeviceLoad]: DeviceLoad[key] };
+  /** The best split so far of the window that is searched. */
   bestGpuLayers: number;
+  least: number;
 }
 
 function createSearch(
@@ -81,18 +134,22 @@ function createSearch(
   const perLayer = (costs.layerBytes + costs.kvBytes) * rounds;
   const lookup = output === undefined ? 0 : costs.embeddingRowBytes;
   const forLayers = device.available - device.ramBuffers;
-  const exceedsLookup = forLayers - (output === 'cpu' ? costs.outputBytes : 0);
+  const exceedsLookup = forLayers - (output === 'cpu' || (output === 'gpu' && device.unified) ? costs.outputBytes : 0);
   const overflows = exceedsLookup - lookup;
   const kvBytes = costs.kvBytes * rounds;
+  const bends = [overflows / perLayer];
+  if (lookup > 0) bends.push(exceedsLookup / perLayer);
+  if (kvBytes > 0) bends.push(forLayers / kvBytes);
   return {
     costs,
     device,
     rounds,
     reclaim,
     gpuRoom: gpuLayerRoom(costs, device, output, rounds),
-    bends: [overflows / perLayer, exceedsLookup / perLayer, ...(kvBytes === 0 ? [] : [forLayers / kvBytes])],
+    bends,
     load: { cpuLayers: 0, gpuLayers: 0, output, prefetches: false, kvInRam: false },
     bestGpuLayers: 0,
+    least: Number.POSITIVE_INFINITY,
   };
 }
 
@@ -104,21 +161,23 @@ function createSearch(
 function bestGpuLayers(search: Search, window: number): number {
   const { device, gpuRoom } = search;
   const most = Math.min(window, gpuRoom);
-  let best = splitSeconds(search, window, most);
   search.bestGpuLayers = most;
-  if (device.gpuLayer <= device.cpuLayer || most === 0) return best;
-  const consider = (gpuLayers: number): void => {
-    const seconds = splitSeconds(search, window, gpuLayers);
-    if (seconds >= best) return;
-    best = seconds;
-    search.bestGpuLayers = gpuLayers;
-  };
-  consider(0);
+  search.least = splitSeconds(search, window, most);
+  if (device.gpuLayer <= device.cpuLayer || most === 0) return search.least;
+  consider(search, window, 0);
   for (const bend of search.bends) {
     const edge = Math.ceil(window - bend);
-    for (let gpuLayers = Math.max(0, edge - 1); gpuLayers <= Math.min(most, edge + 1); gpuLayers++) consider(gpuLayers);
+    const end = Math.min(most, edge + 1);
+    for (let gpuLayers = Math.max(0, edge - 1); gpuLayers <= end; gpuLayers++) consider(search, window, gpuLayers);
   }
-  return best;
+  return search.least;
+}
+
+function consider(search: Search, window: number, gpuLayers: number): void {
+  const seconds = splitSeconds(search, window, gpuLayers);
+  if (seconds >= search.least) return;
+  search.least = seconds;
+  search.bestGpuLayers = gpuLayers;
 }
 
 function splitSeconds({ costs, device, rounds, reclaim, load }: Search, window: number, gpuLayers: number): number {

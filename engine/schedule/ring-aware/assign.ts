@@ -2,7 +2,8 @@ import { gpuLayerRoom } from '../../cost/memory.ts';
 import { passSeconds, type RingBounds, ringSeconds } from '../../cost/overlap.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
-import { type BestWindows, bestWindows } from '../exact/best-windows.ts';
+import { bestWindows } from '../exact/best-windows.ts';
+import type { RingWindows } from '../exact/ring-windows.ts';
 import { type ManagedWindow, managedWindows } from './windows.ts';
 
 export interface RingAwareAssignment {
@@ -62,7 +63,7 @@ interface Others {
   /** Every value that the longest of their rounds can have, rising. */
   readonly bounds: readonly number[];
   /** The least sum of their seconds and of all hops beside a window of the head, with rounds within a bound. */
-  least(headLayers: number, bound: number): BestWindows | undefined;
+  least(headLayers: number, bound: number): RingWindows | undefined;
   /** A device's window of so many layers with the least seconds, its round within a bound. */
   window(device: number, layers: number, bound: number): ManagedWindow;
 }
@@ -84,7 +85,7 @@ function createOthers(problem: AssignmentProblem): Others {
     tables[bound] = made;
     return made;
   };
-  const found = new Map<string, BestWindows | undefined>();
+  const found = new Map<string, RingWindows | undefined>();
   return {
     bounds,
     least(headLayers, bound) {

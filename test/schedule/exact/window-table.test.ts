@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createNamedModel, loadCatalogue } from '../../../datasets/load.ts';
+import { randomCluster } from '../../../datasets/random-cluster.ts';
 import { deviceSeconds } from '../../../engine/cost/device-seconds.ts';
+import { RECLAIM_POLICIES } from '../../../engine/cost/reclaim.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../../engine/cost/ring-costs.ts';
 import type { ProcessorKind } from '../../../engine/hardware/device.ts';
+import { createWorkload } from '../../../engine/model/workload.ts';
 import { type WindowTableOptions, windowSplit, windowTable } from '../../../engine/schedule/exact/window-table.ts';
 import { divisors } from '../../../engine/schedule/scheduler.ts';
 import { relativelyNear } from '../../support/near.ts';
@@ -136,6 +140,26 @@ test('the closed form equals brute force over splits for every device, window an
   });
   fc.assert(property, { numRuns: 1500, seed: 33 });
   assert.ok(slowerGpus > 300 && entries > 10_000);
+});
+
+test('every window of many layers has the seconds of its best split', () => {
+  const model = createNamedModel(loadCatalogue(), 'Llama-3-70B');
+  for (const regime of ['scarce', 'enough'] as const) {
+    for (let seed = 0; seed < 20; seed++) {
+      const belief = randomCluster({ seed, devices: 8, regime, modelBytes: model.bytes });
+      const costs = createRingCosts(belief, model, createWorkload({ context: seed % 2 === 0 ? 1024 : 65_536 }));
+      costs.devices.forEach((device, index) => {
+        for (const reclaim of RECLAIM_POLICIES) {
+          for (const rounds of [1, 4]) {
+            const choices: WindowTableOptions = { rounds, reclaim, outputs: index === 0 ? ['cpu'] : undefined };
+            windowTable(costs, device, choices).forEach((seconds, window) => {
+              if (window > 0) relativelyNear(seconds, windowSplit(costs, device, choices, window).seconds);
+            });
+          }
+        }
+      });
+    }
+  }
 });
 
 test.run();
