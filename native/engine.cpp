@@ -17,8 +17,8 @@ std::size_t product(std::size_t a, std::size_t b) {
 
 }  // namespace
 
-Engine::Engine(const KernelTable& table, std::size_t threads, bool pin)
-    : table_(table), pool_(threads, pin), program_(table, threads) {}
+Engine::Engine(const KernelTable& table, std::size_t threads, bool pin, Rounding rounding)
+    : table_(table), pool_(threads, pin), program_(table, threads, rounding) {}
 
 std::size_t Engine::addMapping(const std::string& path) {
   mappings_.push_back(std::make_shared<FileMapping>(path));

@@ -18,7 +18,8 @@ namespace hearth {
  */
 class Engine {
  public:
-  Engine(const KernelTable& table, std::size_t threads, bool pin);
+  /** @param rounding of products that gain from it */
+  Engine(const KernelTable& table, std::size_t threads, bool pin, Rounding rounding);
 
   std::size_t addMapping(const std::string& path);
   [[nodiscard]] std::shared_ptr<const FileMapping> mapping(std::size_t number) const;

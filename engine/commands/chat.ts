@@ -36,6 +36,7 @@ interface Options extends SamplingTexts, DraftTexts {
   readonly seed: string;
   readonly kernels: string;
   readonly threads?: string;
+  readonly exact?: boolean;
   readonly context?: string;
   readonly kv: string;
   readonly memory?: string;
@@ -61,6 +62,7 @@ export function chatCommand(): Command {
     .addOption(OPTIONS.seed)
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.exact)
     .option('--context <n>', `tokens of the conversation (default: ${CONTEXT}, or fewer if the model was trained so)`)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)

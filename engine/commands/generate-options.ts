@@ -72,6 +72,7 @@ interface Options extends SamplingTexts, DraftTexts {
   readonly stop: readonly string[];
   readonly kernels: string;
   readonly threads?: string;
+  readonly exact?: boolean;
   readonly gpuLayers?: string;
   readonly device?: string;
   readonly gpuMemory?: string;
@@ -107,6 +108,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--stop <text>', 'stop before this text; may be repeated', repeated, [])
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.exact)
     .option(
       '--gpu-layers <n>',
       'the last n layers, or all, and the output run on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',

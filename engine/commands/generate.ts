@@ -161,7 +161,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
 async function openSplit(cpu: Kernels, parts: ModelRequest): Promise<OpenedModel | undefined> {
   const { request, shape, context, prompt, signal } = parts;
   const { gpuLayers, device, gpuPaging: paging, profile, model: file, kvCache } = request;
-  const { kernels: gpu, adapter } = await openGpuKernels({ adapter: device });
+  const { kernels: gpu, adapter } = await openGpuKernels({ adapter: device, exact: request.kernels.exact });
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const asked = { model: shape, file, context, promptTokens: prompt.length, paging, profile, signal, log };
   let close = (): void => gpu.close();

@@ -14,6 +14,7 @@ interface Options {
   readonly all?: true;
   readonly json?: true;
   readonly threads?: string;
+  readonly exact?: boolean;
   readonly kernels: string;
   readonly kv: string;
   readonly memory?: string;
@@ -32,6 +33,7 @@ export function logitsCommand(): Command {
     .option('--json', `print all logits as JSON (else the ${SHOWN} largest)`)
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.exact)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .action(run);

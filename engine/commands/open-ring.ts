@@ -47,7 +47,7 @@ export interface OpenedRing {
 export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   const { context, requests, kvCache, activations, chunk, keys, trace, log } = options;
   const file = readRing(options);
-  const gpu = await findRingGpu(options.device);
+  const gpu = await findRingGpu(options.device, options.kernels.exact);
   const kernels = openKernels(options.kernels);
   const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS);
   if (!loaded.held.outer) throw new InputError(options.model, 'has no embedding and output; the head needs them');

@@ -42,6 +42,7 @@ interface Options extends RingOptions, DraftTexts {
   readonly context?: string;
   readonly kv: string;
   readonly threads?: string;
+  readonly exact?: boolean;
   readonly kernels: string;
   readonly trace?: string;
   readonly force?: true;
@@ -66,7 +67,8 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .addOption(OPTIONS.kvCache)
     .option('--memory <size>', 'limit of the process, such as 640MiB (default: what is available)')
     .addOption(OPTIONS.threads)
-    .addOption(OPTIONS.kernels);
+    .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.exact);
   return addRingOptions(command)
     .option('--save-cluster <file>', 'writes the devices and links as measured, for --cluster and experiments')
     .option('--save-plan <file>', 'writes the plan that is carried out, for hearth split and experiments')

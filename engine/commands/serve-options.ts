@@ -51,6 +51,7 @@ interface Options extends RingOptions {
   readonly parallel: string;
   readonly kv: string;
   readonly threads?: string;
+  readonly exact?: boolean;
   readonly kernels: string;
 }
 
@@ -94,7 +95,8 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .addOption(OPTIONS.threads)
-    .addOption(OPTIONS.kernels);
+    .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.exact);
   return addRingOptions(command).action((options: Options, called: Command) => run(readOptions(options, called)));
 }
 

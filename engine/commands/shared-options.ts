@@ -22,6 +22,7 @@ export const OPTIONS = {
     '--kernels <name>',
     'native, reference (slow, exact activations), or auto: native if it is built',
   ).default('auto'),
+  exact: new Option('--exact', 'round activations to 15 bits instead of 8, and nothing to bfloat16: slower'),
   threads: new Option('--threads <n>', 'threads that compute (default: one for each processor)'),
   memory: new Option('--memory <size>', 'limit of the process, such as 600MiB; weights beyond it are streamed'),
   ringDevice: new Option(
@@ -62,10 +63,18 @@ export function readModel(given: string | undefined): string {
   return fileURLToPath(new URL(`../../${OWN_MODEL}`, import.meta.url));
 }
 
-/** Reads `--kernels` and `--threads`. @throws InputError */
-export function readKernels(options: { readonly kernels: string; readonly threads?: string }): KernelOptions {
+/** Reads `--kernels`, `--threads` and `--exact`. @throws InputError */
+export function readKernels(options: {
+  readonly kernels: string;
+  readonly threads?: string;
+  readonly exact?: boolean;
+}): KernelOptions {
   const implementation = readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']);
-  return options.threads === undefined ? { implementation } : { implementation, threads: readThreads(options.threads) };
+  return {
+    implementation,
+    ...(options.threads !== undefined && { threads: readThreads(options.threads) }),
+    ...(options.exact === true && { exact: true }),
+  };
 }
 
 /** Reads `--threads`. @throws InputError */

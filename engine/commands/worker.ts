@@ -23,6 +23,7 @@ interface Options {
   readonly profile?: string;
   readonly linkDelay?: string;
   readonly threads?: string;
+  readonly exact?: boolean;
   readonly kernels: string;
   readonly device?: string;
 }
@@ -43,6 +44,7 @@ export function workerCommand(): Command {
     .option('--link-delay <time>', LINK_DELAY_HELP)
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.exact)
     .addOption(OPTIONS.ringDevice)
     .action(run);
 }
@@ -56,7 +58,7 @@ async function run(options: Options): Promise<void> {
   const ending = new AbortController();
   try {
     const memory = readDeviceMemory(options.memory);
-    const gpu = await findRingGpu(options.device);
+    const gpu = await findRingGpu(options.device, options.exact);
     const worker = await startWorker({
       loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
       gpu,

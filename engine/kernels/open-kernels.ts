@@ -17,6 +17,11 @@ export interface KernelOptions {
   readonly instructionSet?: string;
   /** For the native kernels: whether each thread is bound to a processor. Default: false, as others may need it. */
   readonly pin?: boolean;
+  /**
+   * For the native kernels: with quantized weights, activations are rounded to 15 bits instead of 8, and with weights of
+   * 16 bits not at all, instead of both to bfloat16 where many tokens are multiplied. Default: false.
+   */
+  readonly exact?: boolean;
   /** Called with a warning if "auto" finds no addon. Default: writes it to stderr. */
   readonly warn?: (line: string) => void;
 }
@@ -24,7 +29,7 @@ export interface KernelOptions {
 /** @throws InputError if the implementation or instruction set isn't available, or `threads` is out of range */
 export function openKernels(options: KernelOptions = {}): Kernels {
   const { implementation = 'auto', threads = availableParallelism(), instructionSet = 'auto', pin = false } = options;
-  const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
+  const { exact = false, warn = (line) => process.stderr.write(`${line}\n`) } = options;
   if (implementation === 'reference') return referenceKernels();
   const addon = loadAddon();
   if (typeof addon === 'string') {
@@ -43,5 +48,5 @@ export function openKernels(options: KernelOptions = {}): Kernels {
       `"${instructionSet}" is not available here${suggestion(instructionSet, available)}`,
     );
   }
-  return nativeKernels(addon, { threads, instructionSet, pin });
+  return nativeKernels(addon, { threads, instructionSet, pin, exact });
 }

@@ -51,8 +51,6 @@ export interface MultiplyOperation {
   /** [rows] */
   readonly bias?: Vector;
   readonly accumulate?: boolean;
-  /** `byte`: where arithmetic is the bottleneck, kernels may round x to 8 bits instead of 15 for a quantized matrix. */
-  readonly rounding?: 'byte';
   /**
    * Native kernels have two ways, which round differently: one for a single token, one for many, on packed activations.
    * `singly` and `together` give every token the result that it has alone, and among many, whatever number of tokens

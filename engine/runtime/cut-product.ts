@@ -57,8 +57,7 @@ export function cutProducts({ main, second }: CutProcessors, cutOf: (name: Opera
   return async (operator, tokens) => {
     const { name, layer, products } = operator;
     const { npuRows, npuLengths } = cutOf(name);
-    const [{ x, accumulate = false, rounding }] = products as [MultiplyOperation];
-    const exactness = rounding === undefined ? {} : { rounding };
+    const [{ x, accumulate = false }] = products as [MultiplyOperation];
     const columns = x.values.length / tokens;
     const rows = products.reduce((sum, { matrix }) => sum + matrix.rows, 0);
     const covered = npuRows === 0 ? 0 : Math.min(tokens, sumOf(npuLengths));
@@ -68,7 +67,7 @@ export function cutProducts({ main, second }: CutProcessors, cutOf: (name: Opera
     for (const length of covered === 0 ? [] : npuLengths) {
       const count = Math.min(length, tokens - first);
       const own = x.values.subarray(first * columns, (first + count) * columns);
-      const graph = { name, layer, rows: npuRows, columns, length, x: own, ...exactness };
+      const graph = { name, layer, rows: npuRows, columns, length, x: own };
       const places = count === length ? placesOf(secondPieces, products, { first, count }) : undefined;
       const at = places?.map(({ values }) => ({ values, accumulate }));
       const values = second.begin(at === undefined ? graph : { ...graph, places: at });
@@ -83,9 +82,9 @@ export function cutProducts({ main, second }: CutProcessors, cutOf: (name: Opera
     if (shared) {
       const linears = restOf(operator, npuRows, rows - npuRows);
       const input = x.slice(0, covered * columns);
-      if (temporaries !== undefined) operations.push(...inTurn(linears, exactness, input, temporaries, covered));
+      if (temporaries !== undefined) operations.push(...inTurn(linears, input, temporaries, covered));
       places?.forEach((y, index) => {
-        operations.push({ kind: 'multiply', ...(linears[index] as Linear), ...exactness, accumulate, x: input, y });
+        operations.push({ kind: 'multiply', ...(linears[index] as Linear), accumulate, x: input, y });
       });
     }
     if (covered < tokens) {
@@ -134,18 +133,12 @@ function placesOf(
 }
 
 /** The products of matrices, one after the other in `y`: [tokens][rows] each. */
-function inTurn(
-  linears: readonly Linear[],
-  exactness: Pick<MultiplyOperation, 'rounding'>,
-  x: Vector,
-  y: Vector,
-  tokens: number,
-): MultiplyOperation[] {
+function inTurn(linears: readonly Linear[], x: Vector, y: Vector, tokens: number): MultiplyOperation[] {
   let at = 0;
   return linears.map((linear) => {
     const from = at;
     at += tokens * linear.matrix.rows;
-    return { kind: 'multiply', ...linear, ...exactness, x, y: y.slice(from, at) };
+    return { kind: 'multiply', ...linear, x, y: y.slice(from, at) };
   });
 }
 

@@ -48,8 +48,8 @@ export function afterAttention(
     { kind: 'multiply', ...layer.attentionOutput, x: attended, y: x, accumulate: true },
 
     { kind: 'rms-norm', x, weight: layer.feedForwardNorm, y: h, epsilon },
-    { kind: 'multiply', ...layer.gate, x: h, y: gate, rounding: 'byte' },
-    { kind: 'multiply', ...layer.up, x: h, y: up, rounding: 'byte' },
+    { kind: 'multiply', ...layer.gate, x: h, y: gate },
+    { kind: 'multiply', ...layer.up, x: h, y: up },
     { kind: 'swiglu', gate, up, y: gate },
     { kind: 'multiply', ...layer.down, x: gate, y: x, accumulate: true },
   ];

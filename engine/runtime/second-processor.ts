@@ -14,7 +14,6 @@ export interface Graph {
   readonly length: number;
   /** [tokens][columns]; only valid until `begin` returns */
   readonly x: Float32Array;
-  readonly rounding?: MultiplyOperation['rounding'];
   /** Where the results of the operator's products belong, each in turn, if they lie there in one piece: [length][its rows]. */
   readonly places?: readonly ResultPlace[];
 }
@@ -79,8 +78,7 @@ export function kernelsAsSecond(
   /** Graphs under way, each of which needs vectors of its own. */
   let under = 0;
   return {
-    begin({ name, layer, rows, columns, length, x, rounding, places }) {
-      const exactness = rounding === undefined ? {} : { rounding };
+    begin({ name, layer, rows, columns, length, x, places }) {
       const linears = matrices(name, layer, rows);
       const targets = places?.map(({ values }) => inShared(values));
       const inPlace = targets?.every((target) => target !== undefined) === true;
@@ -93,7 +91,7 @@ export function kernelsAsSecond(
         at += length * linear.matrix.rows;
         const target = y?.slice(from, at) ?? (targets?.[index] as Vector);
         const accumulate = inPlace && places?.[index]?.accumulate === true;
-        return { kind: 'multiply', ...linear, ...exactness, accumulate, x: input, y: target };
+        return { kind: 'multiply', ...linear, accumulate, x: input, y: target };
       });
       kernels.run(operations);
       if (y === undefined) {

@@ -28,13 +28,14 @@ double tileProducts(std::size_t rounds, float& result) {
   return 2.0 * 4 * 16 * 16 * 32 * static_cast<double>(rounds);
 }
 
-/** AVX-512, and tiles for quantized rows times many tokens. */
+/** AVX-512, and tiles for rows times many tokens. */
 KernelTable makeAmxTable() {
   KernelTable table = *avx512Table();
   table.name = "amx";
   // A multiple of the tiles of these products and of those of float matrices.
   table.tileRows = 48;
-  setAllBf16<TileMultiplier>(table);
+  setHalvesBf16<TileMultiplier>(table);
+  setQuantizedBf16<TileMultiplier>(table);
   table.byteDots = tileProducts;
   return table;
 }

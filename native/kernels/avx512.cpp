@@ -12,35 +12,30 @@
 namespace hearth {
 namespace {
 
-template <Type T>
-void setDecoded(KernelTable& table) {
-  constexpr auto i = static_cast<std::size_t>(T);
+template <Type T, Rounding R>
+void setDecoded(FewTokens& few, ManyTokens& many) {
   if constexpr (isSuperblock(T)) {
-    table.matvec[i] = matvecSuperblocks<T, Rounding::word>;
-    table.matvecs[i] = matvecsSuperblocks<T, Rounding::word>;
-    if constexpr (formatOf(T).isArithmeticBound) {
-      table.matvecBytes[i] = matvecSuperblocks<T, Rounding::byte>;
-      table.matvecsBytes[i] = matvecsSuperblocks<T, Rounding::byte>;
-    }
+    few = {matvecSuperblocks<T, R>, matvecsSuperblocks<T, R>};
   } else if constexpr (!formatOf(T).hasMinimum) {
-    table.matvec[i] = matvecBlocks<T>;
-    table.matvecs[i] = matvecsBlocks<T>;
-    table.matvecsBytes[i] = matvecsBlocks<T>;
-    table.matvecBytes[i] = matvecBlocks<T>;
+    few = {matvecBlocks<T, R>, matvecsBlocks<T, R>};
   }
-  table.manyTokens[i] = {quantPackBytes<T>, packQuants<T>, quantScratchBytes<T>, matmulQuantized<T>};
+  many = {quantPackBytes<T, R>, packQuants<T, R>, quantScratchBytes<T>, matmulQuantized<T, R>};
 }
 
 void activateAvx512(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
   activateToken<true>(type, rounding, x, columns, out);
-  if (isSuperblock(type)) orderChunks(type, activationsAt(out, columns), columns);
+  if (isSuperblock(type)) orderChunks(type, rounding, activationsAt(out, columns), columns);
 }
 
 KernelTable makeAvx512Table() {
   KernelTable table = makeTable<Avx512, true>("avx512");
   table.activate = activateAvx512;
   forEachType([&table]<Type T>() {
-    if constexpr (HasDecoder<T>) setDecoded<T>(table);
+    constexpr auto i = static_cast<std::size_t>(T);
+    if constexpr (HasDecoder<T>) {
+      setDecoded<T, Rounding::word>(table.fewTokens[i], table.manyTokens[i]);
+      setDecoded<T, Rounding::byte>(table.fewTokensBytes[i], table.manyTokensBytes[i]);
+    }
   });
   return table;
 }

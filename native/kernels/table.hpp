@@ -59,7 +59,9 @@ struct SeenHeads {
 };
 
 /**
- * How activations are rounded for a quantized product: to 15 bits, or to a byte, which saves one of two dot products.
+ * How the factors of a product are rounded. word: activations to 15 bits for quantized weights, nothing for others.
+ * byte: activations to a byte, with a scale for every 32, for quantized weights; both factors to bfloat16 for weights of
+ * 16 bits and many tokens.
  */
 enum class Rounding : std::uint8_t { word, byte };
 
@@ -93,6 +95,14 @@ struct Matvecs {
   std::size_t outStride;
 };
 
+/** How one format is multiplied with one token, or with several one by one. */
+struct FewTokens {
+  /** y[r] = Σ rows[r][c]·x[c]. `activations` is aligned to 64. */
+  void (*matvec)(const Rows& rows, const std::byte* activations, float* y);
+  /** The same for several tokens, with the same results for each. */
+  void (*matvecs)(const Matvecs& products);
+};
+
 /** How one format is multiplied with many tokens. */
 struct ManyTokens {
   std::size_t (*packBytes)(std::size_t columns);
@@ -115,18 +125,16 @@ struct KernelTable {
   std::size_t (*activationBytes)(Type type, std::size_t columns);
   /** Prepares one token's x for products with a format: rounds it if the format is quantized. */
   void (*activate)(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* activations);
-  /** y[r] = Σ rows[r][c]·x[c]. `activations` is aligned to 64. */
-  void (*matvec[typeCount])(const Rows& rows, const std::byte* activations, float* y);
-  /** The same for activations that were rounded to bytes. */
-  void (*matvecBytes[typeCount])(const Rows& rows, const std::byte* activations, float* y);
-  /** The same for several tokens, with the same results for each. */
-  void (*matvecs[typeCount])(const Matvecs& products);
-  void (*matvecsBytes[typeCount])(const Matvecs& products);
+  FewTokens fewTokens[typeCount];
+  /** The same for activations that were rounded to bytes; null where that gains nothing. */
+  FewTokens fewTokensBytes[typeCount];
   /** Tokens in the lanes of a vector when many are multiplied at once. */
   std::size_t tokenLanes;
   /** Rows of the register tile: runs of rows should be a multiple of it. */
   std::size_t tileRows;
   ManyTokens manyTokens[typeCount];
+  /** The same with Rounding::byte; null where that gains nothing. */
+  ManyTokens manyTokensBytes[typeCount];
 
   /** Converts one row to floats, bit by bit as ggml's dequantization does. */
   void (*dequantize[typeCount])(const std::uint8_t* row, std::size_t columns, float* out);
@@ -156,6 +164,22 @@ struct KernelTable {
   double (*multiplyAdds)(std::size_t rounds, float& result);
   double (*byteDots)(std::size_t rounds, float& result);
 };
+
+/** The rounding of a format's products with few tokens, where `wanted` is accepted. */
+inline Rounding roundingOfFew(const KernelTable& table, Type type, Rounding wanted) {
+  const bool gains = table.fewTokensBytes[static_cast<std::size_t>(type)].matvec != nullptr;
+  return gains ? wanted : Rounding::word;
+}
+inline const FewTokens& fewTokensOf(const KernelTable& table, Type type, Rounding rounding) {
+  return (rounding == Rounding::byte ? table.fewTokensBytes : table.fewTokens)[static_cast<std::size_t>(type)];
+}
+inline Rounding roundingOfMany(const KernelTable& table, Type type, Rounding wanted) {
+  const bool gains = table.manyTokensBytes[static_cast<std::size_t>(type)].multiply != nullptr;
+  return gains ? wanted : Rounding::word;
+}
+inline const ManyTokens& manyTokensOf(const KernelTable& table, Type type, Rounding rounding) {
+  return (rounding == Rounding::byte ? table.manyTokensBytes : table.manyTokens)[static_cast<std::size_t>(type)];
+}
 
 constexpr std::size_t attentionScratch(std::size_t heads) { return heads * (positionBlock + 2); }
 

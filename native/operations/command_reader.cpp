@@ -120,13 +120,12 @@ void CommandReader::readMultiply(Program& program) {
   const auto y = slice();
   const auto bias = optionalSlice();
   const bool accumulate = count() != 0;
-  const Rounding rounding = count() != 0 ? Rounding::byte : Rounding::word;
   const std::size_t way = count();
   require(way <= 2, "multiply: there is no such way");
   const std::size_t tokens = times(x.size(), weights.columns, "multiply: x isn't whole rows");
   require(y.size() == tokens * weights.rows, "multiply: y doesn't fit x");
   require(bias.empty() || bias.size() == weights.rows, "multiply: the bias doesn't fit the matrix");
-  program.multiply({weights, x, y, bias, accumulate, rounding, static_cast<Way>(way)});
+  program.multiply({weights, x, y, bias, accumulate, static_cast<Way>(way)});
 }
 
 void CommandReader::readRope(Program& program) {

@@ -31,8 +31,6 @@ struct Multiplication {
   /** Empty: none. */
   std::span<const float> bias;
   bool accumulate;
-  /** Rounding that the caller accepts; used where the format gains from it. */
-  Rounding rounding;
   Way way;
 };
 
@@ -90,6 +88,7 @@ struct ActivateOperation {
 /** Packs the activations of many tokens into memory that all threads share; a unit is one pack. */
 struct PackOperation {
   Type type;
+  Rounding rounding;
   std::size_t columns;
   std::span<const float> x;
   std::span<std::byte> packs;

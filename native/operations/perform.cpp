@@ -58,7 +58,8 @@ struct ScratchBytes {
   std::size_t operator()(const MatmulOperation& o) const {
     const std::size_t sums = roundUp64(o.tokens * o.unitRows * sizeof(float));
     if (o.singly) return sums;
-    return sums + table.manyTokens[index(o.matrix.type)].scratchBytes(o.unitRows, o.matrix.columns, o.tokens);
+    const ManyTokens& many = manyTokensOf(table, o.matrix.type, o.rounding);
+    return sums + many.scratchBytes(o.unitRows, o.matrix.columns, o.tokens);
   }
   std::size_t operator()(const AttentionOperation& o) const {
     return attentionScratch(o.heads / o.cache.kvHeads) * sizeof(float);
@@ -102,10 +103,6 @@ struct Perform {
     }
   }
 
-  auto matvecOf(const auto& o) const {
-    return (o.rounding == Rounding::byte ? table.matvecBytes : table.matvec)[index(o.matrix.type)];
-  }
-
   void operator()(const MatvecOperation& o) const {
     const std::size_t begin = unit * o.unitRows;
     const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
@@ -119,7 +116,7 @@ struct Perform {
       activations = scratch.bytes;
     }
     const Rows rows = rowsOf(o.matrix, begin, count);
-    const auto matvec = matvecOf(o);
+    const auto matvec = fewTokensOf(table, o.matrix.type, o.rounding).matvec;
     if (o.bias.empty() && !o.accumulate) {
       matvec(rows, activations, o.y.data() + begin);
       return;
@@ -135,7 +132,7 @@ struct Perform {
   }
 
   void operator()(const PackOperation& o) const {
-    const ManyTokens& many = table.manyTokens[index(o.type)];
+    const ManyTokens& many = manyTokensOf(table, o.type, o.rounding);
     const std::size_t begin = unit * table.tokenLanes;
     const std::size_t tokens = std::min(table.tokenLanes, o.x.size() / o.columns - begin);
     many.pack(o.x.data() + begin * o.columns, tokens, o.columns,
@@ -155,10 +152,10 @@ struct Perform {
     const std::size_t stride = direct ? o.matrix.rows : count;
     if (o.singly) {
       const std::size_t bytes = table.activationBytes(o.matrix.type, o.matrix.columns);
-      const auto& matvecs = o.rounding == Rounding::byte ? table.matvecsBytes : table.matvecs;
-      matvecs[index(o.matrix.type)]({rows, o.packs.data(), bytes, o.tokens, out, stride});
+      const auto matvecs = fewTokensOf(table, o.matrix.type, o.rounding).matvecs;
+      matvecs({rows, o.packs.data(), bytes, o.tokens, out, stride});
     } else {
-      table.manyTokens[index(o.matrix.type)].multiply({rows, o.packs.data(), o.tokens, out, stride, rest});
+      manyTokensOf(table, o.matrix.type, o.rounding).multiply({rows, o.packs.data(), o.tokens, out, stride, rest});
     }
     for (std::size_t t = 0; !direct && t < o.tokens; t++) {
       finishRows(sums + t * count, begin, count, o.bias, o.accumulate, o.y.data() + t * o.matrix.rows + begin);

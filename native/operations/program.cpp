@@ -17,7 +17,7 @@ constexpr std::size_t unitBytes = 256 << 10;
  */
 constexpr std::size_t rowsSideBySide = 8;
 /** Unpacked weights of a unit of a matrix product: a part of the second-level cache. */
-constexpr std::size_t unitWeights = 128 << 10;
+constexpr std::size_t unitWeights = 256 << 10;
 /**
  * Least number of tokens that are packed; fewer are multiplied one after another, while the weights are in the cache.
  */
@@ -100,13 +100,13 @@ const Program::Source* Program::knownSource(const Source& wanted) const {
   return nullptr;
 }
 
-std::span<const std::byte> Program::packsOf(const MatrixView& matrix, std::span<const float> x) {
-  Source wanted{x, matrix.type, Rounding::word, Way::together, 0, {}};
+std::span<const std::byte> Program::packsOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x) {
+  Source wanted{x, matrix.type, rounding, Way::together, 0, {}};
   if (const Source* known = knownSource(wanted)) return known->packs;
-  const ManyTokens& many = table_.manyTokens[static_cast<std::size_t>(matrix.type)];
+  const ManyTokens& many = manyTokensOf(table_, matrix.type, rounding);
   const std::size_t count = (x.size() / matrix.columns + table_.tokenLanes - 1) / table_.tokenLanes;
   const std::span packs = memoryOf(packs_, count * many.packBytes(matrix.columns));
-  append(PackOperation{matrix.type, matrix.columns, x, packs});
+  append(PackOperation{matrix.type, rounding, matrix.columns, x, packs});
   wanted.packs = packs;
   sources_.push_back(wanted);
   return packs;
@@ -124,10 +124,10 @@ std::span<const std::byte> Program::singlesOf(const MatrixView& matrix, Rounding
 }
 
 void Program::multiply(const Multiplication& product) {
-  const auto& [matrix, x, y, bias, accumulate, wanted, way] = product;
-  const Rounding rounding = formatOf(matrix.type).isArithmeticBound ? wanted : Rounding::word;
+  const auto& [matrix, x, y, bias, accumulate, way] = product;
   const std::size_t tokens = x.size() / matrix.columns;
   if (tokens == 1 && way != Way::together) {
+    const Rounding rounding = roundingOfFew(table_, matrix.type, rounding_);
     const Source source{x, matrix.type, rounding, Way::byNumber, nextSource_, {}};
     const Source* known = knownSource(source);
     if (known == nullptr) {
@@ -141,7 +141,8 @@ void Program::multiply(const Multiplication& product) {
   }
   const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;
   const bool singly = way == Way::singly || (way == Way::byNumber && tokens < least);
-  const std::span packs = singly ? singlesOf(matrix, rounding, x) : packsOf(matrix, x);
+  const Rounding rounding = (singly ? roundingOfFew : roundingOfMany)(table_, matrix.type, rounding_);
+  const std::span packs = singly ? singlesOf(matrix, rounding, x) : packsOf(matrix, rounding, x);
   const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads_, table_.tileRows);
   append(MatmulOperation{matrix, tokens, x, packs, singly, y, bias, accumulate, rounding, unitRows});
 }

@@ -19,7 +19,9 @@ namespace hearth {
  */
 class Program {
  public:
-  Program(const KernelTable& table, std::size_t threads) : table_(table), threads_(threads) {}
+  /** @param rounding of products that gain from it */
+  Program(const KernelTable& table, std::size_t threads, Rounding rounding)
+      : table_(table), threads_(threads), rounding_(rounding) {}
 
   void clear();
   /** y (+)= x·Wᵀ + bias, for as many tokens as x has. */
@@ -53,7 +55,7 @@ class Program {
   bool mustWait(const Operation& operation);
   const Source* knownSource(const Source& wanted) const;
   /** Prepares x for all threads. */
-  std::span<const std::byte> packsOf(const MatrixView& matrix, std::span<const float> x);
+  std::span<const std::byte> packsOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x);
   std::span<const std::byte> singlesOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x);
   /** The first unit of a thread's share of a step. */
   int beginOf(std::size_t step, std::size_t thread) const;
@@ -64,6 +66,7 @@ class Program {
   const KernelTable& table_;
   /** Threads of the pool that runs the program. */
   std::size_t threads_;
+  Rounding rounding_;
   std::vector<Step> steps_;
   std::vector<Range> reads_;
   std::vector<Range> writes_;

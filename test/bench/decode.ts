@@ -80,7 +80,7 @@ function bench(native: NativeAddon, path: string, threads: number): void {
   transformer.rewind(0);
   const prefill = timed(() => transformer.evaluate(tokens));
 
-  const engine = new native.Engine(set.instructionSet, threads, false);
+  const engine = new native.Engine(set.instructionSet, threads, false, false);
   const [memory] = engine.vector(MEMORY / 4);
   const [reads, whole, outside]: [number[], number[], number[]] = [[], [], []];
   for (let i = 0; i < count; i++) {

@@ -58,7 +58,7 @@ function benchMatvec(
   repetitions: number,
 ): void {
   const kernels = nativeKernels(addon, { instructionSet: set, threads, pin: false });
-  const engine: NativeEngine = new addon.Engine(set, threads, false);
+  const engine: NativeEngine = new addon.Engine(set, threads, false, false);
   const [memory, floats] = engine.vector(MEMORY / 4);
   const bytes = new Uint8Array(floats.buffer);
   // 0x2c2c is 0.065 in half precision: nothing subnormal or infinite.
@@ -106,7 +106,7 @@ function benchMatmul(
   repetitions: number,
 ): void {
   const kernels = nativeKernels(addon, { instructionSet: set, threads, pin: false });
-  const engine = new addon.Engine(set, threads, false);
+  const engine = new addon.Engine(set, threads, false, false);
   for (const type of types) {
     const source = new Uint8Array(COLUMNS * quantizedBytes(COLUMNS, type)).fill(0x2c);
     const matrix = kernels.matrix({ source, type, rows: COLUMNS, columns: COLUMNS });

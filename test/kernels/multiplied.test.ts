@@ -11,15 +11,15 @@ const TOKENS = 35;
 const ROWS = 37;
 
 /** Products of the tokens `from` up to `to` with a matrix that all calls have in common: [tokens][ROWS]. */
-function multiplier(instructionSet: string, type: Quantization) {
-  const kernels = openKernels({ implementation: 'native', instructionSet, threads: 2 });
+function multiplier(instructionSet: string, type: Quantization, exact: boolean) {
+  const kernels = openKernels({ implementation: 'native', instructionSet, threads: 2, exact });
   const { block } = QUANTIZATIONS[type];
   const columns = block === 1 ? 45 : 3 * block;
   const random = randomFrom(7);
   const source = quantize(type, Float32Array.from(randomValues(random, ROWS * columns)));
   const matrix = kernels.matrix({ source, type, rows: ROWS, columns });
   const all = Float32Array.from(randomValues(random, TOKENS * columns));
-  const products = (from: number, to: number, how: Pick<MultiplyOperation, 'multiplied' | 'rounding'>): number[] => {
+  const products = (from: number, to: number, how: Pick<MultiplyOperation, 'multiplied'>): number[] => {
     const x = kernels.vector(all.subarray(from * columns, to * columns));
     const y = kernels.vector((to - from) * ROWS);
     kernels.run([{ kind: 'multiply', matrix, x, y, ...how }]);
@@ -31,11 +31,10 @@ function multiplier(instructionSet: string, type: Quantization) {
 for (const type of QUANTIZATION_NAMES) {
   testNative(`${type}: a token multiplied singly, or together with others, has one result in any company`, () => {
     for (const set of NATIVE_SETS) {
-      const { kernels, products } = multiplier(set, type);
-      for (const rounding of [undefined, 'byte'] as const) {
-        const how = rounding === undefined ? {} : { rounding };
-        const alone = Array.from({ length: TOKENS }, (_, token) => products(token, token + 1, how)).flat();
-        const together = products(0, TOKENS, { ...how, multiplied: 'together' });
+      for (const exact of [false, true]) {
+        const { kernels, products } = multiplier(set, type, exact);
+        const alone = Array.from({ length: TOKENS }, (_, token) => products(token, token + 1, {})).flat();
+        const together = products(0, TOKENS, { multiplied: 'together' });
         for (const [from, to] of [
           [0, 1],
           [3, 5],
@@ -45,14 +44,14 @@ for (const type of QUANTIZATION_NAMES) {
           [7, 18],
           [0, TOKENS],
         ] as const) {
-          const where = `${set}, ${rounding}, tokens ${from} to ${to}`;
+          const where = `${set}, ${exact ? 'exact, ' : ''}tokens ${from} to ${to}`;
           const part = (rows: number[]): number[] => rows.slice(from * ROWS, to * ROWS);
-          assert.equal(products(from, to, { ...how, multiplied: 'singly' }), part(alone), `${where} singly`);
-          assert.equal(products(from, to, { ...how, multiplied: 'together' }), part(together), `${where} together`);
+          assert.equal(products(from, to, { multiplied: 'singly' }), part(alone), `${where} singly`);
+          assert.equal(products(from, to, { multiplied: 'together' }), part(together), `${where} together`);
         }
-        assert.equal(products(0, TOKENS, how), together, `${set}: many tokens are multiplied together by default`);
+        assert.equal(products(0, TOKENS, {}), together, `${set}: many tokens are multiplied together by default`);
+        kernels.close();
       }
-      kernels.close();
     }
   });
 }

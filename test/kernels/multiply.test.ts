@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { dequantize, quantize } from '../../engine/gguf/formats/formats.ts';
 import { bf16ToFloat, floatToBf16 } from '../../engine/gguf/formats/half.ts';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
 import { BF16_SETS } from '../support/bf16-sets.ts';
@@ -11,9 +12,9 @@ import { randomFrom, randomValues } from './random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from './whole-number-rows.ts';
 
 const reference = openKernels({ implementation: 'reference' });
-const natives = NATIVE_SETS.map((instructionSet) =>
-  openKernels({ implementation: 'native', instructionSet, threads: 2 }),
-);
+const [natives, exactNatives] = [false, true].map((exact) =>
+  NATIVE_SETS.map((instructionSet) => openKernels({ implementation: 'native', instructionSet, threads: 2, exact })),
+) as [Kernels[], Kernels[]];
 
 /** Shapes that are multiples of nothing but the block; numbers of tokens around the thresholds between kernels. */
 const shapes = fc.record({
@@ -54,94 +55,107 @@ for (const type of QUANTIZATION_NAMES) {
         const source = new Uint8Array(offset + rowsBytes.length);
         source.set(rowsBytes, offset);
         const x = wholeNumberActivations(columns * tokens, random);
-        const [expected, ...products] = [reference, ...natives].map((kernels) => {
+        const all = [...natives, ...exactNatives];
+        const [expected, ...products] = [reference, ...all].map((kernels) => {
           const matrix = kernels.matrix({ source, offset, type, rows, columns });
           const y = kernels.vector(rows * tokens);
           kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
           return [...y.values];
         });
         for (const [i, product] of products.entries()) {
+          const set = all[i]?.instructionSet;
           // The scaled weights of the K formats need more bits than bf16 has.
-          if (roundsToBf16(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
-          assert.equal(product, expected, NATIVE_SETS[i]);
+          if (i < natives.length && roundsToBf16(set, type, tokens) && type.endsWith('_K')) continue;
+          assert.equal(product, expected, set);
         }
       }),
       { seed: 1, numRuns: 25 },
     );
   });
 
-  testNative(
-    `${type}: activations are exact, keep 15 bits, 8 where asked or, in bf16, 8 like the weights; sums differ only by rounding`,
-    () => {
-      fc.assert(
-        fc.property(shapes, fc.constantFrom(undefined, 'byte' as const), ({ rows, blocks, tokens, seed }, rounding) => {
-          const random = randomFrom(seed);
-          const columns = columnsOf(type, blocks);
-          const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
-          const x = Float32Array.from(randomValues(random, columns * tokens));
-          const weights = new Float32Array(rows * columns);
-          dequantize(type, source, weights);
-          const rounded = roundedActivations(type, x, 128);
-          const bytes = BYTE_TYPES.includes(type) ? roundedActivations(type, x, 1) : rounded;
-          for (const kernels of natives) {
-            const matrix = kernels.matrix({ source, type, rows, columns });
-            const y = kernels.vector(rows * tokens);
-            kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y, ...(rounding && { rounding }) }]);
-            // Allowed results for rounded and for exact factors.
-            const factors = roundsToBf16(kernels.instructionSet, type, tokens)
-              ? [[roundedToBf16(weights), roundedToBf16(x)] as const]
-              : rounding === 'byte' && tokens === 1
-                ? [[weights, bytes] as const]
-                : [
-                    [weights, rounded] as const,
-                    [weights, x] as const,
-                    ...(rounding ? [[weights, bytes] as const] : []),
-                  ];
-            for (const [i, value] of y.values.entries()) {
-              const at = { columns, token: Math.floor(i / rows), row: i % rows };
-              const products = factors.map(([w, v]) => rowProduct(w, v, at));
-              // A block's minimum is subtracted as a whole, so the terms of the sum are larger than the products.
-              const close = products.some(({ sum, size }) => Math.abs(value - sum) <= 4e-6 * (size + 0.01));
-              assert.ok(close, `${kernels.instructionSet}: ${value} is none of ${products.map(({ sum }) => sum)}`);
-            }
+  testNative(`${type}: factors are exact or rounded as promised; sums differ only by rounding`, () => {
+    fc.assert(
+      fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
+        const random = randomFrom(seed);
+        const columns = columnsOf(type, blocks);
+        const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
+        const x = Float32Array.from(randomValues(random, columns * tokens));
+        const weights = new Float32Array(rows * columns);
+        dequantize(type, source, weights);
+        const exact = [
+          [weights, x],
+          [weights, roundedToWords(type, x)],
+        ] as const;
+        const bytes = [weights, roundedToBytes(type, x)] as const;
+        const halves = [roundedToBf16(weights), roundedToBf16(x)] as const;
+        for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
+          const matrix = kernels.matrix({ source, type, rows, columns });
+          const y = kernels.vector(rows * tokens);
+          kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
+          const rounded = roundsToBf16(kernels.instructionSet, type, tokens) ? [halves] : [bytes, ...exact];
+          for (const [at, value] of y.values.entries()) {
+            const place = { columns, token: Math.floor(at / rows), row: at % rows };
+            const products = (i < natives.length ? rounded : exact).map(([w, v]) => rowProduct(w, v, place));
+            // A block's minimum is subtracted as a whole, so the terms of the sum are larger than the products.
+            const close = products.some(({ sum, size }) => Math.abs(value - sum) <= 4e-6 * (size + 0.01));
+            assert.ok(close, `${kernels.instructionSet}: ${value} is none of ${products.map(({ sum }) => sum)}`);
           }
-        }),
-        { seed: 2, numRuns: 10 },
-      );
-    },
-  );
+        }
+      }),
+      { seed: 2, numRuns: 10 },
+    );
+  });
 }
 
-for (const type of QUANTIZATION_NAMES.filter((name) => QUANTIZATIONS[name].block > 1)) {
-  testNative(
-    `${type}: with four tokens weights are rounded to bf16, since AVX-512 has a decoder for the format`,
-    () => {
+testNative('AVX-512 rounds activations to bytes, unless products are to be exact', () => {
+  for (const type of ['Q8_0', 'Q4_0', 'Q4_K', 'Q6_K'] as const) {
+    for (const tokens of [1, 2, 40]) {
       const columns = columnsOf(type, 2);
-      const source = quantize(type, Float32Array.from(randomValues(randomFrom(7), columns)));
+      const random = randomFrom(5);
+      const source = quantize(type, Float32Array.from(randomValues(random, columns)));
+      const x = Float32Array.from(randomValues(random, columns * tokens));
       const weights = new Float32Array(columns);
       dequantize(type, source, weights);
-      for (const kernels of natives.filter(({ instructionSet }) => roundsToBf16(instructionSet, type, 4))) {
+      const bytes = roundedToBytes(type, x);
+      for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
+        const { instructionSet = '' } = kernels;
+        if (!instructionSet.startsWith('avx512')) continue;
         const matrix = kernels.matrix({ source, type, rows: 1, columns });
-        const [x, y] = [kernels.vector(4 * columns), kernels.vector(4)];
-        const products = Array.from({ length: columns / 4 }, (_, step) => {
-          x.values.fill(0);
-          // Each of the four tokens takes out one weight.
-          for (let token = 0; token < 4; token++) x.values[token * columns + 4 * step + token] = 1;
-          kernels.run([{ kind: 'multiply', matrix, x, y }]);
-          return [...y.values];
-        });
-        assert.equal(products.flat(), [...roundedToBf16(weights)], kernels.instructionSet);
+        const y = kernels.vector(tokens);
+        kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
+        for (const [token, value] of y.values.entries()) {
+          const { sum, size } = rowProduct(weights, bytes, { columns, row: 0, token });
+          const near = Math.abs(value - sum) <= 4e-6 * size;
+          assert.is(near, i < natives.length, `${instructionSet}, ${type}, token ${token} of ${tokens}`);
+        }
       }
-    },
-  );
-}
+    }
+  }
+});
 
-/** Formats that are limited by arithmetic rather than by memory. */
-const BYTE_TYPES: readonly Quantization[] = ['Q2_K', 'Q3_K', 'Q4_K', 'Q5_K'];
+for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
+  testNative(`${type}: where many tokens are multiplied in bf16, weights are rounded to it once`, () => {
+    const columns = columnsOf(type, 2);
+    const source = quantize(type, Float32Array.from(randomValues(randomFrom(7), columns)));
+    const weights = new Float32Array(columns);
+    dequantize(type, source, weights);
+    for (const kernels of natives.filter(({ instructionSet }) => roundsToBf16(instructionSet, type, 8))) {
+      const matrix = kernels.matrix({ source, type, rows: 1, columns });
+      // Each token takes out one weight.
+      const x = kernels.vector(columns ** 2);
+      for (let token = 0; token < columns; token++) x.values[token * columns + token] = 1;
+      const y = kernels.vector(columns);
+      kernels.run([{ kind: 'multiply', matrix, x, y }]);
+      assert.equal([...y.values], [...roundedToBf16(weights)], kernels.instructionSet);
+    }
+  });
+}
 
 /** Whether the instruction set rounds both factors to bf16 for so many tokens. */
 function roundsToBf16(set: string | undefined, type: Quantization, tokens: number): boolean {
-  return BF16_SETS.includes(set) && QUANTIZATIONS[type].block > 1 && tokens >= 4;
+  if (type === 'F32') return false;
+  if (type === 'F16' || type === 'BF16') return BF16_SETS.includes(set) && tokens >= 8;
+  return set === 'amx' && tokens >= 4;
 }
 
 function roundedToBf16(values: Float32Array): Float32Array {
@@ -163,20 +177,29 @@ function rowProduct(
   return { sum, size };
 }
 
-/**
- * Values of rounded activations: 32 (formats of 32 weights a block) or 256 (superblocks) share the scale max|x|/16256
- * for 15 bits (127·128), max|x|/127 for 8; quotients are in single precision, ties to even.
- */
-function roundedActivations(type: Quantization, x: Float32Array, steps: 1 | 128): Float64Array {
-  const { block } = QUANTIZATIONS[type];
-  if (block === 1) return Float64Array.from(x);
+/** Values of activations rounded to bytes: 32 share the scale max|x|/127. */
+function roundedToBytes(type: Quantization, x: Float32Array): Float64Array {
+  return roundedInGroups(type, x, { group: 32, most: 127 });
+}
+
+/** Values of activations rounded to 15 bits: as many as a block has weights share the scale max|x|/16256 (127·128). */
+function roundedToWords(type: Quantization, x: Float32Array): Float64Array {
+  return roundedInGroups(type, x, { group: QUANTIZATIONS[type].block, most: 16256 });
+}
+
+/** Quotients are in single precision, ties to even. */
+function roundedInGroups(
+  type: Quantization,
+  x: Float32Array,
+  { group, most }: { readonly group: number; readonly most: number },
+): Float64Array {
+  if (QUANTIZATIONS[type].block === 1) return Float64Array.from(x);
   const out = new Float64Array(x.length);
-  for (let begin = 0; begin < x.length; begin += block) {
-    const group = x.subarray(begin, begin + block);
-    const largest = group.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-    const [scale, inverse] = [Math.fround(largest / 16256), Math.fround((127 * steps) / largest)];
-    const step = (128 / steps) * scale;
-    for (const [i, value] of group.entries()) out[begin + i] = step * roundToEven(Math.fround(value * inverse));
+  for (let begin = 0; begin < x.length; begin += group) {
+    const values = x.subarray(begin, begin + group);
+    const largest = values.reduce((found, value) => Math.max(found, Math.abs(value)), 0);
+    const [scale, inverse] = [Math.fround(largest / most), Math.fround(most / largest)];
+    for (const [i, value] of values.entries()) out[begin + i] = scale * roundToEven(Math.fround(value * inverse));
   }
   return out;
 }
@@ -191,7 +214,7 @@ testNative('a NaN among the activations is not lost by rounding', () => {
   for (const type of QUANTIZATION_NAMES) {
     const columns = QUANTIZATIONS[type].block * 3;
     const source = quantize(type, new Float32Array(columns).fill(0.5));
-    for (const kernels of natives) {
+    for (const kernels of [...natives, ...exactNatives]) {
       for (const tokens of [1, 9]) {
         const x = kernels.vector(new Float32Array(columns * tokens).fill(1));
         x.values[1] = Number.NaN;

@@ -92,7 +92,7 @@ testNative('what is not there: instruction sets, threads, closed kernels', () =>
 });
 
 testNative('commands that would touch memory beyond what the engine owns are refused', (native) => {
-  const engine = new native.Engine('auto', 1, false);
+  const engine = new native.Engine('auto', 1, false, false);
   engine.vector(4);
   engine.cache(1, 1, 64, 2);
   engine.cache(1, 1, 64, 4);

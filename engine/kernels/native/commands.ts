@@ -51,7 +51,6 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.y);
       pushVector(buffer, operation.bias);
       push(buffer, operation.accumulate === true ? 1 : 0);
-      push(buffer, operation.rounding === 'byte' ? 1 : 0);
       push(buffer, operation.multiplied === undefined ? 0 : operation.multiplied === 'singly' ? 1 : 2);
       return;
     case 'rope':

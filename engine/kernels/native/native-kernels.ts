@@ -16,11 +16,16 @@ export interface NativeOptions {
   readonly instructionSet: string;
   /** Whether each of the kernels' own threads is bound to one processor. */
   readonly pin: boolean;
+  /** Whether the factors of products are rounded less than speed would have it (KernelOptions.exact). Default: false. */
+  readonly exact?: boolean;
 }
 
 /** Kernels in C++. The addon knows formats by their numbers in GGUF files. */
-export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin }: NativeOptions): Kernels {
-  const engine = new addon.Engine(instructionSet, threads, pin);
+export function nativeKernels(
+  addon: NativeAddon,
+  { threads, instructionSet, pin, exact = false }: NativeOptions,
+): Kernels {
+  const engine = new addon.Engine(instructionSet, threads, pin, exact);
   const paths: string[] = [];
   const allPages: FilePages[] = [];
   const cacheFiles: CacheFile[] = [];

@@ -161,8 +161,7 @@ function encodeMultiply(context: EncodingContext, operation: MultiplyOperation):
   const { matrix, x, y, bias, accumulate } = operation;
   const { rowBytes, parts } = context.matrix(matrix.id);
   const tokens = x.values.length / matrix.columns;
-  const rounded =
-    operation.rounding === 'byte' && context.packedDot && isPackable(matrix.type) && tokens > MOST_VECTORS;
+  const rounded = context.packedDot && isPackable(matrix.type) && tokens > MOST_VECTORS;
   const rounding = rounded ? encodeRounding(context, x) : undefined;
   const products = parts.map(({ buffer, rowFrom, rowCount }): Dispatch => {
     const numbers = [

@@ -24,9 +24,11 @@ export interface GpuOptions {
   readonly adapter?: string | undefined;
   /** Features to do without, as on an adapter that lacks them. */
   readonly without?: readonly UsedFeature[];
+  /** Whether activations stay as they are (KernelOptions.exact). Default: false. */
+  readonly exact?: boolean | undefined;
   /**
-   * Whether products that may round to bytes add four of them at once, where shaders can. Default: unless the CPU
-   * computes; on SwiftShader prompts took 1.05 to 1.7 times as long with it.
+   * Whether activations of many tokens are rounded to bytes and multiplied four at once, where shaders can. Default:
+   * unless the CPU computes; on SwiftShader prompts took 1.05 to 1.7 times as long with it.
    */
   readonly packedDot?: boolean;
   /** How lanes work together; default: as the device can best. */
@@ -41,6 +43,7 @@ export async function openGpuKernels({
   adapter,
   without = [],
   lanes,
+  exact = false,
   packedDot,
 }: GpuOptions = {}): Promise<GpuKernels> {
   const { device, identifier, software, ...opened } = await openDevice(await dawn(adapter), without);
@@ -53,7 +56,7 @@ export async function openGpuKernels({
       openFile,
       openScratch: scratchFile,
       lanes,
-      packedDot: opened.packedDot && (packedDot ?? !software),
+      packedDot: opened.packedDot && !exact && (packedDot ?? !software),
     }),
     adapter: name,
     software,

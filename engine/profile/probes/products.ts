@@ -64,8 +64,6 @@ function products(
     matrix: matrices[index % matrices.length] as Matrix,
     x,
     y: parts[index % results] as Vector,
-    // As in a layer, where gate and up, two thirds of the weights, may be rounded to bytes.
-    ...(index % 3 > 0 && { rounding: 'byte' as const }),
     multiplied,
   }));
   return async () => (await perMatrix()) / (ROWS * COLUMNS);

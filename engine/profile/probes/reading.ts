@@ -11,7 +11,7 @@ export function readingRate(
   threads: number,
   bytes: number,
 ): { measure: () => Promise<number>; close(): void } {
-  const { opened, clock } = clockFor(() => new addon.Engine('auto', threads, false));
+  const { opened, clock } = clockFor(() => new addon.Engine('auto', threads, false, false));
   const whole = Math.max(1, Math.floor(bytes / CHUNK_BYTES)) * CHUNK_BYTES;
   const [vector] = opened.vector(whole / Float32Array.BYTES_PER_ELEMENT);
   const perRead = secondsPerUnit(clock, (units) => () => readOften(opened, vector, whole, units));

@@ -65,47 +65,60 @@ inline __m512 blockScales(const std::uint8_t* first, const std::uint8_t* second)
   return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
 }
 
+/** Σ of weights·x as 32-bit integers for two blocks, in units of the activations' scale. */
+template <Rounding R>
+inline __m512i dotOfBlocks(__m512i weights, const Activations& x, std::size_t block) {
+  const __m512i corrections = load512(x.corrections + 8 * block);
+  if constexpr (R == Rounding::byte) return _mm512_dpbusd_epi32(corrections, weights, load512(x.high + 32 * block));
+  const __m512i high = _mm512_dpbusd_epi32(_mm512_setzero_si512(), weights, load512(x.high + 32 * block));
+  const __m512i low = _mm512_dpbusd_epi32(corrections, weights, load512(x.low + 32 * block));
+  return _mm512_add_epi32(_mm512_slli_epi32(high, 7), low);
+}
+
 /** sum + the product of a row's last block, which has no other beside it, and a token's activations of it. */
+template <Rounding R>
 inline __m512 addLastBlock(__m512 sum, const std::uint8_t* block, __m256i weights, const Activations& x,
                            std::size_t index) {
-  const __m256i high = _mm256_dpbusd_epi32(_mm256_setzero_si256(), weights, load256(x.high + 32 * index));
-  const __m256i low = _mm256_dpbusd_epi32(load256(x.corrections + 8 * index), weights, load256(x.low + 32 * index));
-  const __m256i dot = _mm256_add_epi32(_mm256_slli_epi32(high, 7), low);
+  __m256i dot = _mm256_dpbusd_epi32(R == Rounding::byte ? load256(x.corrections + 8 * index) : _mm256_setzero_si256(),
+                                    weights, load256(x.high + 32 * index));
+  if constexpr (R == Rounding::word) {
+    const __m256i low = _mm256_dpbusd_epi32(load256(x.corrections + 8 * index), weights, load256(x.low + 32 * index));
+    dot = _mm256_add_epi32(_mm256_slli_epi32(dot, 7), low);
+  }
   const __m512 wide = _mm512_zextps256_ps512(_mm256_cvtepi32_ps(dot));
   return _mm512_fmadd_ps(wide, _mm512_set1_ps(halfAt(block) * x.scales[index]), sum);
 }
 
+/** The scales of a token's activations of two blocks, each in the eight lanes of its products. */
+inline __m512 activationScales(const Activations& x, std::size_t block) {
+  const __m512i spread = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x.scales + block));
+  return _mm512_castsi512_ps(_mm512_permutexvar_epi32(spread, _mm512_castsi128_si512(two)));
+}
+
 /** y of `Count` rows; activations are loaded once for all of them. */
-template <Type T, std::size_t Count>
+template <Type T, Rounding R, std::size_t Count>
 inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, std::size_t ahead, const Activations& x,
                       std::size_t columns, float* y) {
   constexpr std::size_t bytes = formatOf(T).bytes;
   const std::size_t blocks = columns / 32;
-  const __m512i spread = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
   __m512 sums[Count];
   for (__m512& sum : sums) sum = _mm512_setzero_ps();
   std::size_t i = 0;
   for (; i + 2 <= blocks; i += 2) {
-    const __m512i xHigh = load512(x.high + 32 * i);
-    const __m512i xLow = load512(x.low + 32 * i);
-    const __m512i corrections = load512(x.corrections + 8 * i);
-    const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x.scales + i));
-    const __m512 xScales = _mm512_castsi512_ps(_mm512_permutexvar_epi32(spread, _mm512_castsi128_si512(two)));
+    const __m512 xScales = activationScales(x, i);
     for (std::size_t r = 0; r < Count; r++) {
       const std::uint8_t* first = rows + r * stride + i * bytes;
       const std::uint8_t* second = first + bytes;
       prefetch(first + ahead);
-      const __m512i weights = decodeBlocks<T>(first, second);
-      const __m512i high = _mm512_dpbusd_epi32(_mm512_setzero_si512(), weights, xHigh);
-      const __m512i low = _mm512_dpbusd_epi32(corrections, weights, xLow);
-      const __m512i dot = _mm512_add_epi32(_mm512_slli_epi32(high, 7), low);
-      sums[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_mul_ps(blockScales(first, second), xScales), sums[r]);
+      const __m512 dot = _mm512_cvtepi32_ps(dotOfBlocks<R>(decodeBlocks<T>(first, second), x, i));
+      sums[r] = _mm512_fmadd_ps(dot, _mm512_mul_ps(blockScales(first, second), xScales), sums[r]);
     }
   }
   if (i < blocks) {
     for (std::size_t r = 0; r < Count; r++) {
       const std::uint8_t* last = rows + r * stride + i * bytes;
-      sums[r] = addLastBlock(sums[r], last, _mm512_castsi512_si256(decodeBlocks<T>(last, last)), x, i);
+      sums[r] = addLastBlock<R>(sums[r], last, _mm512_castsi512_si256(decodeBlocks<T>(last, last)), x, i);
     }
   }
   for (std::size_t r = 0; r < Count; r++) y[r] = _mm512_reduce_add_ps(sums[r]);
@@ -114,22 +127,21 @@ inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, std::size_t 
 /** With fewer rows the processor waits for its own sums: with one it is a third slower (Q8_0). */
 inline constexpr std::size_t blockStreams = 4;
 
-template <Type T>
+template <Type T, Rounding R>
 void matvecBlocks(const Rows& rows, const std::byte* activations, float* y) {
   const Activations x = activationsAt(activations, rows.columns);
   const std::size_t stride = rowBytes(T, rows.columns);
   inGroups<blockStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
-    dotBlocks<T, count>(at, stride, ahead, x, rows.columns, out);
+    dotBlocks<T, R, count>(at, stride, ahead, x, rows.columns, out);
   });
 }
 
 /** The products of one row and `Tokens` tokens, with the row unpacked once; those of dotBlocks, bit by bit. */
-template <Type T, std::size_t Tokens>
+template <Type T, Rounding R, std::size_t Tokens>
 inline void dotBlocksTokens(const std::uint8_t* row, std::size_t ahead, const Activations (&x)[Tokens],
                             std::size_t columns, float* y, std::size_t stride) {
   constexpr std::size_t bytes = formatOf(T).bytes;
   const std::size_t blocks = columns / 32;
-  const __m512i spread = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
   __m512 sums[Tokens];
   for (__m512& sum : sums) sum = _mm512_setzero_ps();
   std::size_t i = 0;
@@ -140,26 +152,22 @@ inline void dotBlocksTokens(const std::uint8_t* row, std::size_t ahead, const Ac
     const __m512i weights = decodeBlocks<T>(first, second);
     const __m512 scales = blockScales(first, second);
     for (std::size_t t = 0; t < Tokens; t++) {
-      const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x[t].scales + i));
-      const __m512 xScales = _mm512_castsi512_ps(_mm512_permutexvar_epi32(spread, _mm512_castsi128_si512(two)));
-      const __m512i high = _mm512_dpbusd_epi32(_mm512_setzero_si512(), weights, load512(x[t].high + 32 * i));
-      const __m512i low = _mm512_dpbusd_epi32(load512(x[t].corrections + 8 * i), weights, load512(x[t].low + 32 * i));
-      const __m512i dot = _mm512_add_epi32(_mm512_slli_epi32(high, 7), low);
-      sums[t] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_mul_ps(scales, xScales), sums[t]);
+      const __m512 dot = _mm512_cvtepi32_ps(dotOfBlocks<R>(weights, x[t], i));
+      sums[t] = _mm512_fmadd_ps(dot, _mm512_mul_ps(scales, activationScales(x[t], i)), sums[t]);
     }
   }
   if (i < blocks) {
     const std::uint8_t* last = row + i * bytes;
     const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(last, last));
-    for (std::size_t t = 0; t < Tokens; t++) sums[t] = addLastBlock(sums[t], last, weights, x[t], i);
+    for (std::size_t t = 0; t < Tokens; t++) sums[t] = addLastBlock<R>(sums[t], last, weights, x[t], i);
   }
   for (std::size_t t = 0; t < Tokens; t++) y[t * stride] = _mm512_reduce_add_ps(sums[t]);
 }
 
-template <Type T>
+template <Type T, Rounding R>
 void matvecsBlocks(const Matvecs& p) {
   byTokens(p, [&](const std::uint8_t* row, std::size_t ahead, const auto& x, float* y) {
-    dotBlocksTokens<T>(row, ahead, x, p.rows.columns, y, p.outStride);
+    dotBlocksTokens<T, R>(row, ahead, x, p.rows.columns, y, p.outStride);
   }, rowBytes(T, p.rows.columns));
 }
 

@@ -177,19 +177,27 @@ inline __m512i addProducts(__m512i sums, const __m512i (&weights)[4], const std:
 }
 
 /**
- * Σ over a superblock of scale·weights·(128·high + low); weights are the zero point above zero, and low is 0 if
- * activations are rounded to bytes.
+ * Σ over a superblock of scale·weights·x, in units of the activations' scale, or with bytes with that scale; weights are
+ * the zero point above zero.
  */
 template <Type T, Rounding R>
-inline __m512 dotSuperblock(const __m512i (&weights)[4], const std::int8_t* high, const std::int8_t* low,
+inline __m512 dotSuperblock(const __m512i (&weights)[4], const Activations& x, std::size_t superblock,
                             __m512i scales) {
+  const std::int8_t* high = x.high + 256 * superblock;
   const __m512i scales0 = _mm512_permutexvar_epi16(_mm512_load_si512(scaleIndexes<T, 0>.words), scales);
   const __m512i scales1 = _mm512_permutexvar_epi16(_mm512_load_si512(scaleIndexes<T, 1>.words), scales);
   const __m512i zero = _mm512_setzero_si512();
+  if constexpr (R == Rounding::byte) {
+    const float* laneScales = x.laneScales + 32 * superblock;
+    const __m512 first = _mm512_cvtepi32_ps(addProducts<0>(zero, weights, high, scales0));
+    const __m512 second = _mm512_cvtepi32_ps(addProducts<1>(zero, weights, high, scales1));
+    return _mm512_fmadd_ps(first, _mm512_loadu_ps(laneScales),
+                           _mm512_mul_ps(second, _mm512_loadu_ps(laneScales + 16)));
+  }
+  const std::int8_t* low = x.low + 256 * superblock;
   const __m512i highs = addProducts<1>(addProducts<0>(zero, weights, high, scales0), weights, high, scales1);
-  if constexpr (R == Rounding::byte) return _mm512_mul_ps(_mm512_cvtepi32_ps(highs), _mm512_set1_ps(128));
   const __m512i lows = addProducts<1>(addProducts<0>(zero, weights, low, scales0), weights, low, scales1);
-  return _mm512_fmadd_ps(_mm512_cvtepi32_ps(highs), _mm512_set1_ps(128), _mm512_cvtepi32_ps(lows));
+  return _mm512_fmadd_ps(_mm512_cvtepi32_ps(highs), _mm512_set1_ps(highStep), _mm512_cvtepi32_ps(lows));
 }
 
 /** What must be subtracted, in units of the superblock's minimum, or of its scale if weights are above zero. */
@@ -233,9 +241,9 @@ struct Superblock {
 template <Type T, Rounding R>
 inline __m512 addSuperblock(__m512 sum, const std::uint8_t* block, const Superblock<T>& row, const Activations& x,
                             std::size_t superblock) {
-  const __m512 dot =
-      dotSuperblock<T, R>(row.weights, x.high + 256 * superblock, x.low + 256 * superblock, row.scales);
-  const __m128 scale = _mm_mul_ss(row.factors, _mm_load_ss(x.scales + superblock));
+  const __m512 dot = dotSuperblock<T, R>(row.weights, x, superblock, row.scales);
+  __m128 scale = row.factors;
+  if constexpr (R == Rounding::word) scale = _mm_mul_ss(scale, _mm_load_ss(x.scales + superblock));
   const __m512 below = _mm512_mul_ps(belowZero<T>(block, row.packed, x, superblock), row.unit);
   return _mm512_add_ps(sum, _mm512_fmsub_ps(dot, _mm512_broadcastss_ps(scale), below));
 }
@@ -291,18 +299,26 @@ void matvecsSuperblocks(const Matvecs& p) {
   }, rowBytes(T, p.rows.columns));
 }
 
+/** The chunk of a superblock whose products are in a lane of the first (0 to 15) or second sums of addProducts. */
+constexpr std::size_t laneChunk(Type type, std::size_t lane) {
+  const std::size_t part = lane / 16 * 2 + lane % 4 / 2;
+  return chunkOrder(type).chunk[2 * part + lane % 16 / 8];
+}
+
 /** Puts one token's activations in the order of these kernels' registers. */
-inline void orderChunks(Type type, const Activations& x, std::size_t columns) {
+inline void orderChunks(Type type, Rounding rounding, const Activations& x, std::size_t columns) {
   const ChunkOrder order = chunkOrder(type);
   std::int8_t* const terms[2] = {x.high, x.low};
-  for (std::int8_t* term : terms) {
+  for (std::size_t term = 0; term < (rounding == Rounding::byte ? 1 : 2); term++) {
     for (std::size_t i = 0; i < columns / 256; i++) {
-      std::int8_t* quants = term + 256 * i;
+      std::int8_t* quants = terms[term] + 256 * i;
       __m256i chunks[8];
       for (int c = 0; c < 8; c++) chunks[c] = load256(quants + 32 * order.chunk[c]);
       for (int c = 0; c < 8; c++) _mm256_storeu_si256(reinterpret_cast<__m256i*>(quants + 32 * c), chunks[c]);
     }
   }
+  if (rounding == Rounding::word) return;
+  for (std::size_t i = 0; i < columns / 8; i++) x.laneScales[i] = x.scales[i / 32 * 8 + laneChunk(type, i % 32)];
 }
 
 }  // namespace

@@ -2,15 +2,15 @@
 #include "../avx512/matmul.hpp"
 
 /**
- * Quantized rows times many tokens in bfloat16, by tiles (AMX) or by vectors (AVX-512). A unit's scaled weights and the
- * tokens' activations are rounded to bfloat16 once; sums are in single precision. Both roundings together cost an NMSE
- * of at most 3.7e-4 in the logits of five quantized models (llama.cpp's rounding of activations to 8 bits: 3.2e-3).
- * Integer products of 8 bits have twice the throughput, but there is a scale for every 32 weights, at which sums must
- * be converted: with AMX they would have to leave their tile after every product, and with vectors and 15-bit
- * activations the gain is lost.
+ * Rows times many tokens in bfloat16, by tiles (AMX) or by vectors (AVX-512). A unit's weights, scaled if they are
+ * quantized, and the tokens' activations are rounded to bfloat16 once; sums are in single precision. Both roundings
+ * together cost an NMSE of at most 3.7e-4 in the logits of five quantized models (llama.cpp's rounding of activations to
+ * 8 bits: 3.2e-3). Tiles multiply quantized weights this way too: their integer products of 8 bits have twice the
+ * throughput, but there is a scale for every 32 weights, for which sums would have to leave their tile after every
+ * product.
  *
  * A block is 16 by 32 numbers, 1 KiB, which is one tile: of weights [16 rows][32 columns], of activations
- * [16 pairs of columns][16 tokens][2].
+ * [16 pairs of columns][16 tokens][2]. Columns that are missing in the last block are zeros.
  */
 namespace hearth {
 namespace {
@@ -22,15 +22,24 @@ inline constexpr std::size_t tileBytes = 1024;
 inline constexpr std::size_t bf16Columns = 256;
 
 constexpr std::size_t rowTiles(std::size_t rows) { return (rows + tileRowCount - 1) / tileRowCount; }
-constexpr std::size_t bf16Bytes(std::size_t columns) { return columns / tileColumns * tileBytes; }
+/** Bytes of a tile's blocks, or a pack's. */
+constexpr std::size_t bf16Bytes(std::size_t columns) {
+  return (columns + tileColumns - 1) / tileColumns * tileBytes;
+}
+
+/** The first `count` of sixteen floats; the others are zeros. */
+inline __m512 loadFloats(const float* x, std::size_t count) {
+  return count >= 16 ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), x);
+}
 
 /** Packs the activations of sixteen tokens into [columns/32] blocks. */
 inline void packBf16(const float* x, std::size_t tokens, std::size_t columns, std::byte* packed) {
   if (tokens < packLanes) __builtin_memset(packed, 0, bf16Bytes(columns));
   for (std::size_t t = 0; t < tokens; t++) {
     for (std::size_t c = 0; c < columns; c += tileColumns) {
-      const __m512 first = _mm512_loadu_ps(x + t * columns + c);
-      const __m512 second = _mm512_loadu_ps(x + t * columns + c + 16);
+      const float* at = x + t * columns + c;
+      const __m512 first = loadFloats(at, columns - c);
+      const __m512 second = columns - c > 16 ? loadFloats(at + 16, columns - c - 16) : _mm512_setzero_ps();
       alignas(64) std::uint32_t pairs[16];
       const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
       __builtin_memcpy(pairs, &rounded, sizeof pairs);
@@ -60,6 +69,23 @@ void roundRow(const QuantRows& row, std::size_t columns, std::byte* out) {
   }
 }
 
+/** The same for a row of 16-bit floats: BF16 as it is, F16 rounded. */
+template <Type T>
+void roundFloats(const std::uint8_t* row, std::size_t columns, std::byte* out) {
+  for (std::size_t c = 0; c < columns; c += tileColumns) {
+    alignas(64) std::uint16_t halves[tileColumns]{};
+    const std::size_t count = columns - c < tileColumns ? columns - c : tileColumns;
+    __builtin_memcpy(halves, row + 2 * c, 2 * count);
+    if constexpr (T == Type::F16) {
+      const __m512 first = _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(halves)));
+      const __m512 second = _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(halves + 16)));
+      const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
+      __builtin_memcpy(halves, &rounded, sizeof halves);
+    }
+    __builtin_memcpy(out + bf16Bytes(c), halves, sizeof halves);
+  }
+}
+
 /** The parts of a unit's scratch memory. */
 struct Bf16Scratch {
   /** [row tiles][columns/32] blocks */
@@ -74,7 +100,8 @@ template <Type T>
 std::size_t bf16ScratchBytes(std::size_t rows, std::size_t columns, std::size_t) {
   const std::size_t groups = roundUp64(columns / scaleWeights(T) * sizeof(float));
   const std::size_t sums = rowTiles(rows) * tileRowCount * 2 * packLanes * sizeof(float);
-  return rowTiles(rows) * bf16Bytes(columns) + sums + roundUp64(columns) + 2 * groups;
+  const std::size_t row = isFloat(T) ? 0 : roundUp64(columns) + 2 * groups;
+  return rowTiles(rows) * bf16Bytes(columns) + sums + row;
 }
 
 template <Type T>
@@ -104,8 +131,14 @@ void matmulBf16(const Product& p) {
   const std::size_t lanes = 2 * packLanes;
   const Bf16Scratch scratch = bf16ScratchAt<T>(p.scratch, count, columns);
   for (std::size_t r = 0; r < count; r++) {
-    decodeRow<T>(p.rows.data + r * rowBytes(T, columns), columns, scratch.row);
-    roundRow<T>(scratch.row, columns, scratch.weights + r / tileRowCount * stride + r % tileRowCount * 64);
+    const std::uint8_t* row = p.rows.data + r * rowBytes(T, columns);
+    std::byte* out = scratch.weights + r / tileRowCount * stride + r % tileRowCount * 64;
+    if constexpr (isFloat(T)) {
+      roundFloats<T>(row, columns, out);
+    } else {
+      decodeRow<T>(row, columns, scratch.row);
+      roundRow<T>(scratch.row, columns, out);
+    }
   }
   [[maybe_unused]] const typename Multiplier::Session session{};
   for (std::size_t token = 0; token < p.tokens; token += lanes) {
@@ -113,7 +146,7 @@ void matmulBf16(const Product& p) {
     const std::byte* pack = p.packs + token / packLanes * stride;
     __builtin_memset(scratch.sums, 0, tiles * tileRowCount * lanes * sizeof(float));
     for (std::size_t c = 0; c < columns; c += bf16Columns) {
-      const std::size_t blocks = (columns - c < bf16Columns ? columns - c : bf16Columns) / tileColumns;
+      const std::size_t blocks = bf16Bytes(columns - c < bf16Columns ? columns - c : bf16Columns) / tileBytes;
       const std::byte* weights = scratch.weights + bf16Bytes(c);
       const std::byte* const packs[2] = {pack + bf16Bytes(c), pack + bf16Bytes(c) + stride};
       if (tokens > packLanes) {
@@ -122,18 +155,25 @@ void matmulBf16(const Product& p) {
         Multiplier::template multiply<1>(weights, tiles, stride, packs, blocks, scratch.sums);
       }
     }
-    scatterSums(scratch.sums, count, lanes, tokens, p.out + token * p.outStride, p.outStride);
+    scatterTransposed(scratch.sums, count, tokens, p.out + token * p.outStride, p.outStride);
   }
+}
+
+template <class Multiplier, Type T>
+constexpr ManyTokens manyTokensBf16 = {bf16Bytes, packBf16, bf16ScratchBytes<T>, matmulBf16<Multiplier, T>};
+
+/** Makes a table multiply weights of 16 bits this way. */
+template <class Multiplier>
+void setHalvesBf16(KernelTable& table) {
+  table.manyTokensBytes[static_cast<std::size_t>(Type::F16)] = manyTokensBf16<Multiplier, Type::F16>;
+  table.manyTokensBytes[static_cast<std::size_t>(Type::BF16)] = manyTokensBf16<Multiplier, Type::BF16>;
 }
 
 /** Makes a table multiply every format that has a decoder this way. */
 template <class Multiplier>
-void setAllBf16(KernelTable& table) {
+void setQuantizedBf16(KernelTable& table) {
   forEachType([&table]<Type T>() {
-    if constexpr (HasDecoder<T>) {
-      table.manyTokens[static_cast<std::size_t>(T)] = {bf16Bytes, packBf16, bf16ScratchBytes<T>,
-                                                       matmulBf16<Multiplier, T>};
-    }
+    if constexpr (HasDecoder<T>) table.manyTokensBytes[static_cast<std::size_t>(T)] = manyTokensBf16<Multiplier, T>;
   });
 }
 

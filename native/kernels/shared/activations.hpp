@@ -4,19 +4,19 @@
 #include "../table.hpp"
 
 /**
- * Activations rounded to 15 bits and stored as two bytes each: x = scale·(128·high + low), low from −64 to 63. 32 of
- * them share a scale for formats of 32 weights per block, 256 for superblocks: max|x|/16256 (127·128) in single
- * precision. Ties round to even. A NaN or infinity makes the scale, and so the result, NaN or infinite.
+ * Activations rounded to bytes, or to 15 bits.
  *
- * llama.cpp rounds to 8 bits. The second byte costs a second dot product, which is mostly hidden by waiting for memory,
- * and removes the rounding error from the result. NMSE of the logits against double precision, the largest of five
- * quantized models and two prompts, with a KV cache in F16: llama.cpp's rounding 3.1e-3; 8 bits with a scale for every
- * 32 values 1.5e-3, for every 16 1.9e-3, for every 8 1.1e-3; 15 bits for queries, keys and values and 8 for the rest
- * 5.2e-4; 15 bits 3.3e-6, most of it from the cache: with a cache in F32 2.2e-7.
+ * Rounding::byte: x = scale·high, 32 of them with a scale of max|x|/127.
  *
- * Where arithmetic is the bottleneck (Format::isArithmeticBound), products that request Rounding::byte use only the
- * high byte; low is zero. The feed-forward's gate and up request it: their rounding costs least (NMSE at most 1.8e-4;
- * that of down 1.7e-3) and they have most of the weights. It is 1.2 times as fast (Q4_K, Zen 4).
+ * Rounding::word: x = scale·(128·high + low), low from −64 to 63, two bytes each. 32 of them share a scale for formats
+ * of 32 weights per block, 256 for superblocks: max|x|/16256 (127·128). The second byte costs a second dot product and
+ * removes the rounding error from the result.
+ *
+ * Ties round to even. A NaN or infinity makes the scale, and so the result, NaN or infinite.
+ *
+ * NMSE of the logits against double precision, the largest of five quantized models and two prompts, with a KV cache in
+ * F16: llama.cpp's rounding 3.1e-3 (8 bits, a scale for every 256 with superblocks); 8 bits with a scale for every 32
+ * 1.5e-3; 15 bits 3.3e-6, most of it from the cache: with a cache in F32 2.2e-7.
  */
 namespace hearth {
 namespace {
@@ -30,12 +30,20 @@ inline constexpr std::int32_t largestQuant = 127 * highStep;
 /** Activations below this count as zero: their inverse would overflow. */
 inline constexpr float leastActivation = 1e-30f;
 
+/** Activations that share a scale. */
+constexpr std::size_t scaleGroup(Type type, Rounding rounding) {
+  return rounding == Rounding::byte ? 32 : scaleGroup(type);
+}
+
 /** One token's rounded activations. */
 struct Activations {
   std::int8_t* high;
+  /** Of Rounding::word only. */
   std::int8_t* low;
   /** One per scaleGroup. */
   float* scales;
+  /** Rounding::byte: the scales in the lanes of an instruction set's products, if it wants them so; 32 per 256. */
+  float* laneScales;
   /** scale·Σ quants of every 16: the factors of minimums and zero points. */
   float* sums;
   /** scale·Σ quants of every 32. */
@@ -45,7 +53,8 @@ struct Activations {
 };
 
 inline std::size_t quantizedActivationBytes(std::size_t columns) {
-  return 3 * roundUp64(columns) + 2 * roundUp64(columns / 32 * 4) + roundUp64(columns / 16 * 4);
+  return 3 * roundUp64(columns) + 2 * roundUp64(columns / 32 * 4) + roundUp64(columns / 16 * 4) +
+         roundUp64(columns / 8 * 4);
 }
 
 template <class Byte>
@@ -63,6 +72,7 @@ inline Activations activationsAt(Byte* base, std::size_t columns) {
   parts.sums = reinterpret_cast<float*>(take(columns / 16 * 4));
   parts.pairSums = reinterpret_cast<float*>(take(columns / 32 * 4));
   parts.corrections = reinterpret_cast<std::int32_t*>(take(columns));
+  parts.laneScales = reinterpret_cast<float*>(take(columns / 8 * 4));
   return parts;
 }
 
@@ -97,6 +107,8 @@ inline std::int32_t roundToEven(float value) {
   return static_cast<std::int32_t>((floatToBits(value + 12582912.0f) & 0x007fffffu)) - 0x00400000;
 }
 
+constexpr std::int32_t largestRounded(Rounding rounding) { return rounding == Rounding::byte ? 127 : largestQuant; }
+
 /** Rounds `count` values that share a scale. Returns the scale. */
 inline float quantizeGroup(const float* x, std::size_t count, std::int16_t* quants, Rounding rounding) {
   // The largest absolute value is found by its bits, among which NaN is above infinity and so isn't lost.
@@ -107,15 +119,14 @@ inline float quantizeGroup(const float* x, std::size_t count, std::int16_t* quan
   }
   const float largest = bitsToFloat(static_cast<std::uint32_t>(largestBits));
   const bool zero = largest < leastActivation;
-  const std::int32_t step = rounding == Rounding::byte ? highStep : 1;
-  const std::int32_t most = largestQuant / step;
+  const std::int32_t most = largestRounded(rounding);
   const float inverse = zero ? 0 : static_cast<float>(most) / largest;
   for (std::size_t i = 0; i < count; i++) {
     std::int32_t quant = roundToEven(x[i] * inverse);
     quant = quant < -most ? -most : quant;
-    quants[i] = static_cast<std::int16_t>(step * (quant > most ? most : quant));
+    quants[i] = static_cast<std::int16_t>(quant > most ? most : quant);
   }
-  return zero ? 0 : largest / static_cast<float>(largestQuant);
+  return zero ? 0 : largest / static_cast<float>(most);
 }
 
 /** Splits quants into 128·high + low. */
@@ -130,12 +141,16 @@ inline void splitQuants(const std::int16_t* quants, std::size_t count, std::int8
 template <bool Corrections>
 inline void quantizeActivations(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
   const Activations parts = activationsAt(out, columns);
-  const std::size_t group = scaleGroup(type);
+  const std::size_t group = scaleGroup(type, rounding);
   std::int16_t quants[256];
   for (std::size_t begin = 0; begin < columns; begin += group) {
     const float scale = quantizeGroup(x + begin, group, quants, rounding);
     parts.scales[begin / group] = scale;
-    splitQuants(quants, group, parts.high + begin, parts.low + begin);
+    if (rounding == Rounding::word) {
+      splitQuants(quants, group, parts.high + begin, parts.low + begin);
+    } else {
+      for (std::size_t i = 0; i < group; i++) parts.high[begin + i] = static_cast<std::int8_t>(quants[i]);
+    }
     for (std::size_t i = 0; i < group; i += 32) {
       std::int32_t sums[2]{};
       for (std::size_t half = 0; half < 2; half++) {

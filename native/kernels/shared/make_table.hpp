@@ -37,14 +37,10 @@ template <class S, Type T>
 void setFormat(KernelTable& table) {
   constexpr auto i = static_cast<std::size_t>(T);
   if constexpr (isFloat(T)) {
-    table.matvec[i] = matvecFloat<S, T>;
-    table.matvecs[i] = oneByOne<matvecFloat<S, T>>;
+    table.fewTokens[i] = {matvecFloat<S, T>, oneByOne<matvecFloat<S, T>>};
   } else {
-    table.matvec[i] = matvecQuantized<S, T>;
-    table.matvecs[i] = oneByOne<matvecQuantized<S, T>>;
+    table.fewTokens[i] = {matvecQuantized<S, T>, oneByOne<matvecQuantized<S, T>>};
   }
-  table.matvecBytes[i] = table.matvec[i];
-  table.matvecsBytes[i] = table.matvecs[i];
   table.dequantize[i] = dequantizeRow<S, T>;
   table.manyTokens[i] = {floatPackBytes<S>, packFloats<S>, floatScratchBytes<S>, matmulFloat<S, T>};
 }

@@ -40,7 +40,7 @@ async function load({ model, threads, context, instructions = 'auto' }: Task): P
 function limitsBy(instructionSet: string, threads: number): () => Limits {
   const addon = loadAddon();
   if (typeof addon === 'string') throw new Error(addon);
-  const engine = new addon.Engine(instructionSet, threads, false);
+  const engine = new addon.Engine(instructionSet, threads, false, false);
   const [memory] = engine.vector(PROBE_BYTES / 4);
   let piece = 0;
   return () => {

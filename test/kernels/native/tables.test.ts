@@ -40,7 +40,7 @@ function everyOperation(kernels: Kernels): Operation[] {
     { kind: 'embed', table: matrix, tokens: [0, 1], y },
     { kind: 'rms-norm', x, weight: both, y, epsilon: 1e-5 },
     { kind: 'multiply', matrix, x, y },
-    { kind: 'multiply', matrix, x, y, bias: both, accumulate: true, rounding: 'byte' },
+    { kind: 'multiply', matrix, x, y, bias: both, accumulate: true },
     { kind: 'rope', x, angles: kernels.vector(4), heads: 1, headSize: 2, pairs: 'halves' },
     { kind: 'store', cache, keys: x, values: y, position: 0 },
     { kind: 'attention', cache, queries: x, y, heads: 1, position: 0, scale: 1 },
@@ -98,7 +98,7 @@ testNative('the addon reads each command to its end: another may follow, and non
   const operations = everyOperation(kernels);
   kernels.run(operations.flatMap((operation) => [operation, operation]));
   kernels.close();
-  const engine = new native.Engine('auto', 1, false);
+  const engine = new native.Engine('auto', 1, false, false);
   for (const { kind } of operations) {
     const cut = Float64Array.of(COMMANDS[kind].code);
     assert.throws(() => engine.run(cut, 1), /ends before its operands do/, kind);
