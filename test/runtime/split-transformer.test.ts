@@ -42,13 +42,13 @@ for (const name of GOLDEN_MODELS) {
   });
 }
 
-testPackedGpu('with gate and up of a prompt rounded to bytes, logits stay within the bound of a CPU’s', async (gpu) => {
+testPackedGpu('with activations of a prompt rounded to bytes, logits stay within the bound of a CPU’s', async (gpu) => {
   for (const name of ['llama-Q5_K', 'llama-Q8_0'] as const) {
     const { prompt_short: prompt, ref64 } = readGolden(name);
     const path = goldenModel(name);
     const model = await openSplitModel(path, { cpu, gpu, context: prompt.length, kvCache: 'F32' }).on(planOf(path, 2));
     const error = nmse(await model.evaluate(prompt), ref64.short_logits.at(-1) as Float32Array);
-    assert.ok(error < 2e-4, `${name}: ${error}`);
+    assert.ok(error < 2.5e-3, `${name}: ${error}`);
   }
 });
 
