@@ -60,11 +60,12 @@ std::size_t Engine::addVector(std::span<float> memory) {
 std::shared_ptr<Buffer> Engine::vector(std::size_t number) const { return operands_.vectors.at(number); }
 
 std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize) {
-  if (type != Type::F16 && type != Type::F32) throw std::invalid_argument("a cache holds F16 or F32");
+  if (!isCacheType(type)) throw std::invalid_argument("a cache holds F32, F16, Q8_0 or Q4_0");
+  if (headSize % formatOf(type).block != 0) throw std::invalid_argument("heads of a quantized cache are whole blocks");
   if (kvHeads == 0 || capacity == 0 || headSize == 0) throw std::invalid_argument("a cache can't be empty");
   if (capacity > std::numeric_limits<std::ptrdiff_t>::max() / 2) throw std::length_error("too large");
   const std::size_t whole = (capacity + positionBlock - 1) / positionBlock * positionBlock;
-  const std::size_t bytes = product(product(product(kvHeads, whole), headSize), formatOf(type).bytes);
+  const std::size_t bytes = product(product(product(kvHeads, whole), headSize), formatOf(type).bytes) / formatOf(type).block;
   auto memory = std::make_shared<CacheMemory>(bytes);
   const CacheView view = {reinterpret_cast<std::uint8_t*>(memory->keys.data()),
                           reinterpret_cast<std::uint8_t*>(memory->values.data()), type, kvHeads, whole, headSize};

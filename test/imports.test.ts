@@ -78,7 +78,10 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['engine/kernels', 'engine/runtime', 'engine/runtime/kv'],
     ],
   ],
-  ['engine/ring/wire', ['engine/input', 'engine/plan', 'engine/cost', 'engine/trace', 'engine/gguf', 'engine/kernels']],
+  [
+    'engine/ring/wire',
+    ['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/trace', 'engine/gguf', 'engine/kernels'],
+  ],
   [
     'engine/ring/device',
     [

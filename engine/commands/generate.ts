@@ -163,7 +163,8 @@ async function openSplit(cpu: Kernels, parts: ModelRequest): Promise<OpenedModel
   const { gpuLayers, device, gpuPaging: paging, profile, model: file, kvCache } = request;
   const { kernels: gpu, adapter } = await openGpuKernels({ adapter: device, exact: request.kernels.exact });
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
-  const asked = { model: shape, file, context, promptTokens: prompt.length, paging, profile, signal, log };
+  const promptTokens = prompt.length;
+  const asked = { model: shape, file, context, promptTokens, kvFormat: kvCache, paging, profile, signal, log };
   let close = (): void => gpu.close();
   try {
     const plan =

@@ -5,6 +5,7 @@ import type { Device } from '../hardware/device.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { formatSeconds } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { createWorkload } from '../model/workload.ts';
 import type { Plan, SplitPlan } from '../plan/plan.ts';
@@ -44,6 +45,7 @@ export interface AutoRequest {
   readonly file: string;
   readonly context: number;
   readonly promptTokens: number;
+  readonly kvFormat: KvFormat;
   readonly threads: number;
   /** The GPU's name. */
   readonly gpu: string;
@@ -61,13 +63,13 @@ export interface AutoRequest {
  * @throws InputError for a profile without GPU, or a model that no split fits
  */
 export async function planAutomatically(request: AutoRequest): Promise<SplitPlan | undefined> {
-  const { model, context, promptTokens, paging, profile, log } = request;
+  const { model, context, promptTokens, kvFormat, paging, profile, log } = request;
   const device = await deviceProfile({ ...request, file: profile, model: request.file })();
   const text = `{"name": "this machine", "devices": [${device}], "links": {"default": {"latency": "1 ms", "bandwidth": "1 Gbps"}}}`;
   const measured = parseCluster(text, profile ?? 'the profile');
   if (measured.devices[0]?.gpu === undefined)
     throw new InputError(profile ?? 'profile', 'has no GPU; measure it: hearth profile --device <name>');
-  const workload = createWorkload({ context, promptTokens });
+  const workload = createWorkload({ context, promptTokens, kvFormat });
   const belief = withGpuMemory(measured, paging?.gpuMemory);
   const { plan, best, curve, ...found } = cpuGpuSplit(
     { belief, model, workload },

@@ -1,6 +1,7 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import { type KernelOptions, openKernels } from '../kernels/open-kernels.ts';
+import { checkKvFormat, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { describeWeights, readsWeights } from '../ring/device/device-weights.ts';
 import { loadPart } from '../ring/device/loaded-part.ts';
@@ -19,7 +20,7 @@ import type { RingRequest } from './ring-request.ts';
 
 export interface OpenRingOptions extends RingRequest {
   readonly model: string;
-  readonly kvCache: 'F16' | 'F32';
+  readonly kvCache: KvFormat;
   readonly kernels: KernelOptions;
   /** Tokens that a text can have. */
   readonly context: number;
@@ -52,6 +53,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS);
   if (!loaded.held.outer) throw new InputError(options.model, 'has no embedding and output; the head needs them');
   const { model } = loaded.part;
+  checkKvFormat(model, kvCache);
   const ending = new AbortController();
   const profile = deviceProfile({
     file: options.profile,
@@ -80,7 +82,16 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   };
   try {
     await head.gather();
-    const planning = await ringPlanning({ request: options, file, head, model, context, profile, log });
+    const planning = await ringPlanning({
+      request: options,
+      file,
+      head,
+      model,
+      context,
+      kvFormat: kvCache,
+      profile,
+      log,
+    });
     const ring = recoveringRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
     await ring.ready();
     for (const [device, weights] of head.weights)

@@ -18,7 +18,7 @@ import type { Question } from '../planner/question.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
-import { repeated } from './shared-options.ts';
+import { OPTIONS, readKvCache, repeated } from './shared-options.ts';
 
 interface Options {
   readonly cluster?: string;
@@ -29,6 +29,7 @@ interface Options {
   readonly mix: string;
   readonly prompt: string;
   readonly context: string;
+  readonly kv: string;
   readonly savePlan?: string;
   readonly saveCluster?: string;
   readonly force?: true;
@@ -58,6 +59,7 @@ export function planCommand(): Command {
     .option('--mix <name>', 'quantization of models that are named without one', 'Q4_K_M')
     .option('--prompt <n>', 'tokens of the prompt', '128')
     .option('--context <n>', 'tokens that the KV cache holds', '1024')
+    .addOption(OPTIONS.kvCache)
     .option('--save-plan <file>', 'writes the plan, for hearth run and experiments; with one --model')
     .option(
       '--save-cluster <file>',
@@ -80,7 +82,7 @@ function run(options: Options): void {
   const bought = upgradeParts(parts);
   const promptTokens = readCount('--prompt', options.prompt, 1, 1e6);
   const context = Math.max(promptTokens, readCount('--context', options.context, 1, 1e6));
-  const workload = createWorkload({ promptTokens, context });
+  const workload = createWorkload({ promptTokens, context, kvFormat: readKvCache(options.kv) });
   const models = readModels(options);
   saveCluster(chosen, options);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
@@ -167,7 +169,14 @@ function detail(question: Question, { file, key, bought }: DetailOptions): Detai
   const commands =
     answered.status === 'does-not-fit'
       ? []
-      : commandLines({ plan: answered.plan, cluster, clusterFile: key, file, context: workload.context });
+      : commandLines({
+          plan: answered.plan,
+          cluster,
+          clusterFile: key,
+          file,
+          context: workload.context,
+          kvFormat: workload.kvFormat,
+        });
   return { answered, without: withoutDevices(question), upgrades: upgrades(question, bought), commands };
 }
 

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { type Cluster, withoutGpus } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import type { RingHead } from '../ring/head/head.ts';
 import { surveyLinks } from '../ring/head/link-survey.ts';
 import { measuredCluster } from '../ring/head/measured-links.ts';
@@ -44,6 +45,7 @@ export interface RingPlanningParts {
   readonly head: RingHead;
   readonly model: RingPlanning['model'];
   readonly context: number;
+  readonly kvFormat: KvFormat;
   /** This device as in a cluster file, JSON. */
   readonly profile: () => Promise<string>;
   readonly log: (line: string) => void;
@@ -55,7 +57,7 @@ export interface RingPlanningParts {
  * @throws InputError for a plan that can't be read, and for a device that can't describe itself
  */
 export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanning> {
-  const { request, file, head, model, context, log } = parts;
+  const { request, file, head, model, context, kvFormat, log } = parts;
   const { plan, scheduler, requested, maxPressure } = request;
   const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
   const given = plan === undefined ? undefined : { file: plan, plan: readPlan(plan) };
@@ -70,6 +72,7 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
     devices: [file.head, ...file.members.map(({ name }) => name)],
     model,
     context,
+    kvFormat,
     requested,
     maxPressure,
     plan: given,

@@ -72,7 +72,7 @@ export function watchRing({ head, planning }: OpenedRing, load: () => BatchLoad)
   const predictedSeconds = (plan: Plan, texts: number): number | null => {
     const truth = planning.scheduling?.cluster;
     if (truth === undefined) return null;
-    const workload = createWorkload({ context: planning.context });
+    const workload = createWorkload({ context: planning.context, kvFormat: planning.kvFormat });
     const token = { tokens: 1, position: planning.context - 1, isGenerated: true, isLast: true };
     const pass = passLoad(Array.from({ length: texts }, () => token));
     return predict({ plan, truth, model: planning.model, workload, pass }).tokenSeconds;

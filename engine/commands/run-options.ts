@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 import { checkDifferentFiles, checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
@@ -21,7 +22,7 @@ export interface RunRequest extends RingRequest {
   readonly seed: number;
   /** Tokens that a KV cache holds; `undefined`: as many as the longest prompt needs. */
   readonly context: number | undefined;
-  readonly kvCache: 'F16' | 'F32';
+  readonly kvCache: KvFormat;
   readonly kernels: KernelOptions;
   readonly drafts: DraftRequest;
   readonly trace: OutputFile | undefined;

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
@@ -28,7 +29,7 @@ export interface ServeRequest {
   readonly context: number | undefined;
   /** Texts of full length whose keys and values have room at the same time. */
   readonly parallel: number;
-  readonly kvCache: 'F16' | 'F32';
+  readonly kvCache: KvFormat;
   readonly memory: number | undefined;
   readonly kernels: KernelOptions;
   /** The ring that computes; `undefined`: this machine does. */

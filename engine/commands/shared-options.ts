@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
+import { DEFAULT_KV_FORMAT, KV_FORMATS, type KvFormat } from '../model/kv-format.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 
@@ -34,7 +35,7 @@ export const OPTIONS = {
     'the GPU, by its name or a part of it, as hearth inspect --devices lists them (default: the fastest)',
   ),
   context: new Option('--context <n>', 'tokens that the KV cache holds (default: as many as are needed)'),
-  kvCache: new Option('--kv <format>', 'format of the KV cache: F16 or F32').default('F16'),
+  kvCache: new Option('--kv <format>', `format of the KV cache: ${KV_FORMATS.join(', ')}`).default(DEFAULT_KV_FORMAT),
   temperature: new Option('--temperature <x>', '0: always the most likely token').default(
     String(SAMPLER_DEFAULTS.temperature),
   ),
@@ -82,9 +83,9 @@ export function readThreads(text: string): number {
   return readCount('--threads', text, 1, 1024);
 }
 
-/** Reads `--kv`. @throws InputError */
-export function readKvCache(text: string): 'F16' | 'F32' {
-  return readChoice('--kv', text, ['F16', 'F32']);
+/** Reads `--kv`, in capitals or small letters. @throws InputError */
+export function readKvCache(text: string): KvFormat {
+  return readChoice('--kv', text.toUpperCase(), KV_FORMATS);
 }
 
 /** Reads `--seed`. @throws InputError */

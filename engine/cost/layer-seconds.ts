@@ -1,6 +1,7 @@
-import type { PassRates, ProcessorRates } from '../hardware/device.ts';
+import type { AttentionRates, PassRates, ProcessorRates } from '../hardware/device.ts';
 import type { Shape } from '../model/architecture.ts';
-import { kvBytesPerToken, type Model, type WeightGroup } from '../model/model.ts';
+import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat, kvBytesPerToken, valueBytes } from '../model/kv-format.ts';
+import type { Model, WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 
 /** Seconds that one processor spends on one layer for one token of every request, by cause. */
@@ -28,7 +29,22 @@ export function reservedKvBytes(model: Model, workload: Workload): number {
 
 /** Bytes of the KV cache of one layer that are read for a token: 2 (h_k e_k + h_v e_v) n_kv for every request. */
 export function kvCacheBytes(model: Model, workload: Workload): number {
-  return kvBytesPerToken(model) * workload.context * workload.batch;
+  return kvBytesPerToken(model, workload.kvFormat) * workload.context * workload.batch;
+}
+
+/**
+ * Bytes of a cache in this format that attention processes per second. Where only F16 was measured, a position of a
+ * quantized cache takes as long, since attention is limited by arithmetic.
+ */
+export function attentionRates(
+  measured: NonNullable<ProcessorRates['attention']>,
+  format: KvFormat = DEFAULT_KV_FORMAT,
+): AttentionRates {
+  if (isFloatKv(format)) return measured;
+  const own = measured.quantized?.[format];
+  if (own !== undefined) return own;
+  const share = valueBytes(format) / valueBytes(DEFAULT_KV_FORMAT);
+  return { memory: share * measured.memory, cache: share * measured.cache };
 }
 
 /** FLOPs of attention in one layer: 4 B h_a c d_h (HELM Eq. 4.11). */
@@ -46,7 +62,7 @@ export function attendedFlops({ heads, headSize }: Model, attended: number): num
  * and α + β on the GPU).
  */
 export function layerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
-  const appended = kvBytesPerToken(model) * workload.batch;
+  const appended = kvBytesPerToken(model, workload.kvFormat) * workload.batch;
   const multiply = multiplySeconds(model.layer, workload, processor);
   const kvBytes = kvCacheBytes(model, workload);
   const { bandwidth, attention } = processor;
@@ -56,7 +72,7 @@ export function layerSeconds(model: Model, workload: Workload, processor: Proces
     memory:
       attention === undefined
         ? (model.layer.bytes + kvBytes) / bandwidth
-        : model.layer.bytes / bandwidth + kvBytes / attention.memory,
+        : model.layer.bytes / bandwidth + kvBytes / attentionRates(attention, workload.kvFormat).memory,
     overhead: overheadSeconds(model, workload.batch, processor),
   };
 }
@@ -121,7 +137,7 @@ export function multiplySeconds(
  */
 export function prefillLayerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const tokens = workload.promptTokens * workload.batch;
-  const keysAndValues = kvBytesPerToken(model) * tokens;
+  const keysAndValues = kvBytesPerToken(model, workload.kvFormat) * tokens;
   return {
     compute:
       promptMultiplySeconds(model.layer, { ...workload, batch: tokens }, processor) +
@@ -164,5 +180,5 @@ function prefillAttentionSeconds(model: Model, workload: Workload, { attention, 
   const mean = { ...workload, context: workload.promptTokens / 2 };
   return attention === undefined
     ? attentionFlops(model, mean) / flops.F16
-    : kvCacheBytes(model, mean) / attention.cache;
+    : kvCacheBytes(model, mean) / attentionRates(attention, workload.kvFormat).cache;
 }

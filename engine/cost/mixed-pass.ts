@@ -1,7 +1,9 @@
 import type { PassRates, ProcessorRates } from '../hardware/device.ts';
-import { kvBytesPerToken, type Model, type WeightGroup } from '../model/model.ts';
+import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
+import type { Model, WeightGroup } from '../model/model.ts';
 import {
   attendedFlops,
+  attentionRates,
   embeddingRowBytes,
   type LayerSeconds,
   multiplySeconds,
@@ -34,6 +36,8 @@ export interface PassLoad {
   readonly promptCache: number;
   /** Tokens for which the output layer runs. */
   readonly chosen: number;
+  /** Number format of the KV cache; F16 by default. */
+  readonly kvFormat?: KvFormat | undefined;
 }
 
 export function passLoad(texts: readonly PassText[]): PassLoad {
@@ -67,9 +71,10 @@ export function passTokens({ generated, prompt }: PassLoad): number {
  * prompt.
  */
 export function passLayerSeconds(model: Model, load: PassLoad, processor: ProcessorRates): LayerSeconds {
-  const { texts, generated, prompt, generatedContext, promptContext, promptCache } = load;
+  const { texts, generated, prompt, generatedContext, promptContext, promptCache, kvFormat } = load;
   const { bandwidth, attention, passes } = processor;
-  const token = kvBytesPerToken(model);
+  const token = kvBytesPerToken(model, kvFormat);
+  const rates = attention && attentionRates(attention, kvFormat);
   const packed = prompt === 0 || passes === undefined ? undefined : packedSeconds(model.layer, prompt, passes);
   const kinds = Math.min(1, generated) + Math.min(1, prompt);
   const reads = packed === undefined ? kinds : Math.min(1, generated);
@@ -77,9 +82,9 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
     generatedSeconds(model.layer, generated, processor) + (packed ?? promptProducts(model.layer, load, processor));
   const attended = attendedFlops(model, generatedContext + promptContext) / processor.flops.F16;
   const kvSeconds =
-    attention === undefined
+    rates === undefined
       ? (token * (generatedContext + promptCache)) / bandwidth
-      : token * (generatedContext / attention.memory + promptContext / attention.cache);
+      : token * (generatedContext / rates.memory + promptContext / rates.cache);
   return {
     compute: attention === undefined ? products + attended : products,
     kvCopy: processor.kvCopyLatency + (token * passTokens(load)) / bandwidth,

@@ -1,4 +1,5 @@
-import { kvBytesPerToken, type Model } from '../model/model.ts';
+import { kvBytesPerToken } from '../model/kv-format.ts';
+import type { Model } from '../model/model.ts';
 
 const MIB = 2 ** 20;
 

@@ -175,7 +175,7 @@ export function createPassCosts(
   const tokens = passTokens(load);
   const costs = createRingCosts(cluster, model, workload, runtime);
   return manyTokens({ costs, cluster, model, runtime, tokens }, (processor) => ({
-    layer: passLayerSeconds(model, load, processor),
+    layer: passLayerSeconds(model, { ...load, kvFormat: workload.kvFormat }, processor),
     output: passOutputSeconds(model, load, processor),
   }));
 }

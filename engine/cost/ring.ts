@@ -1,6 +1,7 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { isDiscrete, transferSeconds } from '../hardware/device.ts';
-import { kvBytesPerToken, type Model } from '../model/model.ts';
+import { kvBytesPerToken } from '../model/kv-format.ts';
+import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipPartitions, type FittedPlan, type Plan, type Stage } from '../plan/plan.ts';
 import { NO_WEIGHTS_POLICY, pinnedBytesOf } from '../plan/weights-policy.ts';
@@ -122,7 +123,7 @@ export function createRingPredictor(
   const pagesOf = (plan: Plan, { gpuRoom, name }: DeviceCosts, layers: number): PredictedPages | undefined => {
     const gpu = cluster.devices[indices.get(name) ?? 0]?.gpu;
     if (paging === undefined || plan.kvCache !== 'host' || !isDiscrete(gpu) || layers === 0) return undefined;
-    const tokenBytes = kvBytesPerToken(model) * workload.batch;
+    const tokenBytes = kvBytesPerToken(model, workload.kvFormat) * workload.batch;
     const poolBytes = gpuRoom - gpuWeightBytes(plan, model, name);
     const pages = kvPages({ paging, layers, tokens, tokenBytes, poolBytes });
     return { ...pages, poolBytes, sliceSeconds: transferSeconds(gpu.hostLink, pages.sliceBytes) };

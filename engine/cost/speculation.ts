@@ -1,5 +1,6 @@
 import type { ProcessorRates } from '../hardware/device.ts';
-import { kvBytesPerToken, type Model, type WeightGroup } from '../model/model.ts';
+import { kvBytesPerToken } from '../model/kv-format.ts';
+import type { Model, WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { type LayerSeconds, layerSeconds, multiplySeconds, outputSeconds } from './layer-seconds.ts';
 
@@ -117,7 +118,7 @@ export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
   const attention = one.compute - multiplySeconds(model.layer, workload, processor);
   return {
     compute: verifyingProducts(model.layer, verified) + tokens * attention,
-    kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model)) / processor.bandwidth,
+    kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model, workload.kvFormat)) / processor.bandwidth,
     memory: one.memory,
     overhead: layerSeconds(model, { ...workload, batch: tokens * batch }, processor).overhead,
   };

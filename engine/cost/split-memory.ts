@@ -1,5 +1,6 @@
 import { type Device, hasUnifiedGpu, isDiscrete } from '../hardware/device.ts';
-import { kvBytesPerToken, type Model } from '../model/model.ts';
+import { kvBytesPerToken } from '../model/kv-format.ts';
+import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { DeviceBreakdown } from './breakdown.ts';
@@ -57,7 +58,7 @@ export function splitMemory(
           paging,
           layers: load.gpuLayers,
           tokens: Math.max(workload.context, workload.reservedContext ?? 0),
-          tokenBytes: kvBytesPerToken(model) * workload.batch,
+          tokenBytes: kvBytesPerToken(model, workload.kvFormat) * workload.batch,
           poolBytes: vramAvailable - weights('gpu'),
         })
       : undefined;

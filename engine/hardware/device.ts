@@ -1,3 +1,4 @@
+import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
 
 export const OPERATING_SYSTEMS = ['macos', 'linux', 'android', 'windows'] as const;
@@ -27,6 +28,12 @@ export interface PassRates {
   readonly text: number;
 }
 
+/** Bytes of KV cache per second in attention: in decode, from memory, and in prefill, from a cache. */
+export interface AttentionRates {
+  readonly memory: number;
+  readonly cache: number;
+}
+
 /** Rates and latencies that every kind of processor has. */
 export interface ProcessorRates {
   readonly flops: FlopRates;
@@ -43,7 +50,10 @@ export interface ProcessorRates {
    * they come from memory, `cache` in prefill, when a processor cache holds them. Without it, attention takes its FLOPs
    * at the F16 rate.
    */
-  readonly attention?: { readonly memory: number; readonly cache: number };
+  readonly attention?: AttentionRates & {
+    /** Of quantized caches, in bytes of theirs; a position takes as long as in F16 where this is missing. */
+    readonly quantized?: Readonly<Partial<Record<QuantizedKvFormat, AttentionRates>>>;
+  };
   /**
    * Seconds per layer and pass for handing work to threads and for small operations that are not counted; 0 by default.
    */

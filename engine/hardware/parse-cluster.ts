@@ -2,9 +2,11 @@ import { InputError, suggestion } from '../input/input-error.ts';
 import { parseJson } from '../input/parse-json.ts';
 import type { Provenance, Quantity } from '../input/quantity.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
+import { QUANTIZED_KV_FORMATS } from '../model/kv-format.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { type Cluster, createCluster, type Links, MEDIA, pairKey } from './cluster.ts';
 import {
+  type AttentionRates,
   type Cpu,
   type Device,
   type DeviceMemory,
@@ -121,7 +123,7 @@ function readMeasured(fields: Fields): Partial<ProcessorRates> {
   const measured = {
     ...(prompt !== undefined && { promptFlops: prompt }),
     ...(attention !== undefined && {
-      attention: { memory: attention.quantity('memory', 'rate'), cache: attention.quantity('cache', 'rate') },
+      attention: { ...readAttention(attention), ...readQuantized(attention) },
     }),
     ...(dispatch !== undefined && { dispatch }),
     ...(activations !== undefined && { activationBandwidth: activations }),
@@ -129,6 +131,22 @@ function readMeasured(fields: Fields): Partial<ProcessorRates> {
   };
   attention?.end();
   return measured;
+}
+
+function readAttention(fields: Fields): AttentionRates {
+  return { memory: fields.quantity('memory', 'rate'), cache: fields.quantity('cache', 'rate') };
+}
+
+/** The rates of quantized caches, by format. */
+function readQuantized(fields: Fields): Pick<NonNullable<ProcessorRates['attention']>, 'quantized'> {
+  const quantized = QUANTIZED_KV_FORMATS.flatMap((format) => {
+    const own = fields.optionalObject(format);
+    if (own === undefined) return [];
+    const rates = readAttention(own);
+    own.end();
+    return [[format, rates] as const];
+  });
+  return quantized.length === 0 ? {} : { quantized: Object.fromEntries(quantized) };
 }
 
 function readPasses(fields: Fields): PassRates {

@@ -1,5 +1,5 @@
 import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
-import type { KeyValueCache } from './key-value-cache.ts';
+import type { KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MatrixSource } from './matrix.ts';
 import { type Operation, TOP_K_HEAD } from './operation.ts';
 
@@ -19,6 +19,13 @@ export function checkMatrix({ source, offset = 0, type, rows, columns }: MatrixS
     throw new RangeError(`a ${type} matrix of ${bytes} bytes from byte ${offset} on; ${where} has ${size}`);
   }
   return bytes;
+}
+
+/** @throws RangeError unless a head's keys and values are whole blocks of the cache's format */
+export function checkCache({ type, headSize }: KeyValueCacheShape): void {
+  const { block } = QUANTIZATIONS[type];
+  if (headSize % block !== 0)
+    throw new RangeError(`a ${type} cache of heads of ${headSize} values; they must be a multiple of ${block}`);
 }
 
 /** @returns the values @throws RangeError unless they lie in memory that threads share */

@@ -1,6 +1,8 @@
-/** Keys and values of one layer, each [kvHeads][capacity][headSize]: the positions of a head are contiguous. */
+import type { KvFormat } from '../model/kv-format.ts';
+
+/** Keys and values of one layer, each [kvHeads][capacity][headSize]; how they are laid out is up to the kernels. */
 export interface KeyValueCacheShape {
-  readonly type: 'F16' | 'F32';
+  readonly type: KvFormat;
   readonly kvHeads: number;
   /** Positions. */
   readonly capacity: number;

@@ -65,13 +65,6 @@ export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]
   };
 }
 
-/**
- * 2 (h_k e_k + h_v e_v): bytes that one token adds to the KV cache of one layer (prima.cpp A.3; HELM Eq. 4.5, both F16).
- */
-export function kvBytesPerToken({ kvHeads, headSize }: Shape, type: 'F16' | 'F32' = 'F16'): number {
-  return 2 * kvHeads * headSize * (type === 'F32' ? 4 : 2);
-}
-
 function weightGroup(tensors: readonly Tensor[], parts: number): WeightGroup {
   const flops = new Map<Quantization, number>();
   for (const tensor of tensors) {

@@ -1,4 +1,5 @@
 import { InputError } from '../input/input-error.ts';
+import type { KvFormat } from './kv-format.ts';
 
 /** The request that a model answers: its tokens, batch and context. */
 export interface Workload {
@@ -14,6 +15,8 @@ export interface Workload {
    * while only `context` tokens are read.
    */
   readonly reservedContext?: number;
+  /** Number format of the KV cache; F16 by default. */
+  readonly kvFormat?: KvFormat;
 }
 
 export const DEFAULT_WORKLOAD: Workload = { promptTokens: 128, outputTokens: 128, batch: 1, context: 1024 };
@@ -25,7 +28,8 @@ export const DEFAULT_WORKLOAD: Workload = { promptTokens: 128, outputTokens: 128
  */
 export function createWorkload(given: Partial<Workload> = {}): Workload {
   const workload = { ...DEFAULT_WORKLOAD, ...given };
-  for (const [key, value] of Object.entries(workload)) {
+  const { kvFormat: _, ...counts } = workload;
+  for (const [key, value] of Object.entries(counts)) {
     const least = key === 'context' || key === 'reservedContext' ? 0 : 1;
     if (!Number.isInteger(value) || value < least || value > 1e7) {
       throw new InputError(`workload.${key}`, `${value} is not a whole number between ${least} and 10000000`);

@@ -1,4 +1,5 @@
 import type { Cluster } from '../hardware/cluster.ts';
+import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat } from '../model/kv-format.ts';
 import type { Plan } from '../plan/plan.ts';
 import { windowsOf } from '../plan/windows.ts';
 
@@ -18,6 +19,8 @@ export interface CarriedPlan {
   /** The model's file, or a word in its place. */
   readonly file: string;
   readonly context: number;
+  /** Default: F16. */
+  readonly kvFormat?: KvFormat | undefined;
 }
 
 /**
@@ -44,15 +47,17 @@ export function commandLines(carried: CarriedPlan): CommandLine[] {
  * `hearth generate` computes on one CPU, or on it and then on a GPU that also has the output and the KV cache of its
  * layers; `hearth run` computes on CPUs, and takes the plan from a file (`hearth plan --save-plan`).
  */
-function hearthLines({ plan, clusterFile, file, context }: CarriedPlan): CommandLine[] {
+function hearthLines({ plan, clusterFile, file, context, kvFormat = DEFAULT_KV_FORMAT }: CarriedPlan): CommandLine[] {
   const device = plan.embedding.device;
-  const generate = `hearth generate --model ${file} --context ${context}`;
+  const kv = kvFormat === DEFAULT_KV_FORMAT ? '' : ` --kv ${kvFormat}`;
+  const generate = `hearth generate --model ${file} --context ${context}${kv}`;
   const onGpu = [plan.embedding, ...plan.stages, plan.output].filter(({ processor }) => processor === 'gpu');
   if (onGpu.length > 0) {
     const last = plan.stages.at(-1);
     const isCarried =
       plan.kind === 'split' &&
       plan.kvCache === 'with-layers' &&
+      isFloatKv(kvFormat) &&
       last?.processor === 'gpu' &&
       plan.output.processor === 'gpu' &&
       onGpu.length === 2;
@@ -62,24 +67,29 @@ function hearthLines({ plan, clusterFile, file, context }: CarriedPlan): Command
   const line =
     plan.kind === 'split'
       ? `${generate} --prompt TEXT`
-      : `hearth run --model ${file} --cluster ${clusterFile} --plan plan.json --context ${context} --prompt TEXT`;
+      : `hearth run --model ${file} --cluster ${clusterFile} --plan plan.json --context ${context}${kv} --prompt TEXT`;
   return [{ program: 'hearth', device, line }];
 }
 
 /** llama.cpp has its GPU layers last, and the output layer on the GPU if all layers are (`-ngl` counts it as a layer). */
-function llamaLines({ plan, file, context }: CarriedPlan): CommandLine[] {
+function llamaLines({ plan, file, context, kvFormat = DEFAULT_KV_FORMAT }: CarriedPlan): CommandLine[] {
   const onGpu = plan.stages.filter(({ processor }) => processor === 'gpu');
   const gpuLayers = onGpu.reduce((sum, { from, to }) => sum + to - from, 0);
   const output = plan.output.processor === 'gpu' ? 1 : 0;
   const last = plan.stages.at(-1);
   if (gpuLayers > 0 && (onGpu.length > 1 || last?.processor !== 'gpu')) return [];
   const device = plan.embedding.device;
-  const line = `llama-server -m ${file} -c ${context} -ngl ${gpuLayers + output}${plan.kvCache === 'host' ? ' --no-kv-offload' : ''}`;
+  const place = plan.kvCache === 'host' ? ' --no-kv-offload' : '';
+  const name = kvFormat.toLowerCase();
+  // It keeps quantized values only with its fused attention.
+  const types = kvFormat === DEFAULT_KV_FORMAT ? '' : ` --flash-attn on -ctk ${name} -ctv ${name}`;
+  const line = `llama-server -m ${file} -c ${context} -ngl ${gpuLayers + output}${place}${types}`;
   return [{ program: 'llama.cpp', device, line }];
 }
 
 /** prima.cpp takes the layers of a round by rank (`-lw`), and each rank its GPU layers of a round (`-ngl`). */
-function primaLines({ plan, cluster, file, context }: CarriedPlan): CommandLine[] {
+function primaLines({ plan, cluster, file, context, kvFormat = DEFAULT_KV_FORMAT }: CarriedPlan): CommandLine[] {
+  if (kvFormat !== DEFAULT_KV_FORMAT) return [];
   const windows = windowsOf(plan);
   const ring = windows.slice(0, windows.length / plan.rounds);
   const names = ring.map(({ device }) => device);

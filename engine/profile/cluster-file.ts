@@ -1,7 +1,7 @@
 import { formatPercent } from '../input/format.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { type GpuMeasures, hostLinkOf } from './gpu-probes.ts';
-import { type Fact, type PassFacts, processorFacts } from './processor-facts.ts';
+import { type AttentionFacts, type Fact, type PassFacts, processorFacts } from './processor-facts.ts';
 import type { ProcessorMeasures } from './processor-probes.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import type { Sample } from './sample.ts';
@@ -86,13 +86,22 @@ function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<s
     kvCopy: quantity(facts.kvCopyLatency, seconds, 'beyond writing'),
     promptCompute: byFormat(facts.promptFlops, 'products with a prompt, beyond its first token'),
     attention: {
-      memory: quantity(facts.attention.memory, rate, 'KV cache from memory'),
-      cache: quantity(facts.attention.cache, rate, 'KV cache from a cache'),
+      ...attentionRates(facts.attention),
+      ...Object.fromEntries(
+        [...(facts.attention.quantized ?? [])].map(([format, own]) => [format, attentionRates(own)]),
+      ),
     },
     dispatch: quantity(facts.dispatch, seconds, 'a layer with very small matrices'),
     activations: quantity(facts.activationBandwidth, rate, 'norms, rotations, gates'),
     ...(facts.passes && { passes: passRates(facts.passes) }),
   };
+
+  function attentionRates({ memory, cache }: AttentionFacts): object {
+    return {
+      memory: quantity(memory, rate, 'KV cache from memory'),
+      cache: quantity(cache, rate, 'KV cache from a cache'),
+    };
+  }
 
   function passRates({ generated, packTokens, unpacking, packed, text }: PassFacts): object {
     return {

@@ -1,7 +1,8 @@
 import { chipSteps } from '../cost/chip/steps.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { Vector } from '../kernels/vector.ts';
-import { kvBytesPerToken, type Model } from '../model/model.ts';
+import { kvBytesPerToken } from '../model/kv-format.ts';
+import type { Model } from '../model/model.ts';
 import { modelOperators } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 import { quietSample, type TimedRun, timedRun } from './quiet-runs.ts';

@@ -1,8 +1,9 @@
+import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { COPIED_BYTES } from './probes/attention.ts';
 import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TOKENS } from './probes/products.ts';
 import { SMALL_LAYERS } from './probes/small-pass.ts';
-import type { PassMeasures, ProcessorMeasures } from './processor-probes.ts';
+import type { AttentionMeasures, PassMeasures, ProcessorMeasures } from './processor-probes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 /** What the cost model needs to know of a processor, in SI units, with the sample that each value was measured from. */
@@ -11,11 +12,16 @@ export interface ProcessorFacts {
   readonly promptFlops: ReadonlyMap<Quantization, Fact>;
   readonly bandwidth: Fact;
   readonly kvCopyLatency: Fact;
-  readonly attention: { readonly memory: Fact; readonly cache: Fact };
+  readonly attention: AttentionFacts & { readonly quantized?: ReadonlyMap<QuantizedKvFormat, AttentionFacts> };
   readonly dispatch: Fact;
   readonly activationBandwidth: Fact;
   /** PassRates, if passes of several texts were measured. */
   readonly passes?: PassFacts;
+}
+
+export interface AttentionFacts {
+  readonly memory: Fact;
+  readonly cache: Fact;
 }
 
 export interface PassFacts {
@@ -68,7 +74,12 @@ export function processorFacts(measures: ProcessorMeasures, crossing = 0): Proce
     promptFlops,
     bandwidth: fastest,
     kvCopyLatency: { value: Math.max(0, copy.median - COPIED_BYTES / bandwidth), sample: copy },
-    attention: { memory: factOf(measures.attentionFromMemory), cache: factOf(measures.attentionFromCache) },
+    attention: {
+      ...attentionFacts({ memory: measures.attentionFromMemory, cache: measures.attentionFromCache }),
+      ...(measures.quantizedAttention && {
+        quantized: new Map([...measures.quantizedAttention].map(([format, own]) => [format, attentionFacts(own)])),
+      }),
+    },
     dispatch: { value: Math.max(0, measures.smallPass.median - crossing) / SMALL_LAYERS, sample: measures.smallPass },
     activationBandwidth: factOf(measures.activations),
     ...(measures.passes && { passes: passFacts(measures, measures.passes) }),
@@ -111,6 +122,10 @@ function passFacts({ vectorProducts, matrixProducts }: ProcessorMeasures, passes
 /** The nearest one, by ratio, from 1 to FEW_PROMPT_TOKENS. */
 function powerOfTwo(value: number): number {
   return 2 ** Math.round(Math.log2(Math.min(FEW_PROMPT_TOKENS, Math.max(1, value))));
+}
+
+function attentionFacts({ memory, cache }: AttentionMeasures): AttentionFacts {
+  return { memory: factOf(memory), cache: factOf(cache) };
 }
 
 function factOf(sample: Sample): Fact {

@@ -1,3 +1,4 @@
+import { DEFAULT_KV_FORMAT, type QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
 import { activationRate } from './probes/activations.ts';
 import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/attention.ts';
@@ -23,6 +24,8 @@ export interface ProcessorMeasures {
   /** Bytes of KV cache per second, from memory and from a cache. */
   readonly attentionFromMemory: Sample;
   readonly attentionFromCache: Sample;
+  /** The same of quantized caches that were probed too. */
+  readonly quantizedAttention?: ReadonlyMap<QuantizedKvFormat, AttentionMeasures>;
   /** Seconds to append a token's keys and values of one layer. */
   readonly keyValueCopy: Sample;
   /** Seconds of a token in a model of SMALL_LAYERS very small layers, until its result is there. */
@@ -31,6 +34,12 @@ export interface ProcessorMeasures {
   readonly activations: Sample;
   /** If passes of several texts were probed too. */
   readonly passes?: PassMeasures;
+}
+
+/** Bytes of KV cache per second. */
+export interface AttentionMeasures {
+  readonly memory: Sample;
+  readonly cache: Sample;
 }
 
 /** What the probes measure of passes in which several texts are evaluated together. */
@@ -61,33 +70,47 @@ interface Probe {
   readonly values: number[];
 }
 
-/**
- * Creates probes for products with weights of these formats, and for the work between products.
- * @param passes `with-passes`: passes of several texts are probed too, which doubles the time of a round
- */
+/** What is probed besides a single text with a cache in F16. */
+export interface FurtherProbes {
+  /** Passes of several texts, which double the time of a round. */
+  readonly passes?: boolean;
+  readonly caches?: readonly QuantizedKvFormat[];
+}
+
+/** Creates probes for products with weights of these formats, and for the work between products. */
 export function createProcessorProbes(
   bench: Bench,
   formats: readonly Quantization[],
-  passes?: 'with-passes',
+  { passes = false, caches = [] }: FurtherProbes = {},
 ): ProcessorProbes {
   const probe = (label: string, measure: () => Promise<number>): Probe => ({ label, measure, values: [] });
   const vectors = formats.map((type) => probe(`${type}, one token`, vectorProducts(bench, type)));
   const matrices = formats.map((type) => probe(`${type}, a prompt`, matrixProducts(bench, type)));
   const [fromMemory, fromCache, copy, overhead, activations] = [
-    probe('attention from memory', attentionFromMemory(bench)),
-    probe('attention from a cache', attentionFromCache(bench)),
+    probe('attention from memory', attentionFromMemory(bench, DEFAULT_KV_FORMAT)),
+    probe('attention from a cache', attentionFromCache(bench, DEFAULT_KV_FORMAT)),
     probe('KV copy', keyValueCopy(bench)),
     probe('small layers', smallPass(bench)),
     probe('activations', activationRate(bench)),
   ] as const;
-  const ofPasses = passes && {
-    generated: formats.map((type) => probe(`${type}, tokens of several texts`, generatedProducts(bench, type))),
-    onePrompt: formats.map((type) => probe(`${type}, a prompt of one token`, packedProducts(bench, type, 1))),
-    fewPrompt: formats.map((type) => probe(`${type}, a short prompt`, packedProducts(bench, type, FEW_PROMPT_TOKENS))),
-    oneText: probe('small layers, one text', smallBatch(bench, 1)),
-    severalTexts: probe('small layers, several texts', smallBatch(bench, SEVERAL_TOKENS)),
-  };
-  const alone = [...vectors, ...matrices, fromMemory, fromCache, copy, overhead, activations];
+  const ofCaches = caches.map((format) => ({
+    format,
+    memory: probe(`attention from memory, ${format}`, attentionFromMemory(bench, format)),
+    cache: probe(`attention from a cache, ${format}`, attentionFromCache(bench, format)),
+  }));
+  const ofPasses = !passes
+    ? undefined
+    : {
+        generated: formats.map((type) => probe(`${type}, tokens of several texts`, generatedProducts(bench, type))),
+        onePrompt: formats.map((type) => probe(`${type}, a prompt of one token`, packedProducts(bench, type, 1))),
+        fewPrompt: formats.map((type) =>
+          probe(`${type}, a short prompt`, packedProducts(bench, type, FEW_PROMPT_TOKENS)),
+        ),
+        oneText: probe('small layers, one text', smallBatch(bench, 1)),
+        severalTexts: probe('small layers, several texts', smallBatch(bench, SEVERAL_TOKENS)),
+      };
+  const quantized = ofCaches.flatMap(({ memory, cache }) => [memory, cache]);
+  const alone = [...vectors, ...matrices, fromMemory, fromCache, ...quantized, copy, overhead, activations];
   const all = [...alone, ...(ofPasses === undefined ? [] : Object.values(ofPasses).flat())];
   const sample = ({ values }: Probe): Sample => sampleOf(values.slice(1));
   const byFormat = (probes: readonly Probe[]): ReadonlyMap<Quantization, Sample> =>
@@ -109,6 +132,11 @@ export function createProcessorProbes(
       keyValueCopy: sample(copy),
       smallPass: sample(overhead),
       activations: sample(activations),
+      ...(ofCaches.length > 0 && {
+        quantizedAttention: new Map(
+          ofCaches.map(({ format, memory, cache }) => [format, { memory: sample(memory), cache: sample(cache) }]),
+        ),
+      }),
       ...(ofPasses && {
         passes: {
           generated: byFormat(ofPasses.generated),

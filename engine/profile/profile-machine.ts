@@ -2,6 +2,7 @@ import { InputError } from '../input/input-error.ts';
 import { loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import { QUANTIZED_KV_FORMATS } from '../model/kv-format.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { lastLevelCacheBytes } from './cache-size.ts';
 import { type DiskMeasures, measureDisk } from './disk.ts';
@@ -95,7 +96,9 @@ async function measureProcessor(addon: NativeAddon, parts: ProfileParts): Promis
   const cache = cacheBytes && readingRate(addon, threads, Math.min(cacheBytes / 2, MOST_CACHE_BYTES));
   try {
     const weights = kernels.mapFile(file);
-    const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, QUANTIZATION_NAMES);
+    const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, QUANTIZATION_NAMES, {
+      caches: QUANTIZED_KV_FORMATS,
+    });
     const values = { one: [] as number[], all: [] as number[], cache: [] as number[] };
     const steps = probes.labels.length * (most + 1);
     const start = performance.now();

@@ -19,6 +19,10 @@ export function profileTable({ memory, cpu, gpu, reading, cache, disk }: Machine
   const processor = (measures: ProcessorMeasures): string[][] => [
     rates('KV cache in attention, from memory', measures.attentionFromMemory),
     rates('KV cache in attention, from a cache', measures.attentionFromCache),
+    ...[...(measures.quantizedAttention ?? [])].flatMap(([format, { memory, cache }]) => [
+      rates(`KV cache in ${format} in attention, from memory`, memory),
+      rates(`KV cache in ${format} in attention, from a cache`, cache),
+    ]),
     row('appending keys and values, a layer', microseconds(measures.keyValueCopy.median), measures.keyValueCopy),
     row(`${SMALL_LAYERS} small layers`, microseconds(measures.smallPass.median), measures.smallPass),
     rates('norms, rotations, gates', measures.activations),

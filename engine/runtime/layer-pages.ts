@@ -1,6 +1,7 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import type { CachePlace, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { CachePlace } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { type ContextCache, pagedCache } from './context-cache.ts';
 import type { PagePool } from './kv/page-pool.ts';
@@ -23,7 +24,7 @@ export interface PagedLayers {
 export interface LayerPagesOptions {
   readonly kernels: Kernels;
   readonly shape: Pick<Shape, 'kvHeads' | 'headSize'>;
-  readonly type: KeyValueCacheShape['type'];
+  readonly type: KvFormat;
   readonly firstLayer: number;
   readonly plan: PagesPlan;
   /** Where evicted pages go. */

@@ -6,8 +6,9 @@ import { type TransformerSettings, transformerSettings } from '../gguf/transform
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { CachePlace, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
-import { kvBytesPerToken, type Model } from '../model/model.ts';
+import type { CachePlace } from '../kernels/key-value-cache.ts';
+import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
+import type { Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { budgetedWeights } from './budgeted-weights.ts';
@@ -33,7 +34,7 @@ export interface LoadOptions {
   /** Tokens that the KV cache holds. Default: the length that the model was trained for, at most 4096. */
   readonly context?: number;
   /** Default: F16, as in llama.cpp. */
-  readonly kvCache?: KeyValueCacheShape['type'];
+  readonly kvCache?: KvFormat;
   /** Called after each part of a forward pass. Parts then run one by one, which costs some microseconds each. */
   readonly onPart?: (part: PartTime) => void;
   /**
@@ -68,7 +69,7 @@ const USUAL_CONTEXT = 4096;
  * rotaryEmbedding do; for a context whose cache doesn't fit into memory
  */
 export function loadTransformer(path: string, options: LoadOptions): Transformer {
-  const { kernels, kvCache: type = 'F16', paging, recorder } = options;
+  const { kernels, kvCache: type = DEFAULT_KV_FORMAT, paging, recorder } = options;
   const pagesOfModel = (model: Model, context: number): PagesPlan | undefined =>
     paging && pagesOf(paging, model, context, type);
   const kvBytes = (model: Model, context: number): number =>
@@ -97,7 +98,7 @@ export interface SequencesLoadOptions extends Omit<LoadOptions, 'paging'> {
  * @throws InputError as loadTransformer does
  */
 export function loadSequences(path: string, options: SequencesLoadOptions): Sequences {
-  const { kernels, kvCache: type = 'F16', recorder, pages, pageTokens, folder } = options;
+  const { kernels, kvCache: type = DEFAULT_KV_FORMAT, recorder, pages, pageTokens, folder } = options;
   const planOf = (model: Model): PagesPlan => poolPlan({ model, pages, pageTokens, type, layers: model.layers });
   const { model, contextLength, passes } = loadPasses(path, options, (loaded) => planOf(loaded).bytes);
   const plan = planOf(model);
@@ -126,13 +127,15 @@ function loadPasses(
   options: Omit<LoadOptions, 'paging'>,
   kvBytesOf: (model: Model, context: number) => number,
 ): LoadedPasses {
-  const { kernels, kvCache = 'F16', memory, recorder, warn = (line) => process.stderr.write(`${line}\n`) } = options;
+  const { kernels, kvCache = DEFAULT_KV_FORMAT, memory, recorder } = options;
+  const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
     const gguf = readGguf(bytes);
     const model = modelFromGguf(gguf);
     const settings = transformerSettings(gguf, model);
     const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
     const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
+    checkKvFormat(model, kvCache);
     const contextLength = options.context ?? Math.min(settings.contextLength, USUAL_CONTEXT);
     const kvBytes = kvBytesOf(model, contextLength);
     checkContext(contextLength, kvBytes, model.layers * kvBytesPerToken(model, kvCache));
@@ -159,7 +162,7 @@ function pagesOf(
   { memory: budget, pageTokens }: KvPaging,
   model: Model,
   contextLength: number,
-  kvCache: KeyValueCacheShape['type'],
+  kvCache: KvFormat,
 ): PagesPlan {
   const sliceBytes = kvCachesBytes({ ...model, layers: 1 }, pageTokens, kvCache);
   return planPages({ budget, pageTokens, contextLength, layers: model.layers, sliceBytes });

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { MultiplyOperation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import { type ContextCache, createCaches, type LayerCaches, wholeCache } from './context-cache.ts';
@@ -31,7 +31,7 @@ export interface ModelPart {
   load(from: number, to: number): void;
   /** Loads the output layer unless it is loaded already; `logits` does so too. */
   loadOutput(): void;
-  createCaches(layers: readonly number[], capacity: number, type: KeyValueCacheShape['type']): LayerCaches;
+  createCaches(layers: readonly number[], capacity: number, type: KvFormat): LayerCaches;
   /**
    * Keys and values of layers `from` up to `to` in pages, the oldest of them in a file in `folder`, or in RAM for
    * kernels on a GPU (HELM 4.2.2).

@@ -4,9 +4,9 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
+import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { LAYER_OPERATORS, type OperatorName } from '../model/operators.ts';
 import type { OperatorCut, TensorPartition } from '../plan/tensor-partition.ts';
@@ -33,7 +33,7 @@ export interface PartitionOptions {
   /** Tokens that the KV cache holds. */
   readonly context: number;
   /** Default: F16. */
-  readonly kvCache?: KeyValueCacheShape['type'];
+  readonly kvCache?: KvFormat;
 }
 
 /** A model whose products two processors of one machine share. */
@@ -58,13 +58,14 @@ export interface PartitionedTransformer {
  * its own
  */
 export function loadPartitionedTransformer(path: string, options: PartitionOptions): PartitionedTransformer {
-  const { main, second, partition, context, kvCache = 'F16' } = options;
+  const { main, second, partition, context, kvCache = DEFAULT_KV_FORMAT } = options;
   if (partition.synchronisation === 'fast' && !('begin' in second))
     throw new InputError('plan: synchronisation', 'fast needs memory that both processors share; allowed: naive');
   const { source, close } = openFile(path);
   try {
     const gguf = readGguf(source);
     const model = modelFromGguf(gguf);
+    checkKvFormat(model, kvCache);
     const settings = transformerSettings(gguf, model);
     const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
     const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));

@@ -4,7 +4,8 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { CachePlace, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { CachePlace } from '../kernels/key-value-cache.ts';
+import { checkKvFormat, DEFAULT_KV_FORMAT, gpuKvFormat, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import type { ContextCache, LayerCaches } from './context-cache.ts';
@@ -27,7 +28,7 @@ export interface SplitOptions {
   /** Tokens that the KV cache holds. */
   readonly context: number;
   /** Default: F16. */
-  readonly kvCache?: KeyValueCacheShape['type'];
+  readonly kvCache?: KvFormat;
   /** Paging of the GPU's KV cache for plans that keep it in RAM. */
   readonly paging?: GpuPaging | undefined;
 }
@@ -88,11 +89,13 @@ export interface SplitTransformer {
  * @throws InputError as loadTransformer does
  */
 export function openSplitModel(path: string, options: SplitOptions): SplitModel {
-  const { cpu, gpu, context, kvCache = 'F16', paging } = options;
+  const { cpu, gpu, context, kvCache = DEFAULT_KV_FORMAT, paging } = options;
   const { source, close } = openFile(path);
   try {
     const gguf = readGguf(source);
     const model = modelFromGguf(gguf);
+    checkKvFormat(model, kvCache);
+    if (gpu.name === 'webgpu') gpuKvFormat(kvCache);
     const settings = transformerSettings(gguf, model);
     const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
     const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));

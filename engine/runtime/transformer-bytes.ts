@@ -1,6 +1,5 @@
-import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
-import { kvBytesPerToken } from '../model/model.ts';
+import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import { activationWidths } from './activations.ts';
 import { BATCH_TOKENS } from './passes.ts';
 
@@ -11,7 +10,7 @@ const HUGE_PAGE_BYTES = 2 ** 21;
 const POSITION_BLOCK = 64;
 
 /** Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated. */
-export function kvCachesBytes(shape: Shape, context: number, type: KeyValueCacheShape['type']): number {
+export function kvCachesBytes(shape: Shape, context: number, type: KvFormat): number {
   const positions = Math.ceil(context / POSITION_BLOCK) * POSITION_BLOCK;
   // Keys and values of a layer are a piece each.
   return 2 * shape.layers * pieceBytes((positions * kvBytesPerToken(shape, type)) / 2);

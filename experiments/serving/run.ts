@@ -98,7 +98,7 @@ export async function runServing(asked: ServingToRun): Promise<ServingRun> {
       const weights = kernels.mapFile(asked.weightsFile);
       const used = model.tensors.filter(({ rows }) => rows > 1).map(({ quantization }) => quantization);
       const bench = { kernels, clock, weights, weightBytes: weights.size };
-      const probes = createProcessorProbes(bench, [...new Set<Quantization>([...used, 'F16'])], 'with-passes');
+      const probes = createProcessorProbes(bench, [...new Set<Quantization>([...used, 'F16'])], { passes: true });
       const timing = measurePasses(sequences, clock);
       for (let round = 0; round < ROUNDS; round++) {
         bar.step('probes and single passes');

@@ -2,7 +2,8 @@ import { predict } from '../../engine/cost/predict.ts';
 import { bestDraftTokens, type DraftChoice, speculativeSeconds } from '../../engine/cost/speculation.ts';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import type { FlopRates } from '../../engine/hardware/device.ts';
-import { kvBytesPerToken, type Model } from '../../engine/model/model.ts';
+import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
+import type { Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import { createPlan } from '../../engine/plan/create-plan.ts';
@@ -99,7 +100,7 @@ function clusterOf(model: Model, workload: Workload, passes: MeasuredPasses, dis
   const flops = layers * flopsOf(layer) + flopsOf(output);
   const further = (passes.many - passes.one) / (CALIBRATED_TOKENS - 1);
   const mapped = layers * layer.bytes + output.bytes;
-  const kvBytes = layers * kvBytesPerToken(model) * (workload.context + workload.outputTokens);
+  const kvBytes = layers * kvBytesPerToken(model, workload.kvFormat) * (workload.context + workload.outputTokens);
   const memory = kvBytes + (diskSeconds === undefined ? 4 * mapped : mapped * SCANT_SHARE);
   const disk = diskSeconds === undefined ? FREE : mapped / diskSeconds;
   return createCluster({

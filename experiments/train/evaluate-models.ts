@@ -1,6 +1,7 @@
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { DEFAULT_KV_FORMAT, type KvFormat } from '../../engine/model/kv-format.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import { type Acceptance, acceptance } from './acceptance.ts';
@@ -20,6 +21,13 @@ export interface Evaluation {
   readonly acceptance: Acceptance;
 }
 
+export interface EvaluationSettings {
+  readonly documents: number;
+  readonly seed: number;
+  /** Format of the KV cache. */
+  readonly kvCache?: KvFormat;
+}
+
 /** Tokens of a document that are a prompt, for acceptance. */
 const PROMPT_TOKENS = 16;
 
@@ -30,10 +38,10 @@ const PROMPT_TOKENS = 16;
 export function evaluateModels(
   kernels: Kernels,
   paths: { readonly target: string; readonly draft: string },
-  { documents: count, seed }: { readonly documents: number; readonly seed: number },
+  { documents: count, seed, kvCache = DEFAULT_KV_FORMAT }: EvaluationSettings,
 ): Evaluation {
   const tokenizer = loadTokenizer(withFile(paths.target, readGguf));
-  const [target, draft] = [paths.target, paths.draft].map((path) => loadTransformer(path, { kernels })) as [
+  const [target, draft] = [paths.target, paths.draft].map((path) => loadTransformer(path, { kernels, kvCache })) as [
     ReturnType<typeof loadTransformer>,
     ReturnType<typeof loadTransformer>,
   ];

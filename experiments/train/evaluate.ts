@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { OPTIONS, readKvCache } from '../../engine/commands/shared-options.ts';
 import { formatPercent } from '../../engine/input/format.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { readCount } from '../../engine/terminal/options.ts';
@@ -10,6 +11,7 @@ interface Options {
   readonly draft: string;
   readonly documents: string;
   readonly seed: string;
+  readonly kv: string;
   readonly json?: true;
 }
 
@@ -19,11 +21,13 @@ const program = new Command('evaluate')
   .option('--draft <file>', 'the smaller model, with the same tokenizer', 'datasets/models/stories-300k.gguf')
   .option('--documents <n>', 'held-out documents', '1000')
   .option('--seed <n>', 'of the corpus', '1')
+  .addOption(OPTIONS.kvCache)
   .option('--json', 'print the figures as JSON')
   .action(({ target, draft, json, ...options }: Options) => {
     const settings = {
       documents: readCount('--documents', options.documents, 1),
       seed: readCount('--seed', options.seed, 0, 2 ** 32 - 1),
+      kvCache: readKvCache(options.kv),
     };
     const kernels = openKernels({ implementation: 'auto' });
     try {

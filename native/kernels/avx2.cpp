@@ -29,6 +29,19 @@ struct Avx2 {
     const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
   }
+  static Floats loadBytes(const std::uint8_t* p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
+  static Floats loadLowNibbles(const std::uint8_t* p) {
+    return fromEight(_mm256_and_si256(widenedBytes(p), _mm256_set1_epi32(15)));
+  }
+  static Floats loadHighNibbles(const std::uint8_t* p) { return fromEight(_mm256_srli_epi32(widenedBytes(p), 4)); }
+  static __m256i widenedBytes(const std::uint8_t* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static Floats fromEight(__m256i numbers) {
+    return _mm256_cvtepi32_ps(_mm256_sub_epi32(numbers, _mm256_set1_epi32(8)));
+  }
   static Floats set(float v) { return _mm256_set1_ps(v); }
   static Floats add(Floats a, Floats b) { return _mm256_add_ps(a, b); }
   static Floats subtract(Floats a, Floats b) { return _mm256_sub_ps(a, b); }

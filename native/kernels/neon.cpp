@@ -24,6 +24,16 @@ struct Neon {
   static Floats loadBf16(const std::uint8_t* p) {
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8(p)), 16));
   }
+  static Floats loadBytes(const std::uint8_t* p) {
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(fourBytes(p))))));
+  }
+  static Floats loadLowNibbles(const std::uint8_t* p) { return fromEight(vand_u8(fourBytes(p), vdup_n_u8(15))); }
+  static Floats loadHighNibbles(const std::uint8_t* p) { return fromEight(vshr_n_u8(fourBytes(p), 4)); }
+  static uint8x8_t fourBytes(const std::uint8_t* p) { return vreinterpret_u8_u32(vdup_n_u32(load32(p))); }
+  static Floats fromEight(uint8x8_t numbers) {
+    const int16x8_t wide = vreinterpretq_s16_u16(vmovl_u8(numbers));
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vsubq_s16(wide, vdupq_n_s16(8)))));
+  }
   static Floats set(float v) { return vdupq_n_f32(v); }
   static Floats add(Floats a, Floats b) { return vaddq_f32(a, b); }
   static Floats subtract(Floats a, Floats b) { return vsubq_f32(a, b); }

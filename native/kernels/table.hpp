@@ -9,9 +9,24 @@ namespace hearth {
 /** Positions whose keys are stored together, and that attention processes at a time. */
 inline constexpr std::size_t positionBlock = 64;
 
+/** Dimensions that share a scale in a quantized cache. */
+inline constexpr std::size_t cacheGroup = 32;
+
+/** Formats of a cache: floats, or blocks of 32 whole numbers with one scale. */
+constexpr bool isCacheType(Type type) {
+  return type == Type::F32 || type == Type::F16 || type == Type::Q8_0 || type == Type::Q4_0;
+}
+
 /**
- * Keys and values of one layer, F16 or F32. Values: [kvHead][position][dimension]; keys: [kvHead][block of 64
- * positions][dimension][position in the block]. `capacity` is a multiple of 64.
+ * Keys and values of one layer: [kvHead][block of 64 positions], each block 64 rows of a head long.
+ *
+ * - F32, F16: keys [dimension][position in the block], values [position in the block][dimension].
+ * - Q8_0, Q4_0: [group of 32 dimensions], each with the block's 64 scales in half precision, then its quants: signed
+ *   bytes, keys [dimension][position] and values [position][dimension]; or of Q4_0 a byte for dimensions j and j + 16,
+ *   in its low and high four bits with 8 for zero, j < 16. Scales and quants are those of a GGUF file's rows.
+ *
+ * Vectors thus hold positions for scores and dimensions for output, and the scales of many positions are converted
+ * together. `capacity` is a multiple of 64, headSize of a quantized cache one of 32.
  */
 struct CacheView {
   std::uint8_t* keys;
@@ -21,15 +36,11 @@ struct CacheView {
   std::size_t capacity;
   std::size_t headSize;
 
-  /**
-   * Index of a position's first dimension; the others follow at a distance of positionBlock in keys, of 1 in values.
-   */
-  [[nodiscard]] std::size_t keyIndex(std::size_t kvHead, std::size_t position) const {
-    const std::size_t block = position / positionBlock * positionBlock;
-    return (kvHead * capacity + block) * headSize + position % positionBlock;
-  }
-  [[nodiscard]] std::size_t valueIndex(std::size_t kvHead, std::size_t position) const {
-    return (kvHead * capacity + position) * headSize;
+  /** Bytes of the keys, and of the values. */
+  [[nodiscard]] std::size_t bytes() const { return kvHeads * capacity * rowBytes(type, headSize); }
+  /** Bytes before the block of a position, in keys and in values. */
+  [[nodiscard]] std::size_t blockAt(std::size_t kvHead, std::size_t position) const {
+    return (kvHead * capacity + position / positionBlock * positionBlock) * rowBytes(type, headSize);
   }
 };
 
@@ -181,6 +192,7 @@ inline const ManyTokens& manyTokensOf(const KernelTable& table, Type type, Round
   return (rounding == Rounding::byte ? table.manyTokensBytes : table.manyTokens)[static_cast<std::size_t>(type)];
 }
 
-constexpr std::size_t attentionScratch(std::size_t heads) { return heads * (positionBlock + 2); }
+/** Floats: scores of a block twice, largest scores and totals. */
+constexpr std::size_t attentionScratch(std::size_t heads) { return heads * (2 * positionBlock + 2); }
 
 }  // namespace hearth

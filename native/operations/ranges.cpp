@@ -6,8 +6,7 @@ namespace {
 Range bytesOf(std::span<const float> values) { return std::as_bytes(values); }
 
 Range bytesOf(const std::uint8_t* at, const CacheView& cache) {
-  const std::size_t count = cache.kvHeads * cache.capacity * cache.headSize * formatOf(cache.type).bytes;
-  return std::as_bytes(std::span(at, count));
+  return std::as_bytes(std::span(at, cache.bytes()));
 }
 
 struct Reads {

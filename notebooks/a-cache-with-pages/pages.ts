@@ -1,6 +1,7 @@
 import { HELM_PAGING, type KvPages, kvPages } from '../../engine/cost/kv-pages.ts';
 import { nothingSeen, type SeenScores, seePage, softmax } from '../../engine/kernels/reference/attention.ts';
-import { kvBytesPerToken, type Model } from '../../engine/model/model.ts';
+import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
+import type { Model } from '../../engine/model/model.ts';
 
 /** A token of the context as one query sees it: its score, and a value of one number. */
 export interface ContextToken {

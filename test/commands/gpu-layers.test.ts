@@ -33,6 +33,7 @@ async function automatic(gpu: MachineProfile['gpu']) {
       file: 'm.gguf',
       context: 512,
       promptTokens: 16,
+      kvFormat: 'F16',
       threads: 2,
       gpu: 'Test GPU',
       paging: undefined,

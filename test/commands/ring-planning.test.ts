@@ -34,7 +34,7 @@ test('GPUs of a cluster that a ring can’t use are named', async () => {
     request: { scheduler: 'optimal', plan: undefined, requested: {}, saveCluster: undefined } as unknown as RunRequest,
     file: { head: 'desktop', members: [], cluster },
     head: { gpus: () => new Map([['macbook', 'M1']]) } as unknown as RingHead,
-    ...{ model, context: 512, profile: () => Promise.reject(new Error('not needed')) },
+    ...{ model, context: 512, kvFormat: 'F16', profile: () => Promise.reject(new Error('not needed')) },
     log: (line) => void lines.push(line),
   });
   assert.is(scheduling?.scheduler, 'optimal');

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import {
   activationValueBytes,
   attentionFlops,
+  attentionRates,
   kvCacheBytes,
   layerSeconds,
   outputSeconds,
@@ -32,6 +33,21 @@ test('Eq. 14: weights and the KV cache of ten tokens are loaded', () => {
   assert.is(kvCacheBytes(TOY_MODEL, TOY_WORKLOAD), 1000);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU).memory, 5);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, GPU).memory, 1);
+});
+
+test('a quantized cache takes its bytes, and at measured rates of attention its own or the time of F16', () => {
+  const [half, bytes] = [createWorkload({ context: 32 }), createWorkload({ context: 32, kvFormat: 'Q8_0' })];
+  const [one, other] = [half, bytes].map((workload) => kvCacheBytes(TOY_MODEL, workload)) as [number, number];
+  near(other / one, 34 / 64);
+  near(reservedKvBytes(TOY_MODEL, bytes) / one, 34 / 64);
+  const attention = { memory: 100, cache: 50 };
+  const cpu = { ...TOY_CPU, attention };
+  near(layerSeconds(TOY_MODEL, bytes, cpu).memory, layerSeconds(TOY_MODEL, half, cpu).memory);
+  assert.ok(layerSeconds(TOY_MODEL, bytes, TOY_CPU).memory < layerSeconds(TOY_MODEL, half, TOY_CPU).memory);
+  const own = { ...attention, quantized: { Q8_0: { memory: 100, cache: 25 } } };
+  assert.equal(attentionRates(own, 'Q8_0'), { memory: 100, cache: 25 });
+  near(attentionRates(own, 'Q4_0').memory, (100 * 18) / 64);
+  assert.is(attentionRates(own, 'F32').memory, 100);
 });
 
 test('reserved context takes memory but no time', () => {

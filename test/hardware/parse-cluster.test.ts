@@ -65,6 +65,17 @@ test('measured facts of a CPU are read if present', () => {
   assert.throws(() => parseCluster(text.replace('"cache": "30', '"cash": "30'), 'x.json'), /attention\.cache/);
 });
 
+test('attention over quantized caches may have rates of its own', () => {
+  const text = EXAMPLE.replace(
+    '"bandwidth": "40 GB/s"',
+    `"bandwidth": "40 GB/s",
+     "attention": { "memory": "10 GB/s", "cache": "30 GB/s", "Q8_0": { "memory": "6 GB/s", "cache": "20 GB/s" } }`,
+  );
+  const [pc] = parseCluster(text, 'x.json').devices;
+  assert.equal(pc?.cpu.attention, { memory: 10e9, cache: 30e9, quantized: { Q8_0: { memory: 6e9, cache: 20e9 } } });
+  assert.throws(() => parseCluster(text.replace('"Q8_0"', '"Q8"'), 'x.json'), /attention.*Q8/);
+});
+
 test('the head comes first in the ring, and kinds follow from operating system and Metal', () => {
   const { devices } = parseCluster(EXAMPLE, 'x.json');
   assert.equal(

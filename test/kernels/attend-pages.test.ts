@@ -83,7 +83,7 @@ testNative('the same with every instruction set, and as the reference has it', (
         differsLittle(kernels.instructionSet, paged, expected);
       }
     }),
-    { seed: 12, numRuns: 40 },
+    { seed: 12, numRuns: 80 },
   );
 });
 

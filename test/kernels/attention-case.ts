@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { KV_FORMATS, type KvFormat } from '../../engine/model/kv-format.ts';
+import { QUANTIZATIONS } from '../../engine/model/quantization.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 
 /** The last `tokens` of `before` + `tokens` positions attend to all; `group` query heads share a KV head. */
@@ -9,20 +11,25 @@ export interface AttentionCase {
   readonly headSize: number;
   readonly before: number;
   readonly tokens: number;
-  readonly type: 'F16' | 'F32';
+  readonly type: KvFormat;
   readonly seed: number;
 }
 
-/** Includes odd head sizes and blocks of positions that aren't full. */
-export const attentionCases = fc.record<AttentionCase>({
-  kvHeads: fc.integer({ min: 1, max: 3 }),
-  group: fc.integer({ min: 1, max: 5 }),
-  headSize: fc.integer({ min: 1, max: 70 }),
-  before: fc.integer({ min: 0, max: 150 }),
-  tokens: fc.integer({ min: 1, max: 5 }),
-  type: fc.constantFrom('F16', 'F32'),
-  seed: fc.integer({ min: 1, max: 2 ** 30 }),
-});
+/** Includes odd head sizes, of quantized caches whole blocks, and blocks of positions that aren't full. */
+export const attentionCases = fc
+  .record<AttentionCase>({
+    kvHeads: fc.integer({ min: 1, max: 3 }),
+    group: fc.integer({ min: 1, max: 5 }),
+    headSize: fc.integer({ min: 1, max: 70 }),
+    before: fc.integer({ min: 0, max: 150 }),
+    tokens: fc.integer({ min: 1, max: 5 }),
+    type: fc.constantFrom(...KV_FORMATS),
+    seed: fc.integer({ min: 1, max: 2 ** 30 }),
+  })
+  .map((one) => {
+    const { block } = QUANTIZATIONS[one.type];
+    return { ...one, headSize: block * Math.ceil(one.headSize / block) };
+  });
 
 /** Random keys, values and queries of a case. Scores grow with the position, so that the maximum changes. */
 export function attentionVectors(

@@ -41,6 +41,56 @@ function attend(kernels: Kernels, one: AttentionCase): Float32Array {
   return y.values;
 }
 
+test('quantized caches hold a head in blocks of 32 values with one scale', () => {
+  for (const kernels of [reference, ...natives]) {
+    // The largest value is a power of two times the most steps, so that both formats hold these values exactly.
+    for (const [type, steps] of [
+      ['Q8_0', 127],
+      ['Q4_0', 7],
+    ] as const) {
+      const cache = kernels.cache({ type, kvHeads: 1, capacity: 1, headSize: 64 });
+      const row = Array.from(
+        { length: 64 },
+        (_, i) => (i < 32 ? 0.5 : 4) * (type === 'Q4_0' && i % 32 === 3 ? -8 : (i % steps) - 3),
+      );
+      if (type === 'Q8_0') [row[5], row[40]] = [0.5 * -127, 4 * 127];
+      const keys = kernels.vector(row);
+      const [queries, y] = [kernels.vector(64), kernels.vector(64)];
+      kernels.run([
+        { kind: 'store', cache, keys, values: keys, position: 0 },
+        { kind: 'attention', cache, queries, y, heads: 1, position: 0, scale: 1 },
+      ]);
+      assert.equal([...y.values], row, `${kernels.instructionSet}, ${type}`);
+    }
+  }
+});
+
+test('values that are not finite are not lost in a quantized cache', () => {
+  for (const kernels of [reference, ...natives]) {
+    for (const type of ['Q8_0', 'Q4_0'] as const) {
+      for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+        const cache = kernels.cache({ type, kvHeads: 1, capacity: 1, headSize: 32 });
+        const values = kernels.vector(Array.from({ length: 32 }, (_, i) => (i === 9 ? bad : i)));
+        const [keys, queries, y] = [kernels.vector(32), kernels.vector(32), kernels.vector(32)];
+        kernels.run([
+          { kind: 'store', cache, keys, values, position: 0 },
+          { kind: 'attention', cache, queries, y, heads: 1, position: 0, scale: 1 },
+        ]);
+        assert.ok(y.values.every(Number.isNaN), `${kernels.instructionSet}, ${type}, ${bad}`);
+      }
+    }
+  }
+});
+
+test('heads that are not whole blocks are refused for a quantized cache', () => {
+  for (const kernels of [reference, ...natives]) {
+    assert.throws(
+      () => kernels.cache({ type: 'Q8_0', kvHeads: 1, capacity: 1, headSize: 48 }),
+      /a Q8_0 cache of heads of 48 values; they must be a multiple of 32/,
+    );
+  }
+});
+
 testNative('every instruction set attends like the reference, over blocks of positions and odd heads', () => {
   fc.assert(
     fc.property(attentionCases, (one) => {
@@ -54,7 +104,7 @@ testNative('every instruction set attends like the reference, over blocks of pos
         }
       }
     }),
-    { seed: 6, numRuns: 40 },
+    { seed: 6, numRuns: 80 },
   );
 });
 

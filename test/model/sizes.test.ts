@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { checkKvFormat, gpuKvFormat, kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Mix } from '../../engine/model/mix.ts';
-import { createModel, kvBytesPerToken, modelTensors } from '../../engine/model/model.ts';
+import { createModel, modelTensors } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
 
 const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
@@ -74,6 +75,23 @@ test('a layer has two FLOPs per matrix element, by format', () => {
 test('the KV cache of Qwen3-8B has 4096 bytes per token and layer (HELM Eq. 4.5 with the erratum)', () => {
   assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16')), 4096);
   assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16'), 'F32'), 8192);
+  // Blocks of 32 values in 34 and 18 bytes.
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16'), 'Q8_0'), (2048 / 32) * 34);
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16'), 'Q4_0'), (2048 / 32) * 18);
+});
+
+test('a quantized cache needs heads of whole blocks, and a GPU keeps floats', () => {
+  checkKvFormat({ name: 'M', headSize: 96 }, 'Q4_0');
+  checkKvFormat({ name: 'M', headSize: 80 }, 'F16');
+  assert.throws(
+    () => checkKvFormat({ name: 'M', headSize: 80 }, 'Q8_0'),
+    /^--kv: Q8_0 needs heads of whole blocks of 32 values; those of M have 80: use F16 or F32$/,
+  );
+  assert.is(gpuKvFormat('F32'), 'F32');
+  assert.throws(
+    () => gpuKvFormat('Q8_0'),
+    /^--kv: a GPU keeps a cache in F16 or F32, not in Q8_0; use one of them, or only the CPU$/,
+  );
 });
 
 test.run();

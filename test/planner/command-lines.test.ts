@@ -42,6 +42,21 @@ test('hearth generate has the output and the KV cache of its GPU layers on the G
     );
 });
 
+test('a quantized KV cache is on CPUs with Hearth, and with llama.cpp anywhere', () => {
+  const plan = createPlan({ ...alone, stages: [{ ...cpu, from: 0, to: 32 }], output: cpu });
+  assert.equal(
+    commandLines({ ...settings, plan, kvFormat: 'Q8_0' }).map(({ line }) => line),
+    [
+      'hearth generate --model m.gguf --context 512 --kv Q8_0 --prompt TEXT',
+      'llama-server -m m.gguf -c 512 -ngl 0 --flash-attn on -ctk q8_0 -ctv q8_0',
+    ],
+  );
+  assert.equal(
+    commandLines({ ...settings, plan: createPlan(alone), kvFormat: 'Q8_0' }).map(({ program }) => program),
+    ['llama.cpp'],
+  );
+});
+
 test('llama.cpp has its GPU layers last, so that others have no command line', () => {
   const stages = [
     { ...gpu, from: 0, to: 12 },

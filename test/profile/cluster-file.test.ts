@@ -31,6 +31,8 @@ test('every rate of every format is written with four digits', () => {
   close(device?.cpu.kvCopyLatency, facts.kvCopyLatency.value);
   close(device?.cpu.attention?.memory, 5e9);
   close(device?.cpu.attention?.cache, 9e9);
+  close(device?.cpu.attention?.quantized?.Q8_0?.memory, 3e9);
+  close(device?.cpu.attention?.quantized?.Q8_0?.cache, 7e9);
   close(device?.cpu.dispatch, 20e-6);
   close(device?.cpu.activationBandwidth, 4e9);
   assert.equal(device?.cpu.cache, { bytes: 32 * 2 ** 20, bandwidth: 30e9 });

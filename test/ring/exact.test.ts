@@ -98,6 +98,33 @@ test('tokens equal those of one process under any plan, with two requests in fli
   );
 });
 
+test('a ring keeps quantized keys and values as one process does', async () => {
+  const shape = { layers: 2, hiddenSize: 64, ffnSize: 96, heads: 2, kvHeads: 1, headSize: 32 };
+  const file = await madeFile({ folder, name: 'whole-blocks', shape });
+  const prompt = Array.from({ length: 70 }, (_, token) => (37 * token) % 250);
+  for (const kvCache of ['Q8_0', 'Q4_0'] as const) {
+    const other = await workerHere('d', file, { headKeys });
+    const { head } = headHere(file, [other.member], { keys: headKeys, settings: { ...SETTINGS, kvCache } });
+    await head.gather();
+    const windows = [
+      { device: 'head', from: 0, to: 1 },
+      { device: 'd', from: 1, to: 2 },
+    ];
+    const ring = recoveringRing(
+      head,
+      () => layoutOf(windows),
+      () => {},
+    );
+    const model = ringModel(createRingTexts(ring, SETTINGS.context));
+    const kernels = openKernels({ threads: 1 });
+    const one = loadTransformer(file, { kernels, context: SETTINGS.context, kvCache, warn: () => {} });
+    for (const token of prompt) assert.equal([...(await model.evaluate([token]))], [...one.evaluate([token])], kvCache);
+    kernels.close();
+    await head.close();
+    await other.worker.close();
+  }
+});
+
 test('the head hands results on between workers that don’t reach each other', async () => {
   const members = workers.map(({ member }) => member);
   const { head } = headHere(path, members, { keys: headKeys });

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { KvFormat } from '../../engine/model/kv-format.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { BF16_SETS } from '../support/bf16-sets.ts';
@@ -24,7 +25,7 @@ interface Found {
 type Prompt = 'short' | 'long';
 
 interface Way {
-  readonly kvCache: 'F16' | 'F32';
+  readonly kvCache: KvFormat;
   /** Whether a prompt's tokens are evaluated in one step or one by one. */
   readonly tokens: 'at once' | 'one by one';
 }
@@ -147,6 +148,19 @@ function testModel(name: GoldenModel): void {
       }
     });
   }
+
+  test(`${name}: a quantized cache changes logits by its rounding`, () => {
+    const exact = evaluate(reference(), path, golden, { kvCache: 'F32', tokens: 'at once' });
+    // Seen in these random models: 1.2e-4 to 4.7e-4 with bytes, 0.03 to 0.12 with four bits (docs/running-models.md).
+    for (const [kvCache, least, most] of [
+      ['Q8_0', 5e-5, 6e-4],
+      ['Q4_0', 1e-2, 0.15],
+    ] as const) {
+      const found = evaluate(reference(), path, golden, { kvCache, tokens: 'at once' });
+      const error = nmse(found.short, exact.short);
+      assert.ok(error >= least && error <= most, `${kvCache}: ${error}`);
+    }
+  });
 
   testIf(NATIVE_SETS.length > 0, 'no native kernels', `${name}: a text of 200 tokens is as probable`, () => {
     const [found, expected] = [native(), reference()].map((kernels) => logProbability(kernels, path, golden));

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import { type LoadOptions, loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
@@ -50,6 +51,28 @@ test('the logits of a paged context equal those of a whole one for any pages and
 
 const withNative = (name: string, body: () => void): void =>
   testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
+
+test('a quantized cache in pages gives the logits of a whole one', async () => {
+  const shape = { layers: LAYERS, hiddenSize: 64, ffnSize: 96, heads: 2, kvHeads: 1, headSize: 32 };
+  const path = await madeFile({ folder, name: 'whole-blocks', shape });
+  const tokens = tokensOf(300);
+  const implementations = NATIVE_SETS.length > 0 ? (['reference', 'native'] as const) : (['reference'] as const);
+  for (const implementation of implementations) {
+    const kernels = openKernels({ implementation, threads: 2 });
+    for (const kvCache of ['Q8_0', 'Q4_0'] as const) {
+      const common = { kernels, context: 300, kvCache, warn: () => {} };
+      const sliceBytes = 64 * kvBytesPerToken({ kvHeads: 1, headSize: 32 }, kvCache);
+      const paging = { memory: (2 * LAYERS + 2) * sliceBytes, pageTokens: 64, folder };
+      const [whole, paged] = [loadTransformer(path, common), loadTransformer(path, { ...common, paging })];
+      for (const count of [200, 1, 99]) {
+        const some = tokens.slice(whole.position, whole.position + count);
+        const error = nmse(paged.evaluate(some), whole.evaluate(some));
+        assert.ok(error <= 1e-10, `${implementation}, ${kvCache}, ${count}: ${error}`);
+      }
+    }
+    kernels.close();
+  }
+});
 
 withNative('native: a prompt over many pages, then rewound into an evicted one, and on from there', () => {
   const tokens = tokensOf(700);

@@ -9,7 +9,7 @@ import { InputError } from '../../engine/input/input-error.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { kvBytesPerToken } from '../../engine/model/model.ts';
+import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { DEFAULT_PAGING } from '../../engine/runtime/kv/gpu-pages.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';

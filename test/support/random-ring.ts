@@ -3,7 +3,8 @@ import { RECLAIM_POLICIES, type ReclaimPolicy } from '../../engine/cost/reclaim.
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { createCluster, pairKey } from '../../engine/hardware/cluster.ts';
 import type { Device, FlopRates, Gpu, Link, OperatingSystem } from '../../engine/hardware/device.ts';
-import { createModel, kvBytesPerToken, type Model } from '../../engine/model/model.ts';
+import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
+import { createModel, type Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { OptimalOptions } from '../../engine/schedule/exact/optimal.ts';

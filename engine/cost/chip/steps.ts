@@ -1,4 +1,5 @@
-import { kvBytesPerToken, type Model } from '../../model/model.ts';
+import { kvBytesPerToken } from '../../model/kv-format.ts';
+import type { Model } from '../../model/model.ts';
 import { modelOperators, type Operator } from '../../model/operators.ts';
 import { attentionFlops } from '../layer-seconds.ts';
 import type { KernelWork } from './gpu.ts';

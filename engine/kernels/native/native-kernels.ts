@@ -1,6 +1,6 @@
 import { InputError } from '../../input/input-error.ts';
 import { QUANTIZATIONS } from '../../model/quantization.ts';
-import { checkMatrix, checkOperation, sharedValues } from '../checks.ts';
+import { checkCache, checkMatrix, checkOperation, sharedValues } from '../checks.ts';
 import type { FilePages } from '../file-pages.ts';
 import type { Kernels } from '../kernels.ts';
 import type { CacheFile } from '../key-value-cache.ts';
@@ -66,6 +66,7 @@ export function nativeKernels(
     },
     sharedVector: (values) => vectorOver(engine.sharedVector(sharedValues(values)), values),
     cache(shape) {
+      checkCache(shape);
       const { type, kvHeads, capacity, headSize } = shape;
       const format = QUANTIZATIONS[type].ggmlType;
       const what = `a layer's KV cache for ${capacity} tokens`;

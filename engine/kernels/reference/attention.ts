@@ -1,4 +1,6 @@
-import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
+import { BLOCK_FORMATS } from '../../gguf/formats/formats.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
+import { QUANTIZATIONS } from '../../model/quantization.ts';
 import type { KeyValueCache } from '../key-value-cache.ts';
 import type { AttendPagesOperation, AttentionOperation, CachePage, StoreOperation } from '../operation.ts';
 import type { ReferenceMemory } from './memory.ts';
@@ -8,13 +10,29 @@ import { dot } from './multiply.ts';
 export function store(memory: ReferenceMemory, { cache, keys, values, position }: StoreOperation): void {
   const { kvHeads, capacity, headSize } = cache;
   const to = memory.caches[cache.id] as ReferenceMemory['caches'][number];
-  const rounded = (value: number): number => (cache.type === 'F16' ? halfToFloat(floatToHalf(value)) : value);
   for (let head = 0; head < keys.values.length / headSize; head++) {
     const token = Math.floor(head / kvHeads);
     const at = ((head % kvHeads) * capacity + position + token) * headSize;
-    to.keys.set(keys.values.subarray(head * headSize, (head + 1) * headSize).map(rounded), at);
-    to.values.set(values.values.subarray(head * headSize, (head + 1) * headSize).map(rounded), at);
+    to.keys.set(roundedAs(cache.type, keys.values.subarray(head * headSize, (head + 1) * headSize)), at);
+    to.values.set(roundedAs(cache.type, values.values.subarray(head * headSize, (head + 1) * headSize)), at);
   }
+}
+
+/** Values as a cache of the format holds them; NaN where a block has a value that isn't finite. */
+export function roundedAs(format: KvFormat, values: Float32Array): Float32Array {
+  const { block, bytes } = QUANTIZATIONS[format];
+  const { encode, decode } = BLOCK_FORMATS[format];
+  const stored = new Uint8Array(bytes);
+  const rounded = new Float32Array(values.length);
+  for (let from = 0; from < values.length; from += block) {
+    if (block > 1 && !values.subarray(from, from + block).every(Number.isFinite)) {
+      rounded.fill(Number.NaN, from, from + block);
+      continue;
+    }
+    encode(values, from, stored, 0);
+    decode(stored, 0, rounded, from);
+  }
+  return rounded;
 }
 
 /** Causal attention over a whole context. */

@@ -1,6 +1,6 @@
 import { InputError } from '../../input/input-error.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
-import { checkMatrix, checkOperation, sharedValues } from '../checks.ts';
+import { checkCache, checkMatrix, checkOperation, sharedValues } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
 import { vectorOver } from '../vector.ts';
 import type { ReferenceMemory } from './memory.ts';
@@ -33,6 +33,7 @@ export function kernelsInMemory(memory: ReferenceMemory): Kernels {
     },
     sharedVector: (values) => vectorOver(vectors++, sharedValues(values)),
     cache(shape) {
+      checkCache(shape);
       const length = shape.kvHeads * shape.capacity * shape.headSize;
       const id = memory.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
       return { ...shape, id };

@@ -1,3 +1,4 @@
+import { gpuKvFormat } from '../../model/kv-format.ts';
 import type { Quantization } from '../../model/quantization.ts';
 import type { Matrix } from '../matrix.ts';
 import {
@@ -88,7 +89,7 @@ export function encode(context: EncodingContext, operation: Operation): Dispatch
       const pairs = headPairs(headSize);
       const count = (keys.values.length / headSize) * pairs;
       const numbers = [place(keys), place(values), kvHeads, capacity, headSize, pairs, position, count];
-      const kernel = kernelOf(`store ${type}`, () => store(type), 'storage');
+      const kernel = kernelOf(`store ${type}`, () => store(gpuKvFormat(type)), 'storage');
       return [{ kernel, numbers, extra: context.cache(cache.id), workgroups: [Math.ceil(count / 64)] }];
     }
     case 'attention':
@@ -255,7 +256,7 @@ function encodeChunks(
   const partial = context.scratch(rows * chunks * (headSize + 2));
   const { lanes } = context;
   const name = `attend ${type}, ${headSize}, ${JSON.stringify(lanes)}`;
-  const kernel = kernelOf(name, () => attendChunks(type, headSize, lanes), 'read-only-storage');
+  const kernel = kernelOf(name, () => attendChunks(gpuKvFormat(type), headSize, lanes), 'read-only-storage');
   const together = typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1;
   const numbers = [
     ...[context.place(queries), partial, heads, kvHeads, capacity, headSize, headPairs(headSize)],

@@ -1,6 +1,7 @@
 import type { ByteSource } from '../../gguf/byte-source.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
+import { gpuKvFormat } from '../../model/kv-format.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
 import { checkMatrix, checkOperation } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
@@ -143,7 +144,7 @@ export function webgpuKernels({
         throw new RangeError(`heads of ${headSize} values; at most ${MOST_HEAD_SIZE} on a GPU`);
       }
       const pairs = 2 * kvHeads * capacity * headPairs(headSize);
-      const size = pairs * (type === 'F16' ? 4 : 8);
+      const size = pairs * (gpuKvFormat(type) === 'F16' ? 4 : 8);
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
       const what = `a layer's KV cache for ${capacity} tokens`;
       const buffer = allocated(what, () => device.createBuffer({ label: 'KV cache', size, usage }));

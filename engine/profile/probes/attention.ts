@@ -1,13 +1,14 @@
 import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { Operation } from '../../kernels/operation.ts';
+import { DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
 import { type Bench, secondsPerOperation } from './bench.ts';
 
 /** Heads of common models (Llama 3, Qwen 2.5 and 3): four queries share a key. */
 const HEADS = 32;
 const KV_HEADS = 8;
 const HEAD_SIZE = 128;
-/** Keys and values of a position, F16. */
-const POSITION_BYTES = 2 * 2 * KV_HEADS * HEAD_SIZE;
+/** Bytes of a position's keys and values. */
+const positionBytes = (format: KvFormat): number => kvBytesPerToken({ kvHeads: KV_HEADS, headSize: HEAD_SIZE }, format);
 
 /**
  * A layer's cache has 2 MiB; together the layers exceed any second-level cache, so the next token reads them from
@@ -19,18 +20,18 @@ const LAYERS = 64;
 const PROMPT_POSITIONS = 256;
 
 /** Measures bytes of KV cache per second in decode: layer after layer, each from memory. */
-export function attentionFromMemory(bench: Bench): () => Promise<number> {
-  return attention(bench, POSITIONS, LAYERS);
+export function attentionFromMemory(bench: Bench, format: KvFormat): () => Promise<number> {
+  return attention(bench, format, POSITIONS, LAYERS);
 }
 
 /** Measures bytes of KV cache per second in prefill: the same layer for each token, from a cache. */
-export function attentionFromCache(bench: Bench): () => Promise<number> {
-  return attention(bench, PROMPT_POSITIONS, 1);
+export function attentionFromCache(bench: Bench, format: KvFormat): () => Promise<number> {
+  return attention(bench, format, PROMPT_POSITIONS, 1);
 }
 
-function attention(bench: Bench, positions: number, layers: number): () => Promise<number> {
+function attention(bench: Bench, type: KvFormat, positions: number, layers: number): () => Promise<number> {
   const { kernels } = bench;
-  const shape = { type: 'F16', kvHeads: KV_HEADS, capacity: positions, headSize: HEAD_SIZE } as const;
+  const shape = { type, kvHeads: KV_HEADS, capacity: positions, headSize: HEAD_SIZE };
   const caches = Array.from({ length: layers }, () => kernels.cache(shape));
   const queries = kernels.vector(new Float32Array(HEADS * HEAD_SIZE).fill(0.01));
   const y = kernels.vector(HEADS * HEAD_SIZE);
@@ -39,16 +40,19 @@ function attention(bench: Bench, positions: number, layers: number): () => Promi
     const cache = caches[index % layers] as KeyValueCache;
     return { kind: 'attention', cache, queries, y, heads: HEADS, position, scale };
   });
-  return async () => (positions * POSITION_BYTES) / (await perLayer());
+  return async () => (positions * positionBytes(type)) / (await perLayer());
 }
 
 /** Bytes of one token's keys and values in one layer, which `keyValueCopy` appends. */
-export const COPIED_BYTES = POSITION_BYTES;
+export const COPIED_BYTES = positionBytes(DEFAULT_KV_FORMAT);
 
 /** Measures the seconds to append one token's keys and values to the cache of one layer. */
 export function keyValueCopy(bench: Bench): () => Promise<number> {
   const { kernels } = bench;
-  const cache = kernels.cache({ type: 'F16', kvHeads: KV_HEADS, capacity: POSITIONS, headSize: HEAD_SIZE });
+  const cache = kernels.cache({
+    type: DEFAULT_KV_FORMAT,
+    ...{ kvHeads: KV_HEADS, capacity: POSITIONS, headSize: HEAD_SIZE },
+  });
   const keys = kernels.vector(KV_HEADS * HEAD_SIZE);
   const values = kernels.vector(KV_HEADS * HEAD_SIZE);
   return secondsPerOperation(bench, (index): Operation => {

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../input/format.ts';
 import type { Shape } from '../../model/architecture.ts';
-import { kvBytesPerToken } from '../../model/model.ts';
+import { kvBytesPerToken } from '../../model/kv-format.ts';
 import { heldBytes } from '../../runtime/weights/process-counters.ts';
 import type { Assignment, HeldMemory, WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';

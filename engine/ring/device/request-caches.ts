@@ -1,4 +1,4 @@
-import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
 import type { LayerCaches } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
 import { FrameError, type FrameSegment } from '../wire/frame.ts';
@@ -19,7 +19,7 @@ export interface RequestCaches {
 export interface RequestCachesOptions {
   readonly part: Pick<WindowPart, 'createCaches' | 'freeCaches'>;
   readonly layers: readonly number[];
-  readonly kvCache: KeyValueCacheShape['type'];
+  readonly kvCache: KvFormat;
   /** The most requests at the same time. */
   readonly requests: number;
 }

@@ -1,5 +1,6 @@
 import { type Cluster, withDevices } from '../../hardware/cluster.ts';
 import { InputError } from '../../input/input-error.ts';
+import { gpuKvFormat, type KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -45,6 +46,7 @@ export interface RingPlanning {
   readonly devices: readonly string[];
   readonly model: Model;
   readonly context: number;
+  readonly kvFormat: KvFormat;
   /** Weights policies that differ from the plan's. */
   readonly requested: RequestedWeights;
   /** See SchedulingProblem. */
@@ -76,7 +78,7 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
     throw new InputError('--plan', "is missing; give one, or the devices' facts in the cluster file for a scheduler");
   const { cluster, scheduler, solver } = scheduling;
   const belief = withDevices(cluster, present);
-  const workload = createWorkload({ context: planning.context });
+  const workload = createWorkload({ context: planning.context, kvFormat: planning.kvFormat });
   const pressure = maxPressure === undefined ? {} : { maxPressure };
   const scheduled = SCHEDULERS[scheduler].plan(
     { belief, model: planning.model, workload, kvCache: 'with-layers', ...pressure },
@@ -95,6 +97,7 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
 /** The part of a plan that a ring carries out, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   const windows = checkedWindows(plan, planning);
+  if (plan.stages.some(({ processor }) => processor === 'gpu')) gpuKvFormat(planning.kvFormat);
   const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu');
   return { windows, onGpu, weights: plan.weights };
 }

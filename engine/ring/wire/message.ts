@@ -1,4 +1,4 @@
-import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
 import type { FittedPolicy, WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { ActivationFormat } from './frame.ts';
 import type { RingSpan } from './span.ts';
@@ -51,7 +51,7 @@ export interface Assignment {
   readonly context: number;
   /** Requests at the same time. Memory is checked for the caches of all of them. */
   readonly requests: number;
-  readonly kvCache: KeyValueCacheShape['type'];
+  readonly kvCache: KvFormat;
   readonly activations: ActivationFormat;
   /** The most tokens in a frame. */
   readonly chunk: number;

@@ -1,4 +1,5 @@
 import { CAUSES } from '../../cost/breakdown.ts';
+import { KV_FORMATS } from '../../model/kv-format.ts';
 import {
   type FittedPolicy,
   isFitted,
@@ -94,7 +95,7 @@ const ASSIGNMENT = object<Assignment>({
   sources: list(object<Assignment['sources'][number]>({ window: UINT32, from: NAME }), 1000),
   context: whole(1, 2 ** 31),
   requests: whole(1, 1000),
-  kvCache: oneOf('F16', 'F32'),
+  kvCache: oneOf(...KV_FORMATS),
   activations: oneOf(...ACTIVATION_FORMATS),
   chunk: whole(1, 65_536),
   weights: POLICY,

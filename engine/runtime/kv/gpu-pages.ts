@@ -2,8 +2,9 @@ import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { gpuWeightBytes } from '../../cost/memory.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import type { CachePlace, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
-import { kvBytesPerToken, type Model } from '../../model/model.ts';
+import type { CachePlace } from '../../kernels/key-value-cache.ts';
+import { type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
+import type { Model } from '../../model/model.ts';
 import { planShares, type Share, type SplitPlan } from '../../plan/plan.ts';
 import { type PagesPlan, planPages } from './plan-pages.ts';
 
@@ -26,7 +27,7 @@ export const DEFAULT_PAGING: GpuPaging = {
 export interface GpuPagesCase {
   /** Tokens that the KV cache holds. */
   readonly context: number;
-  readonly kvCache: KeyValueCacheShape['type'];
+  readonly kvCache: KvFormat;
   readonly paging?: GpuPaging | undefined;
 }
 

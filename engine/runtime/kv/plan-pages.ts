@@ -1,9 +1,8 @@
 import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { Shape } from '../../model/architecture.ts';
-import { kvBytesPerToken } from '../../model/model.ts';
+import { type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
 
 export interface PagesCase {
   /** Memory for keys and values, bytes. */
@@ -34,7 +33,7 @@ export interface PoolCase {
   readonly model: Shape;
   readonly pages: number;
   readonly pageTokens: number;
-  readonly type: KeyValueCacheShape['type'];
+  readonly type: KvFormat;
   readonly layers: number;
 }
 

@@ -32,6 +32,19 @@ struct Avx512 {
   static Floats loadBf16(const std::uint8_t* p) {
     return widenBf16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
+  static Floats loadBytes(const std::uint8_t* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+  static Floats loadLowNibbles(const std::uint8_t* p) {
+    return fromEight(_mm512_and_si512(widenedBytes(p), _mm512_set1_epi32(15)));
+  }
+  static Floats loadHighNibbles(const std::uint8_t* p) { return fromEight(_mm512_srli_epi32(widenedBytes(p), 4)); }
+  static __m512i widenedBytes(const std::uint8_t* p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static Floats fromEight(__m512i numbers) {
+    return _mm512_cvtepi32_ps(_mm512_sub_epi32(numbers, _mm512_set1_epi32(8)));
+  }
   static Floats widenBf16(__m256i bits) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
   }

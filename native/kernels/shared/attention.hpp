@@ -7,14 +7,24 @@
  * larger score, the earlier sums are multiplied by e^(old maximum − new maximum) (Milakov and Gimelshein 2018,
  * Algorithm 3). Keys are stored by dimension within a block and values by position, so that vectors hold positions for
  * scores and dimensions for output, and no vector is summed across its lanes. Each vector is widened once for four
- * queries.
+ * queries. The scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its
+ * values: queries and weights are not rounded.
  */
 namespace hearth {
 namespace {
 
-template <class S, Type T>
-inline typename S::Floats widened(const std::uint8_t* base, std::size_t at) {
-  return loadWeights<S, T>(base + at * formatOf(T).bytes);
+/** Numbers that a vector of a cache is widened from. */
+enum class Stored : std::uint8_t { F32, F16, bytes, lowNibbles, highNibbles };
+
+constexpr std::size_t storedBytes(Stored stored) { return stored == Stored::F32 ? 4 : stored == Stored::F16 ? 2 : 1; }
+
+template <class S, Stored N>
+inline typename S::Floats widened(const std::uint8_t* at) {
+  if constexpr (N == Stored::F32) return S::load(reinterpret_cast<const float*>(at));
+  if constexpr (N == Stored::F16) return S::loadHalf(at);
+  if constexpr (N == Stored::bytes) return S::loadBytes(at);
+  if constexpr (N == Stored::lowNibbles) return S::loadLowNibbles(at);
+  if constexpr (N == Stored::highNibbles) return S::loadHighNibbles(at);
 }
 
 /**
@@ -25,6 +35,7 @@ struct WeightedSums {
   const float* factors;
   std::size_t factorStride;
   const std::uint8_t* rows;
+  /** Numbers from one row to the next. */
   std::size_t rowStride;
   std::size_t count;
   float* sums;
@@ -32,11 +43,11 @@ struct WeightedSums {
 };
 
 /** For Q queries from `query` on and V vectors of lanes from `lane` on. */
-template <class S, Type T, std::size_t Q, std::size_t V>
+template <class S, Stored N, std::size_t Q, std::size_t V>
 inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) {
   const auto [allFactors, factorStride, allRows, rowStride, count, allSums, sumStride] = w;
   const float* factors = allFactors + query * factorStride;
-  const std::uint8_t* rows = allRows + lane * formatOf(T).bytes;
+  const std::uint8_t* rows = allRows + lane * storedBytes(N);
   float* sums = allSums + query * sumStride + lane;
   typename S::Floats tile[Q][V];
   for (std::size_t q = 0; q < Q; q++) {
@@ -44,7 +55,7 @@ inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) 
   }
   for (std::size_t i = 0; i < count; i++) {
     typename S::Floats row[V];
-    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, T>(rows, i * rowStride + v * S::width);
+    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, N>(rows + (i * rowStride + v * S::width) * storedBytes(N));
     for (std::size_t q = 0; q < Q; q++) {
       const auto factor = S::set(factors[q * factorStride + i]);
       for (std::size_t v = 0; v < V; v++) tile[q][v] = S::multiplyAdd(factor, row[v], tile[q][v]);
@@ -56,20 +67,20 @@ inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) 
 }
 
 /** For Q queries and `lanes` lanes: by two vectors, then one, then single floats. */
-template <class S, Type T, std::size_t Q>
+template <class S, Stored N, std::size_t Q>
 inline void addLanes(const WeightedSums& w, std::size_t query, std::size_t lanes) {
   std::size_t lane = 0;
-  for (; lane + 2 * S::width <= lanes; lane += 2 * S::width) addRows<S, T, Q, 2>(w, query, lane);
-  for (; lane + S::width <= lanes; lane += S::width) addRows<S, T, Q, 1>(w, query, lane);
-  for (; lane < lanes; lane++) addRows<PortableSimd, T, Q, 1>(w, query, lane);
+  for (; lane + 2 * S::width <= lanes; lane += 2 * S::width) addRows<S, N, Q, 2>(w, query, lane);
+  for (; lane + S::width <= lanes; lane += S::width) addRows<S, N, Q, 1>(w, query, lane);
+  for (; lane < lanes; lane++) addRows<PortableSimd, N, Q, 1>(w, query, lane);
 }
 
 /** For all of `queries` queries, four at a time. */
-template <class S, Type T>
+template <class S, Stored N>
 inline void addAll(const WeightedSums& w, std::size_t queries, std::size_t lanes) {
   std::size_t q = 0;
-  for (; q + 4 <= queries; q += 4) addLanes<S, T, 4>(w, q, lanes);
-  for (; q < queries; q++) addLanes<S, T, 1>(w, q, lanes);
+  for (; q + 4 <= queries; q += 4) addLanes<S, N, 4>(w, q, lanes);
+  for (; q < queries; q++) addLanes<S, N, 1>(w, q, lanes);
 }
 
 template <class S>
@@ -78,22 +89,113 @@ void scaleRow(float factor, std::size_t count, float* y) {
   mapPairs<S>(y, y, count, y, [f](auto a, auto) { return S::multiply(a, f); });
 }
 
+/** Bytes of one group's part of a block of 64 positions: its scales, then its quants. */
+constexpr std::size_t groupBytes(Type type) { return positionBlock * formatOf(type).bytes; }
+inline constexpr std::size_t scalesBytes = positionBlock * sizeof(std::uint16_t);
+
+/** The scales of a group's positions as floats. */
+template <class S>
+inline void loadScales(const std::uint8_t* group, float* scales) {
+  for (std::size_t i = 0; i < positionBlock; i += S::width) S::store(scales + i, S::loadHalf(group + 2 * i));
+}
+
+template <class S, class F>
+inline void mapEach(std::size_t rows, std::size_t lanes, const float* a, const float* scales, float* out, F f) {
+  for (std::size_t r = 0; r < rows; r++) {
+    const std::size_t at = r * positionBlock;
+    for (std::size_t i = 0; i < lanes; i += S::width) {
+      S::store(out + at + i, f(S::load(a + at + i), S::load(scales + i), out + at + i));
+    }
+  }
+}
+
+/** A block of positions that the heads of a group attend to. */
+struct AttendedBlock {
+  const std::uint8_t* keys;
+  const std::uint8_t* values;
+  std::size_t headSize;
+  /** Used positions. */
+  std::size_t count;
+  /** [heads][headSize] */
+  const float* queries;
+  std::size_t heads;
+  /** [heads][64], and as much again for a quantized cache. */
+  float* scores;
+};
+
+/** scores[head][position] = q·k, for `lanes` positions. */
+template <class S, Type T>
+void scoreBlock(const AttendedBlock& block, std::size_t lanes) {
+  const auto& [keys, values, size, count, queries, heads, scores] = block;
+  for (std::size_t i = 0; i < heads * positionBlock; i++) scores[i] = 0;
+  if constexpr (isFloat(T)) {
+    constexpr Stored stored = T == Type::F16 ? Stored::F16 : Stored::F32;
+    addAll<S, stored>({queries, size, keys, positionBlock, size, scores, positionBlock}, heads, lanes);
+  } else {
+    float* own = scores + heads * positionBlock;
+    alignas(64) float scales[positionBlock];
+    for (std::size_t from = 0; from < size; from += cacheGroup) {
+      const std::uint8_t* group = keys + from / cacheGroup * groupBytes(T);
+      const std::uint8_t* quants = group + scalesBytes;
+      for (std::size_t i = 0; i < heads * positionBlock; i++) own[i] = 0;
+      if constexpr (T == Type::Q8_0) {
+        addAll<S, Stored::bytes>({queries + from, size, quants, positionBlock, cacheGroup, own, positionBlock}, heads,
+                                 lanes);
+      } else {
+        constexpr std::size_t half = cacheGroup / 2;
+        addAll<S, Stored::lowNibbles>({queries + from, size, quants, positionBlock, half, own, positionBlock}, heads,
+                                      lanes);
+        addAll<S, Stored::highNibbles>({queries + from + half, size, quants, positionBlock, half, own, positionBlock},
+                                       heads, lanes);
+      }
+      loadScales<S>(group, scales);
+      mapEach<S>(heads, lanes, own, scales, scores,
+                 [](auto sum, auto by, const float* to) { return S::multiplyAdd(sum, by, S::load(to)); });
+    }
+  }
+}
+
+/** out[head][dimension] += Σ weights[head][position]·v, with the weights in place of the scores. */
+template <class S, Type T>
+void addValues(const AttendedBlock& block, std::size_t lanes, float* out) {
+  const auto& [keys, values, size, count, queries, heads, weights] = block;
+  if constexpr (isFloat(T)) {
+    constexpr Stored stored = T == Type::F16 ? Stored::F16 : Stored::F32;
+    addAll<S, stored>({weights, positionBlock, values, size, count, out, size}, heads, size);
+  } else {
+    float* own = weights + heads * positionBlock;
+    alignas(64) float scales[positionBlock];
+    for (std::size_t from = 0; from < size; from += cacheGroup) {
+      const std::uint8_t* group = values + from / cacheGroup * groupBytes(T);
+      const std::uint8_t* quants = group + scalesBytes;
+      loadScales<S>(group, scales);
+      mapEach<S>(heads, lanes, weights, scales, own, [](auto weight, auto by, const float*) {
+        return S::multiply(weight, by);
+      });
+      if constexpr (T == Type::Q8_0) {
+        addAll<S, Stored::bytes>({own, positionBlock, quants, cacheGroup, count, out + from, size}, heads, cacheGroup);
+      } else {
+        constexpr std::size_t half = cacheGroup / 2;
+        addAll<S, Stored::lowNibbles>({own, positionBlock, quants, half, count, out + from, size}, heads, half);
+        addAll<S, Stored::highNibbles>({own, positionBlock, quants, half, count, out + from + half, size}, heads, half);
+      }
+    }
+  }
+}
+
 /** Merges the first `length` positions of a cache into what the heads of a group have seen of other positions. */
 template <class S, Type T>
 void mergeRows(const HeadGroup& group, const SeenHeads& seen) {
   const auto& [cache, kvHead, length, queries, heads, scale, scores] = group;
   const std::size_t size = cache.headSize;
   const auto [largest, totals, out] = seen;
-  const std::uint8_t* keys = cache.keys + cache.keyIndex(kvHead, 0) * formatOf(T).bytes;
-  const std::uint8_t* values = cache.values + cache.valueIndex(kvHead, 0) * formatOf(T).bytes;
   for (std::size_t begin = 0; begin < length; begin += positionBlock) {
     const std::size_t count = length - begin < positionBlock ? length - begin : positionBlock;
-    const std::uint8_t* blockKeys = keys + begin * size * formatOf(T).bytes;
-    const std::uint8_t* blockValues = values + begin * size * formatOf(T).bytes;
-    for (std::size_t i = 0; i < heads * positionBlock; i++) scores[i] = 0;
+    const std::size_t at = cache.blockAt(kvHead, begin);
+    const AttendedBlock block = {cache.keys + at, cache.values + at, size, count, queries, heads, scores};
     // Rounded up to whole vectors: the scores of positions beyond `count` are ignored, and the block's memory is there.
     const std::size_t lanes = (count + S::width - 1) / S::width * S::width;
-    addAll<S, T>({queries, size, blockKeys, positionBlock, size, scores, positionBlock}, heads, lanes);
+    scoreBlock<S, T>(block, lanes);
     for (std::size_t h = 0; h < heads; h++) {
       float* own = scores + h * positionBlock;
       scaleRow<S>(scale, count, own);
@@ -106,7 +208,7 @@ void mergeRows(const HeadGroup& group, const SeenHeads& seen) {
       }
       totals[h] += exponentials<S>(own, count, largest[h], own);
     }
-    addAll<S, T>({scores, positionBlock, blockValues, size, count, out, size}, heads, size);
+    addValues<S, T>(block, lanes, out);
   }
 }
 
@@ -122,8 +224,11 @@ inline void forgetAll(std::size_t heads, std::size_t size, const SeenHeads& seen
 template <class S>
 void attendPage(const HeadGroup& group, const SeenHeads& seen, bool begins) {
   if (begins) forgetAll(group.heads, group.cache.headSize, seen);
-  const auto merge = group.cache.type == Type::F16 ? mergeRows<S, Type::F16> : mergeRows<S, Type::F32>;
-  merge(group, seen);
+  forEachType([&]<Type T>() {
+    if constexpr (isCacheType(T)) {
+      if (group.cache.type == T) mergeRows<S, T>(group, seen);
+    }
+  });
 }
 
 /** Divides every row by its own divisor. */
@@ -134,23 +239,102 @@ void divideRows(const float* divisors, std::size_t rows, std::size_t width, floa
 
 template <class S>
 void attendHeads(const HeadGroup& group, float* out) {
-  float* largest = group.scratch + group.heads * positionBlock;
+  float* largest = group.scratch + 2 * group.heads * positionBlock;
   const SeenHeads seen = {largest, largest + group.heads, out};
   attendPage<S>(group, seen, true);
   divideRows<S>(seen.totals, group.heads, group.cache.headSize, out);
 }
 
+/** A number of `float32` or `half` at a place of a cache. */
+template <Type T>
+inline void storeFloat(float value, std::uint8_t* to) {
+  if constexpr (T == Type::F32) {
+    __builtin_memcpy(to, &value, sizeof value);
+  } else {
+    PortableSimd::storeHalf(to, value);
+  }
+}
+
+/** The scale of 32 values, and the quants that it gives, from −128 to 127. */
+struct Quantized {
+  std::uint16_t scale;
+  std::int8_t quants[cacheGroup];
+};
+
+/**
+ * Rounds 32 values as engine/gguf/formats/legacy-quants.ts does, operation by operation in double precision, so that
+ * caches of all kernels are the same. Values that aren't finite make the scale NaN, and with it all that is attended.
+ */
+template <Type T>
+inline Quantized quantizeGroup(const float* x) {
+  constexpr double low = T == Type::Q8_0 ? -127 : -8;
+  constexpr double high = T == Type::Q8_0 ? 127 : 7;
+  double furthest = 0;
+  float sum = 0;
+  for (std::size_t i = 0; i < cacheGroup; i++) {
+    const double value = x[i];
+    if (__builtin_fabs(value) > __builtin_fabs(furthest)) furthest = value;
+    sum += x[i] * 0.0f;
+  }
+  Quantized out{};
+  const double wanted = T == Type::Q8_0 ? __builtin_fabs(furthest) / 127 : furthest / -8;
+  out.scale = floatToHalf(sum == 0 ? static_cast<float>(wanted) : __builtin_nanf(""));
+  const double scale = halfToFloat(out.scale);
+  if (sum != 0 || scale == 0) return out;
+  const double inverse = 1 / scale;
+  for (std::size_t i = 0; i < cacheGroup; i++) {
+    const double value = inverse * x[i];
+    const double rounded = value <= low ? low : value >= high ? high : __builtin_floor(value + 0.5);
+    out.quants[i] = static_cast<std::int8_t>(rounded);
+  }
+  return out;
+}
+
+/** Writes 32 quants to places at a distance of `stride` bytes; of Q4_0, the second half in the high bits of the first. */
+template <Type T>
+inline void storeQuants(const Quantized& group, std::size_t stride, std::uint8_t* to) {
+  constexpr std::size_t places = T == Type::Q8_0 ? cacheGroup : cacheGroup / 2;
+  for (std::size_t i = 0; i < places; i++) {
+    const int first = group.quants[i];
+    to[i * stride] = static_cast<std::uint8_t>(T == Type::Q8_0 ? first : (first + 8) | (group.quants[i + 16] + 8) << 4);
+  }
+}
+
+/** Writes one head's key and value of a token to a place in a block. */
+template <class S, Type T>
+void storeHead(const float* key, const float* value, std::size_t size, std::size_t place, std::uint8_t* keys,
+               std::uint8_t* values) {
+  if constexpr (isFloat(T)) {
+    constexpr std::size_t bytes = formatOf(T).bytes;
+    for (std::size_t i = 0; i < size; i++) storeFloat<T>(key[i], keys + (i * positionBlock + place) * bytes);
+    storeRow<S>(T, value, size, values + place * size * bytes);
+  } else {
+    constexpr std::size_t rowBytes = formatOf(T).bytes - sizeof(std::uint16_t);
+    for (std::size_t from = 0; from < size; from += cacheGroup) {
+      const std::size_t at = from / cacheGroup * groupBytes(T);
+      const Quantized ofKey = quantizeGroup<T>(key + from);
+      const Quantized ofValue = quantizeGroup<T>(value + from);
+      __builtin_memcpy(keys + at + 2 * place, &ofKey.scale, sizeof ofKey.scale);
+      __builtin_memcpy(values + at + 2 * place, &ofValue.scale, sizeof ofValue.scale);
+      storeQuants<T>(ofKey, positionBlock, keys + at + scalesBytes + place);
+      storeQuants<T>(ofValue, 1, values + at + scalesBytes + place * rowBytes);
+    }
+  }
+}
+
 /** Writes one token's keys and values of all KV heads to a position. */
 template <class S>
 void storeToken(const CacheView& cache, std::size_t position, const float* keys, const float* values) {
-  const std::size_t bytes = formatOf(cache.type).bytes;
-  for (std::size_t head = 0; head < cache.kvHeads; head++) {
-    const float* key = keys + head * cache.headSize;
-    std::uint8_t* to = cache.keys + cache.keyIndex(head, position) * bytes;
-    for (std::size_t i = 0; i < cache.headSize; i++) storeRow<S>(cache.type, key + i, 1, to + i * positionBlock * bytes);
-    storeRow<S>(cache.type, values + head * cache.headSize, cache.headSize,
-                cache.values + cache.valueIndex(head, position) * bytes);
-  }
+  const std::size_t size = cache.headSize;
+  forEachType([&]<Type T>() {
+    if constexpr (isCacheType(T)) {
+      for (std::size_t head = 0; cache.type == T && head < cache.kvHeads; head++) {
+        const std::size_t at = cache.blockAt(head, position);
+        storeHead<S, T>(keys + head * size, values + head * size, size, position % positionBlock, cache.keys + at,
+                        cache.values + at);
+      }
+    }
+  });
 }
 
 }  // namespace

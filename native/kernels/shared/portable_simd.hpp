@@ -24,6 +24,11 @@ struct PortableSimd {
     __builtin_memcpy(p, &half, sizeof half);
   }
   static Floats loadBf16(const std::uint8_t* p) { return bf16ToFloat(load16(p)); }
+  /** Signed bytes. */
+  static Floats loadBytes(const std::uint8_t* p) { return static_cast<float>(static_cast<std::int8_t>(*p)); }
+  /** The low or the high four bits of bytes, less 8. */
+  static Floats loadLowNibbles(const std::uint8_t* p) { return static_cast<float>((*p & 15) - 8); }
+  static Floats loadHighNibbles(const std::uint8_t* p) { return static_cast<float>((*p >> 4) - 8); }
   static Floats set(float v) { return v; }
   static Floats add(Floats a, Floats b) { return a + b; }
   static Floats subtract(Floats a, Floats b) { return a - b; }

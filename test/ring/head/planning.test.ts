@@ -103,6 +103,7 @@ const planning = async (available: string, scheduled: boolean): Promise<RingPlan
     devices: NAMES,
     model: MODEL,
     context: 1024,
+    kvFormat: 'F16',
     requested: { prefetch: undefined, release: undefined },
     plan: { file: 'plan.json', plan: HAND },
     scheduling: scheduled && cluster !== undefined ? { cluster, scheduler: 'memory-ratio', solver } : undefined,
@@ -119,6 +120,15 @@ test('a given plan is used while its devices are present, then the scheduler pla
     { device: 'desktop', from: 4, to: 8 },
   ]);
   assert.equal(weights.laptop, FIT_POLICY);
+});
+
+test('layers on a GPU are refused with a quantized cache, which only CPUs keep', async () => {
+  const given = await planning('8 GiB', true);
+  const windows = [{ device: 'laptop', layers: 8, gpuLayers: 8 }];
+  const onGpu = createPlan(ringPlan({ scheduler: 'hand', head: 'laptop', rounds: 1, windows }));
+  const without = { ...given, scheduling: undefined };
+  assert.is(layoutOf(onGpu, without).windows.length, 1);
+  assert.throws(() => layoutOf(onGpu, { ...without, kvFormat: 'Q8_0' }), /--kv: a GPU keeps a cache in F16 or F32/);
 });
 
 test('the command line’s weights policy overrides the plan’s, and the default is fitted', () => {

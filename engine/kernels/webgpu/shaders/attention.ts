@@ -1,4 +1,4 @@
-import type { KeyValueCacheShape } from '../../key-value-cache.ts';
+import type { GpuKvFormat } from '../../../model/kv-format.ts';
 import { enabling, LANES, type LanesTogether } from './lanes.ts';
 
 /** Most values of a head: every lane of a workgroup, or of a subgroup, keeps a part of the head's sums. */
@@ -27,7 +27,7 @@ fn pairAt(values: u32, head: u32, position: u32) -> u32 {
 `;
 
 /** Writes keys and values of tokens; one lane for each pair of a key and of a value. */
-export function store(type: KeyValueCacheShape['type']): string {
+export function store(type: GpuKvFormat): string {
   return `
 struct Params {
   keys: u32, values: u32, kvHeads: u32, capacity: u32, headSize: u32, pairs: u32, position: u32, count: u32,
@@ -58,7 +58,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
  * through its chunk as many positions at a time as it has lanes: each lane computes a score, then each sums up some
  * values of the head.
  */
-export function attendChunks(type: KeyValueCacheShape['type'], headSize: number, lanes: LanesTogether): string {
+export function attendChunks(type: GpuKvFormat, headSize: number, lanes: LanesTogether): string {
   return `${typeof lanes === 'object' ? `${enabling(lanes)}\ndiagnostic(off, subgroup_uniformity);` : ''}
 struct Params {
   queries: u32, partial: u32, heads: u32, kvHeads: u32, capacity: u32, headSize: u32, pairs: u32,
