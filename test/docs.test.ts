@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { QUANTIZATION_NAMES } from '../engine/model/quantization.ts';
 
 const PAGES = [
   'README.md',
@@ -72,6 +73,12 @@ test('docs/equations.md lists equations 1–41 of prima.cpp and 4.1–4.20 of HE
     Array.from({ length: last }, (_, index) => index + 1).filter((number) => !numbers.has(number));
   assert.equal(lacking(covered(prima, ''), 41), []);
   assert.equal(lacking(covered(helm, '4\\.'), 20), []);
+});
+
+test('docs/running-models.md names every format of weights', () => {
+  const [, list = ''] =
+    /\*\*Formats\.\*\* Tensors may be in ([^.]*?), mixed/.exec(readFileSync('docs/running-models.md', 'utf8')) ?? [];
+  assert.equal(list.split(/, | and /), QUANTIZATION_NAMES);
 });
 
 test.run();

@@ -18,6 +18,11 @@ const MIX_FILE_TYPES: readonly (readonly [number, string])[] = [
   [15, 'Q4_K_M'],
   [16, 'Q5_K_S'],
   [17, 'Q5_K_M'],
+  [21, 'Q2_K_S'],
+  [22, 'IQ3_XS'],
+  [27, 'IQ3_M'],
+  [29, 'IQ2_M'],
+  [38, 'MXFP4_MOE'],
 ];
 
 const FILE_TYPES: ReadonlyMap<number, string> = new Map([

@@ -71,13 +71,15 @@ export function placeTensors(
   }));
 }
 
+/** Values per byte of the densest format: a file can't have more. */
+const DENSEST = Math.max(...QUANTIZATION_NAMES.map((name) => QUANTIZATIONS[name].block / QUANTIZATIONS[name].bytes));
+
 function readShape(cursor: Cursor, what: string, fileBytes: number): number[] {
   const at = cursor.position;
   const dimensions = cursor.number('uint32', `the number of dimensions of ${what}`);
   if (dimensions < 1 || dimensions > GGUF_LIMITS.dimensions)
     cursor.fail(`${what} has ${dimensions} dimensions; 1 to ${GGUF_LIMITS.dimensions} are allowed`, at);
-  // The densest format has 2.6 bits per value, so a file can't have more than four values per byte.
-  const most = 4 * fileBytes;
+  const most = DENSEST * fileBytes;
   const shape: number[] = [];
   let elements = 1;
   while (shape.length < dimensions) {

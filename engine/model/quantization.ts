@@ -7,7 +7,7 @@ export interface QuantizationFormat {
   readonly block: number;
   /** Bytes per block. */
   readonly bytes: number;
-  /** Whether a minimum is subtracted from (Q5_1: added to) the scaled numbers. */
+  /** Whether a minimum is subtracted from (Q4_1, Q5_1: added to) the scaled numbers. */
   readonly hasMinimum: boolean;
   /** Number of the format in a GGUF file's list of tensors (ggml_type). */
   readonly ggmlType: number;
@@ -25,6 +25,7 @@ export const QUANTIZATIONS = {
   BF16: { block: 1, bytes: 2, hasMinimum: false, ggmlType: 30, fileType: 32 },
   Q8_0: { block: 32, bytes: 34, hasMinimum: false, ggmlType: 8, fileType: 7 },
   Q4_0: { block: 32, bytes: 18, hasMinimum: false, ggmlType: 2, fileType: 2 },
+  Q4_1: { block: 32, bytes: 20, hasMinimum: true, ggmlType: 3, fileType: 3 },
   Q5_0: { block: 32, bytes: 22, hasMinimum: false, ggmlType: 6, fileType: 8 },
   Q5_1: { block: 32, bytes: 24, hasMinimum: true, ggmlType: 7, fileType: 9 },
   Q2_K: { block: 256, bytes: 84, hasMinimum: true, ggmlType: 10, fileType: 10 },
@@ -33,6 +34,8 @@ export const QUANTIZATIONS = {
   Q5_K: { block: 256, bytes: 176, hasMinimum: true, ggmlType: 13 },
   Q6_K: { block: 256, bytes: 210, hasMinimum: false, ggmlType: 14, fileType: 18 },
   IQ4_NL: { block: 32, bytes: 18, hasMinimum: false, ggmlType: 20, fileType: 25 },
+  IQ4_XS: { block: 256, bytes: 136, hasMinimum: false, ggmlType: 23, fileType: 30 },
+  MXFP4: { block: 32, bytes: 17, hasMinimum: false, ggmlType: 39 },
 } as const satisfies Record<string, QuantizationFormat>;
 
 export type Quantization = keyof typeof QUANTIZATIONS;

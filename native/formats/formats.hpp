@@ -12,21 +12,24 @@ namespace hearth {
  * Everything that depends on the format follows from this table; `unpack` (unpack.hpp) gives the layout of a block.
  * engine/model/quantization.ts has the same table for TypeScript, and a test compares the two.
  */
-#define HEARTH_FORMATS(X)                                \
+#define HEARTH_FORMATS(X)                            \
   /* name  number  block bytes scale minimum zero */ \
   X(F32,     0,      1,    4,    1, false,     0) \
   X(F16,     1,      1,    2,    1, false,     0) \
   X(BF16,   30,      1,    2,    1, false,     0) \
   X(Q8_0,    8,     32,   34,   32, false,   128) \
   X(Q4_0,    2,     32,   18,   32, false,     8) \
+  X(Q4_1,    3,     32,   20,   32, true,      0) \
   X(Q5_0,    6,     32,   22,   32, false,    16) \
   X(Q5_1,    7,     32,   24,   32, true,      0) \
   X(Q2_K,   10,    256,   84,   16, true,      0) \
-  X(Q3_K,   11,    256,  110,   16, false,     4)  \
+  X(Q3_K,   11,    256,  110,   16, false,     4) \
   X(Q4_K,   12,    256,  144,   32, true,      0) \
   X(Q5_K,   13,    256,  176,   32, true,      0) \
   X(Q6_K,   14,    256,  210,   16, false,    32) \
-  X(IQ4_NL, 20,     32,   18,   32, false,   128)
+  X(IQ4_NL, 20,     32,   18,   32, false,   128) \
+  X(IQ4_XS, 23,    256,  136,   32, false,   128) \
+  X(MXFP4,  39,     32,   17,   32, false,    12)
 
 #define HEARTH_NAME(name, ...) name,
 enum class Type : std::uint8_t { HEARTH_FORMATS(HEARTH_NAME) };

@@ -13,18 +13,23 @@ inline void unpack<Type::Q8_0>(const std::uint8_t* block, Unpacked<32>& out) {
   __builtin_memcpy(out.quants, block + 2, 32);
 }
 
-inline void storeHalves(Sixteen low, Sixteen high, Unpacked<32>& out) {
-  __builtin_memcpy(out.quants, &low, sizeof low);
-  __builtin_memcpy(out.quants + 16, &high, sizeof high);
-}
-
 template <>
 inline void unpack<Type::Q4_0>(const std::uint8_t* block, Unpacked<32>& out) {
   out.scale = loadHalf(block);
   out.minimum = 0;
   setScales(out, 1, 0);
   const Nibbles nibbles = nibblesAt(block + 2);
-  storeHalves(nibbles.low - 8, nibbles.high - 8, out);
+  storeHalves(nibbles.low - 8, nibbles.high - 8, out.quants);
+}
+
+/** The file stores the smallest value, which is added: its negative is the minimum that is subtracted. */
+template <>
+inline void unpack<Type::Q4_1>(const std::uint8_t* block, Unpacked<32>& out) {
+  out.scale = loadHalf(block);
+  out.minimum = -loadHalf(block + 2);
+  setScales(out, 1, 1);
+  const Nibbles nibbles = nibblesAt(block + 4);
+  storeHalves(nibbles.low, nibbles.high, out.quants);
 }
 
 /** Bit i of two bytes as byte i, 16 or 0. */
@@ -39,7 +44,8 @@ inline Sixteen fifthBits(const std::uint8_t* high) {
 inline void unpackFiveBits(const std::uint8_t* packed, const std::uint8_t* high, std::uint8_t zeroPoint,
                            Unpacked<32>& out) {
   const Nibbles nibbles = nibblesAt(packed);
-  storeHalves((nibbles.low | fifthBits(high)) - zeroPoint, (nibbles.high | fifthBits(high + 2)) - zeroPoint, out);
+  storeHalves((nibbles.low | fifthBits(high)) - zeroPoint, (nibbles.high | fifthBits(high + 2)) - zeroPoint,
+              out.quants);
 }
 
 template <>
@@ -50,7 +56,7 @@ inline void unpack<Type::Q5_0>(const std::uint8_t* block, Unpacked<32>& out) {
   unpackFiveBits(block + 6, block + 2, 16, out);
 }
 
-/** The file stores the smallest value, which is added: its negative is the minimum that is subtracted. */
+/** As for Q4_1, the smallest value is added. */
 template <>
 inline void unpack<Type::Q5_1>(const std::uint8_t* block, Unpacked<32>& out) {
   out.scale = loadHalf(block);

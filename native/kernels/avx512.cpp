@@ -6,6 +6,7 @@
 #include "avx512/matmul.hpp"
 #include "avx512/simd.hpp"
 #include "avx512/dot_k_quants.hpp"
+#include "avx512/dot_levels.hpp"
 
 #include "shared/make_table.hpp"
 
@@ -16,7 +17,7 @@ template <Type T, Rounding R>
 void setDecoded(FewTokens& few, ManyTokens& many) {
   if constexpr (isSuperblock(T)) {
     few = {matvecSuperblocks<T, R>, matvecsSuperblocks<T, R>};
-  } else if constexpr (!formatOf(T).hasMinimum) {
+  } else {
     few = {matvecBlocks<T, R>, matvecsBlocks<T, R>};
   }
   many = {quantPackBytes<T, R>, packQuants<T, R>, quantScratchBytes<T>, matmulQuantized<T, R>};

@@ -5,6 +5,7 @@ import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../../engine/m
 const SCALES: Partial<Record<Quantization, readonly number[]>> = {
   Q8_0: [0],
   Q4_0: [0],
+  Q4_1: [0, 2],
   Q5_0: [0],
   Q5_1: [0, 2],
   Q2_K: [80, 82],
@@ -13,6 +14,7 @@ const SCALES: Partial<Record<Quantization, readonly number[]>> = {
   Q5_K: [0, 2],
   Q6_K: [208],
   IQ4_NL: [0],
+  IQ4_XS: [0],
 };
 const ONE = floatToHalf(1);
 
@@ -26,6 +28,8 @@ export function wholeNumberRows(type: Quantization, count: number, random: () =>
     if (type === 'F32') view.setFloat32(at, small(), true);
     if (type === 'F16') view.setUint16(at, floatToHalf(small()), true);
     if (type === 'BF16') view.setUint16(at, floatToBf16(small()), true);
+    // A power of two, of which levels are doubled.
+    if (type === 'MXFP4') view.setUint8(at, 128);
     for (const place of SCALES[type] ?? []) view.setUint16(at + place, ONE, true);
   }
   return bytes;

@@ -2,9 +2,10 @@ import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization, quantizedBytes } 
 import type { BlockFormat } from './block-format.ts';
 import { BF16, F16, F32 } from './floats.ts';
 import { LARGEST_HALF } from './half.ts';
-import { IQ4_NL } from './i-quants.ts';
+import { IQ4_NL, IQ4_XS } from './i-quants.ts';
 import { Q2_K, Q3_K, Q4_K, Q5_K, Q6_K } from './k-quants.ts';
-import { Q4_0, Q5_0, Q5_1, Q8_0 } from './legacy-quants.ts';
+import { Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 } from './legacy-quants.ts';
+import { MXFP4 } from './microscaling.ts';
 
 /** How blocks of each format are decoded and encoded. Everything else about a format is in its row of QUANTIZATIONS. */
 export const BLOCK_FORMATS: Readonly<Record<Quantization, BlockFormat>> = {
@@ -13,6 +14,7 @@ export const BLOCK_FORMATS: Readonly<Record<Quantization, BlockFormat>> = {
   BF16,
   Q8_0,
   Q4_0,
+  Q4_1,
   Q5_0,
   Q5_1,
   Q2_K,
@@ -21,6 +23,8 @@ export const BLOCK_FORMATS: Readonly<Record<Quantization, BlockFormat>> = {
   Q5_K,
   Q6_K,
   IQ4_NL,
+  IQ4_XS,
+  MXFP4,
 };
 
 /**
@@ -74,7 +78,6 @@ export function formatByNumber(number: number): Quantization | undefined {
 
 /** Formats that exist but aren't supported, so that messages can name them. */
 const UNSUPPORTED: Readonly<Record<number, string>> = {
-  3: 'Q4_1',
   9: 'Q8_1',
   15: 'Q8_K',
   16: 'IQ2_XXS',
@@ -83,7 +86,6 @@ const UNSUPPORTED: Readonly<Record<number, string>> = {
   19: 'IQ1_S',
   21: 'IQ3_S',
   22: 'IQ2_S',
-  23: 'IQ4_XS',
   24: 'I8',
   25: 'I16',
   26: 'I32',
@@ -92,7 +94,6 @@ const UNSUPPORTED: Readonly<Record<number, string>> = {
   29: 'IQ1_M',
   34: 'TQ1_0',
   35: 'TQ2_0',
-  39: 'MXFP4',
 };
 
 /** An unsupported format's number for a message: `23 (IQ4_XS)`, or the bare number if its name is unknown. */

@@ -44,6 +44,27 @@ export const Q4_0: BlockFormat = {
 };
 
 /**
+ * Q4_1: 32 values in 20 bytes, x = d q + m.
+ * Bytes 0–1: d, f16. Bytes 2–3: m, the smallest value, f16. Bytes 4–19: byte j holds q_j in its low and q_{j+16} in its
+ * high four bits.
+ */
+export const Q4_1: BlockFormat = {
+  decode(bytes, at, out, to) {
+    const scale = readHalf(bytes, at);
+    const smallest = readHalf(bytes, at + 2);
+    for (let j = 0; j < 16; j++) {
+      const pair = bytes[at + 4 + j] as number;
+      out[to + j] = scale * (pair & 15) + smallest;
+      out[to + j + 16] = scale * (pair >>> 4) + smallest;
+    }
+  },
+  encode(values, from, bytes, at) {
+    const quantOf = writeRange(values, from, 15, bytes, at);
+    for (let j = 0; j < 16; j++) bytes[at + 4 + j] = quantOf(j) | (quantOf(j + 16) << 4);
+  },
+};
+
+/**
  * Q5_0: 32 values in 22 bytes, x = d (q − 16).
  * Bytes 0–1: d, f16. Bytes 2–21: q₀ … q₃₁ of five bits (readFiveBits).
  */
@@ -71,17 +92,32 @@ export const Q5_1: BlockFormat = {
     for (let j = 0; j < 32; j++) out[to + j] = scale * readFiveBits(bytes, at + 4, j) + smallest;
   },
   encode(values, from, bytes, at) {
-    let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (let j = 0; j < 32; j++) {
-      low = Math.min(low, values[from + j] as number);
-      high = Math.max(high, values[from + j] as number);
-    }
-    const smallest = writeHalf(bytes, at + 2, low);
-    const scale = writeHalf(bytes, at, (high - smallest) / 31);
-    const inverse = scale === 0 ? 0 : 1 / scale;
-    writeFiveBits(bytes, at + 4, (j) => roundWithin(inverse * ((values[from + j] as number) - smallest), 0, 31));
+    writeFiveBits(bytes, at + 4, writeRange(values, from, 31, bytes, at));
   },
 };
+
+/**
+ * Writes d and m of 32 values, so that q goes from the smallest value to the largest.
+ * @param levels largest q
+ * @returns q_j for j = 0 … 31
+ */
+function writeRange(
+  values: Float32Array,
+  from: number,
+  levels: number,
+  bytes: Uint8Array,
+  at: number,
+): (j: number) => number {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let j = 0; j < 32; j++) {
+    low = Math.min(low, values[from + j] as number);
+    high = Math.max(high, values[from + j] as number);
+  }
+  const smallest = writeHalf(bytes, at + 2, low);
+  const scale = writeHalf(bytes, at, (high - smallest) / levels);
+  const inverse = scale === 0 ? 0 : 1 / scale;
+  return (j) => roundWithin(inverse * ((values[from + j] as number) - smallest), 0, levels);
+}
 
 /**
  * q_j of 32 numbers of five bits in 20 bytes, as Q5_0 and Q5_1 store them.

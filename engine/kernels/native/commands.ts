@@ -11,7 +11,7 @@ export interface Command {
 export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   embed: { code: 0, operands: 'matrix vector tokens' },
   'rms-norm': { code: 1, operands: 'vector vector vector number' },
-  multiply: { code: 2, operands: 'matrix vector vector vector? flag flag count' },
+  multiply: { code: 2, operands: 'matrix vector vector vector? flag count' },
   rope: { code: 3, operands: 'vector vector count count flag' },
   store: { code: 4, operands: 'cache vector vector count' },
   attention: { code: 5, operands: 'cache vector vector count count number' },

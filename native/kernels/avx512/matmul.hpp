@@ -157,8 +157,9 @@ void decodeRow(const std::uint8_t* row, std::size_t columns, const QuantRows& ou
       const __m512 minimum = _mm512_broadcastss_ps(_mm_movehdup_ps(factors));
       const __m512i order = _mm512_load_si512(groupOrder<T>.groups);
       if constexpr (scaleWeights(T) == 32) {
-        // Eight scales, then eight minimums.
-        const __m512 all = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed));
+        // Eight scales, then eight minimums or zeros.
+        const __m512 all = _mm512_cvtepi32_ps(formatOf(T).hasMinimum ? _mm512_cvtepu8_epi32(packed)
+                                                                     : _mm512_cvtepi8_epi32(packed));
         const __m512 scaled = _mm512_mul_ps(all, _mm512_mask_blend_ps(0xff00, scale, minimum));
         const __m512 ordered = _mm512_permutexvar_ps(order, scaled);
         _mm256_storeu_ps(out.scales + 8 * i, _mm512_castps512_ps256(ordered));

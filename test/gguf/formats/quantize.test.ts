@@ -27,6 +27,7 @@ const MOST: Readonly<Record<Quantization, number>> = {
   BF16: 0.0018,
   Q8_0: 0.0055,
   Q4_0: 0.088,
+  Q4_1: 0.08,
   Q5_0: 0.044,
   Q5_1: 0.039,
   Q2_K: 0.281,
@@ -35,6 +36,8 @@ const MOST: Readonly<Record<Quantization, number>> = {
   Q5_K: 0.0378,
   Q6_K: 0.0187,
   IQ4_NL: 0.08,
+  IQ4_XS: 0.08,
+  MXFP4: 0.115,
 };
 
 for (const type of QUANTIZATION_NAMES) {

@@ -25,9 +25,11 @@ struct Scales {
   std::size_t scale;
   std::size_t minimum;
 };
-constexpr Scales layouts[] = {{Type::Q8_0, 0, 0},  {Type::Q4_0, 0, 0},   {Type::Q5_0, 0, 0},   {Type::Q5_1, 0, 2},
-                              {Type::Q2_K, 80, 82}, {Type::Q3_K, 108, 0}, {Type::Q4_K, 0, 2},   {Type::Q5_K, 0, 2},
-                              {Type::Q6_K, 208, 0}, {Type::IQ4_NL, 0, 0}};
+constexpr Scales layouts[] = {
+    {Type::Q8_0, 0, 0},   {Type::Q4_0, 0, 0}, {Type::Q4_1, 0, 2}, {Type::Q5_0, 0, 0},   {Type::Q5_1, 0, 2},
+    {Type::Q2_K, 80, 82}, {Type::Q3_K, 108, 0}, {Type::Q4_K, 0, 2}, {Type::Q5_K, 0, 2}, {Type::Q6_K, 208, 0},
+    {Type::IQ4_NL, 0, 0}, {Type::IQ4_XS, 0, 0}, {Type::MXFP4, 0, 0}};
+static_assert(sizeof layouts / sizeof layouts[0] + 3 == typeCount, "all but F32, F16 and BF16");
 
 struct AlignedBytes {
   explicit AlignedBytes(std::size_t bytes)
@@ -44,7 +46,12 @@ std::vector<std::uint8_t> randomRows(const Scales& layout) {
   for (auto& byte : bytes) byte = static_cast<std::uint8_t>(std::rand());
   const std::uint16_t scale = floatToHalf(0.01f);
   for (std::size_t block = 0; block < bytes.size(); block += format.bytes) {
-    std::memcpy(bytes.data() + block + layout.scale, &scale, 2);
+    // The scale of MXFP4 is a power of two in one byte.
+    if (layout.type == Type::MXFP4) {
+      bytes[block] = 121;
+    } else {
+      std::memcpy(bytes.data() + block + layout.scale, &scale, 2);
+    }
     if (layout.minimum > 0) std::memcpy(bytes.data() + block + layout.minimum, &scale, 2);
   }
   return bytes;

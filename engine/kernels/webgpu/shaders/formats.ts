@@ -60,6 +60,19 @@ const ONE_STEP = 'fn steps(block: u32, group: u32) -> vec2f { return vec2f(half(
 const NO_STEP = 'fn steps(block: u32, group: u32) -> vec2f { return vec2f(1.0, 0.0); }';
 const NIBBLES = 'fn nibbles(at: u32, shift: u32) -> u32 { return (word(at) >> shift) & 0x0f0f0f0fu; }';
 
+/** Levels instead of numbers: of IQ4_NL and IQ4_XS, and twice those of MXFP4. */
+const lookUp = (levels: string): string => `
+const LEVELS = array<f32, 16>(${levels});
+fn lookUp(four: u32) -> vec4f {
+  let q = (vec4u(four) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(15u);
+  return vec4f(LEVELS[q.x], LEVELS[q.y], LEVELS[q.z], LEVELS[q.w]);
+}
+`;
+const IQ4_LEVELS = lookUp(
+  '-127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0',
+);
+const FP4_LEVELS = lookUp('0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0');
+
 /** One row per format. */
 export const SHADER_FORMATS: Readonly<Record<Quantization, ShaderFormat>> = {
   F32: {
@@ -117,6 +130,15 @@ ${NIBBLES}
 fn quants(block: u32, i: u32) -> vec4f {
   return fourBytes(nibbles(block + 2u + (i & 15u), 4u * (i >> 4u))) - 8.0;
 }`,
+  },
+  Q4_1: {
+    block: 32,
+    bytes: 20,
+    width: 32,
+    shifted: true,
+    code: `${NIBBLES}
+fn steps(block: u32, group: u32) -> vec2f { return vec2f(half(block), -half(block + 2u)); }
+fn quants(block: u32, i: u32) -> vec4f { return fourBytes(nibbles(block + 4u + (i & 15u), 4u * (i >> 4u))); }`,
   },
   Q5_0: {
     block: 32,
@@ -215,11 +237,37 @@ fn quants(block: u32, i: u32) -> vec4f {
     shifted: false,
     code: `${ONE_STEP}
 ${NIBBLES}
-const LEVELS = array<f32, 16>(
-  -127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0);
+${IQ4_LEVELS}
+fn quants(block: u32, i: u32) -> vec4f { return lookUp(nibbles(block + 2u + (i & 15u), 4u * (i >> 4u))); }`,
+  },
+  IQ4_XS: {
+    block: 256,
+    bytes: 136,
+    width: 32,
+    shifted: false,
+    code: `${NIBBLES}
+${IQ4_LEVELS}
+fn steps(block: u32, group: u32) -> vec2f {
+  let low = (byte(block + 4u + (group >> 1u)) >> (4u * (group & 1u))) & 15u;
+  let high = (byte(block + 2u + (group >> 2u)) >> (2u * (group & 3u))) & 3u;
+  return vec2f(half(block) * (f32(low | (high << 4u)) - 32.0), 0.0);
+}
 fn quants(block: u32, i: u32) -> vec4f {
-  let q = (vec4u(nibbles(block + 2u + (i & 15u), 4u * (i >> 4u))) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(15u);
-  return vec4f(LEVELS[q.x], LEVELS[q.y], LEVELS[q.z], LEVELS[q.w]);
+  return lookUp(nibbles(block + 8u + 16u * (i >> 5u) + (i & 15u), 4u * ((i >> 4u) & 1u)));
 }`,
+  },
+  MXFP4: {
+    block: 32,
+    bytes: 17,
+    width: 32,
+    shifted: false,
+    // Steps below the smallest normal number, 2⁻¹²⁶, may be zero on a GPU, which needn't have subnormal numbers.
+    code: `${NIBBLES}
+${FP4_LEVELS}
+fn steps(block: u32, group: u32) -> vec2f {
+  let bits = byte(block);
+  return vec2f(bitcast<f32>(select((bits - 1u) << 23u, 0x00200000u << bits, bits < 2u)), 0.0);
+}
+fn quants(block: u32, i: u32) -> vec4f { return lookUp(nibbles(block + 1u + (i & 15u), 4u * (i >> 4u))); }`,
   },
 };
