@@ -8,6 +8,7 @@ const COMMANDS: Commands = {
   inspect: async () => (await import('./commands/inspect.ts')).inspectCommand(),
   'make-model': async () => (await import('./commands/make-model.ts')).makeModelCommand(),
   quantize: async () => (await import('./commands/quantize.ts')).quantizeCommand(),
+  importance: async () => (await import('./commands/importance.ts')).importanceCommand(),
   profile: async () => (await import('./commands/profile.ts')).profileCommand(),
   plan: async () => (await import('./commands/plan.ts')).planCommand(),
   logits: async () => (await import('./commands/logits.ts')).logitsCommand(),

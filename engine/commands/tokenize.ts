@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
+import { readTextFile } from './text-file.ts';
 
 interface Options {
   readonly model: string;
@@ -40,13 +40,7 @@ function readText({ text, textFile }: Pick<Options, 'text' | 'textFile'>): strin
     throw new InputError('--text', 'and --text-file exclude each other');
   if (text !== undefined) return text;
   if (textFile === undefined) throw new InputError('--text', 'no text is given; use --text or --text-file');
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(textFile));
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new InputError(textFile, 'is not UTF-8');
-    throw new InputError(textFile, code === 'ENOENT' ? 'there is no such file' : `can't be read (${code})`);
-  }
+  return readTextFile(textFile);
 }
 
 /** One token per line. Spellings are quoted as in JSON, with escapes for characters that a terminal would act on. */

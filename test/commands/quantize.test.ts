@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { readImportance } from '../../engine/gguf/importance.ts';
 import { hearthHere } from '../support/run-script.ts';
 
 const test = suite('hearth quantize');
@@ -75,6 +77,39 @@ test('the input is never written to, and nothing is replaced without --force', a
     file('f16.gguf'),
   );
   assert.is(existsSync(file('s.gguf')), false);
+});
+
+test('hearth importance measures inputs, by which hearth quantize weighs errors', async () => {
+  const [text, out] = [file('text.txt'), file('importance.gguf')];
+  writeFileSync(text, 'One day, Mia had 8 plums. '.repeat(40));
+  const model = ['--model', 'datasets/models/stories-3m.gguf', '--text', text, '--out', out];
+  const measured = await hearthHere('importance', ...model, '--chunk', '64', '--chunks', '3');
+  assert.is(measured.code, 0, measured.stderr);
+  assert.match(measured.stderr, /importance\.gguf: inputs of 28 matrices, 3 chunks of 64 tokens, /);
+  assert.equal(withFile(out, readImportance).datasets, ['text.txt']);
+  const given = ['--in', 'datasets/models/stories-3m.gguf', '--mix', 'Q2_K_S', '--requantize', '--importance', out];
+  const ended = await hearthHere('quantize', ...given, '--out', file('q2.gguf'));
+  assert.is(ended.code, 0, ended.stderr);
+  assert.match(ended.stdout, /^token_embd\.weight .* –$/m);
+  const [, error, weighted] = /^blk\.3\.ffn_down\.weight .* ([\d.]+) % +([\d.]+) %$/m.exec(ended.stdout) ?? [];
+  assert.ok(Number(weighted) < 0.95 * Number(error), ended.stdout);
+  const inspected = await hearthHere('importance', ...model);
+  assert.is(inspected.code, 2);
+  assert.match(inspected.stderr, /importance\.gguf: exists; give another path/);
+});
+
+test('hearth importance refuses an empty text and one of another coding', async () => {
+  const given = ['--model', 'datasets/models/stories-3m.gguf', '--out', file('none.gguf'), '--text'];
+  for (const [name, bytes, message] of [
+    ['empty.txt', Buffer.alloc(0), /empty\.txt: is empty; give a text of the kind that the model will meet/],
+    ['latin.txt', Buffer.from([0xe9, 0x20]), /latin\.txt: is not UTF-8/],
+  ] as const) {
+    writeFileSync(file(name), bytes);
+    const { code, stderr } = await hearthHere('importance', ...given, file(name));
+    assert.is(code, 2);
+    assert.match(stderr, message);
+  }
+  assert.is(existsSync(file('none.gguf')), false);
 });
 
 test('a signal that ends it leaves no file', async () => {

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { InputError } from '../input/input-error.ts';
+
+/** The text in a file. @throws InputError where it can't be read or is not UTF-8 */
+export function readTextFile(path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new InputError(path, 'is not UTF-8');
+    throw new InputError(path, code === 'ENOENT' ? 'there is no such file' : `can't be read (${code})`);
+  }
+}
