@@ -26,6 +26,8 @@ export interface Source<Detail> {
   remaining?(effect: Effect<unknown, Detail>): number | undefined;
   /** What the effect waits for, after the words "waits for". */
   describe(effect: Effect<unknown, Detail>): string;
+  /** The time at which an effect that begins now will be over, where only the clock decides that. */
+  wakeTime?(effect: Effect<unknown, Detail>, now: number): number;
 }
 
 /** Whoever an effect is for: a process, or an effect made of several. */
@@ -38,6 +40,8 @@ export interface Waiter {
   /** The effect is over, and it is the waiter's turn. */
   resume(effect: Effect<unknown>): void;
 }
+
+const USED = 'an effect can be waited for once: make another';
 
 type State = 'new' | 'beginning' | 'waiting' | 'succeeded' | 'failed' | 'given up';
 
@@ -71,13 +75,19 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
 
   /** @returns whether the effect is over at once; then the waiter is not notified */
   begin(waiter: Waiter): boolean {
-    if (this.state !== 'new') throw new Error('an effect can be waited for once: make another');
+    if (this.state !== 'new') throw new Error(USED);
     this.owner = waiter;
     this.state = 'beginning';
     this.source.begin(this);
     if (this.isOver) return true;
     this.state = 'waiting';
     return false;
+  }
+
+  /** Marks a new effect as waited for by someone who does without it: it will have had no result to give. */
+  useUp(): void {
+    if (this.state !== 'new') throw new Error(USED);
+    this.state = 'succeeded';
   }
 
   succeed(result: Result): void {
@@ -111,7 +121,7 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
 
   /** `yield*` asks for an iterator: the effect is its own iterator, yields itself and returns the result. */
   [Symbol.iterator](): Iterator<Effect<unknown>, Result, unknown> {
-    if (this.state !== 'new') throw new Error('an effect can be waited for once: make another');
+    if (this.state !== 'new') throw new Error(USED);
     return this;
   }
 
@@ -138,8 +148,14 @@ const UNTIL: Source<number> = {
   due: (effect) => effect.resume(undefined),
   cancel: (effect) => effect.waiter.clock.unschedule(effect),
   remaining: (effect) => (effect.state === 'new' ? undefined : effect.detail - effect.waiter.clock.now),
-  describe: (effect) => `the clock to reach ${seconds(effect.detail)}`,
+  describe: (effect) => describeWake(effect.detail),
+  wakeTime: (effect) => effect.detail,
 };
+
+/** What someone waits for who sleeps until `time`. */
+export function describeWake(time: number): string {
+  return `the clock to reach ${seconds(time)}`;
+}
 
 /** The effect's detail is a duration in seconds; once the effect waits, the time at which it ends. */
 const DURATION: Source<number> = {
@@ -149,6 +165,7 @@ const DURATION: Source<number> = {
     UNTIL.begin(effect);
   },
   remaining: (effect) => (effect.state === 'new' ? effect.detail : UNTIL.remaining?.(effect)),
+  wakeTime: (effect, now) => now + effect.detail,
 };
 
 /**

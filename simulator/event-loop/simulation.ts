@@ -1,5 +1,5 @@
 import type { Clock, Scheduled } from './clock.ts';
-import type { Effect, Steps, Waiter } from './effect.ts';
+import { describeWake, type Effect, type Steps, type Waiter } from './effect.ts';
 import { DeadlockError, Interrupt, ProcessError, seconds, type Waiting } from './errors.ts';
 import { createOneShot, type OneShot } from './one-shot.ts';
 import { EventQueue, LARGEST_PRIORITY } from './queue.ts';
@@ -13,8 +13,17 @@ export class Process<Result> implements Waiter, Scheduled {
   /** Whether it has returned or failed. */
   hasEnded = false;
   private readonly end: OneShot<Result>;
-  /** What it waits for, or waited for last; `undefined` before its first turn, and while an interrupt is scheduled. */
+  /**
+   * What it waits for, or waited for last; `undefined` before its first turn, after it has slept, and while an
+   * interrupt is scheduled.
+   */
   private effect: Effect<unknown> | undefined = undefined;
+  /**
+   * Where only the clock ends the wait, the process sleeps: it is scheduled itself, so that a wait is no object that
+   * lives, and memory that is read again, as long as the wait.
+   */
+  private isAsleep = false;
+  private wakeTime = 0;
   /** The interrupt that is scheduled to be thrown. */
   private thrown: Interrupt | undefined = undefined;
   /** Causes of interrupts that came while it was not waiting: they end its next waits. */
@@ -34,6 +43,7 @@ export class Process<Result> implements Waiter, Scheduled {
 
   /** What it waits for, after the words "waits for"; `undefined` if it does not wait. */
   get waitsFor(): string | undefined {
+    if (this.isAsleep) return describeWake(this.wakeTime);
     return this.effect?.state === 'waiting' ? this.effect.source.describe(this.effect) : undefined;
   }
 
@@ -52,7 +62,8 @@ export class Process<Result> implements Waiter, Scheduled {
    */
   interrupt(cause: unknown): boolean {
     if (this.hasEnded) return false;
-    if (this.effect?.state === 'waiting') this.replaceWait(this.effect, cause);
+    if (this.isAsleep) this.wakeUp(cause);
+    else if (this.effect?.state === 'waiting') this.replaceWait(this.effect, cause);
     else this.interrupts.push(cause);
     return true;
   }
@@ -65,9 +76,10 @@ export class Process<Result> implements Waiter, Scheduled {
     this.advance(effect.state === 'failed', effect.value);
   }
 
-  /** The first turn, or that of an interrupt. */
+  /** The first turn, the end of a sleep, or an interrupt. */
   due(): void {
     const { thrown } = this;
+    this.isAsleep = false;
     this.thrown = undefined;
     this.advance(thrown !== undefined, thrown);
   }
@@ -79,11 +91,17 @@ export class Process<Result> implements Waiter, Scheduled {
       step = hasFailed ? this.steps.throw(value) : this.steps.next(value);
       while (!step.done) {
         const effect = step.value;
-        this.effect = effect;
+        const { source } = effect;
         if (this.interrupts.length > 0) {
           this.replaceWait(effect, this.interrupts.shift());
           return;
         }
+        if (source.wakeTime !== undefined) {
+          effect.useUp();
+          this.sleep(source.wakeTime(effect, this.clock.now));
+          return;
+        }
+        this.effect = effect;
         if (!effect.begin(this)) return;
         step = effect.state === 'failed' ? this.steps.throw(effect.value) : this.steps.next(effect.value);
       }
@@ -104,6 +122,22 @@ export class Process<Result> implements Waiter, Scheduled {
     this.onEnd(this);
     this.end.fail(failure);
     if (!isAwaited) throw failure;
+  }
+
+  private sleep(wakeTime: number): void {
+    this.effect = undefined;
+    this.isAsleep = true;
+    this.wakeTime = wakeTime;
+    this.clock.schedule(this, wakeTime, this.priority);
+  }
+
+  /** An interrupt takes the place of the rest of the sleep. */
+  private wakeUp(cause: unknown): void {
+    const { clock } = this;
+    this.thrown = new Interrupt(cause, this.wakeTime - clock.now);
+    this.isAsleep = false;
+    clock.unschedule(this);
+    clock.schedule(this, clock.now, this.priority);
   }
 
   /** Gives up what the process waits for, or is about to wait for; an interrupt takes its place. */

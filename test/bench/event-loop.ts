@@ -132,8 +132,11 @@ export function benchPending(): Result[] {
       simulation.run(simulation.now + Math.max(2, 300_000 / pending));
       return ((count - before) / (performance.now() - begin)) * 1e3;
     });
-    const measured = `${millions(summarise(rates).median)} events/s (${range(rates, millions)})`;
-    return { what: `event loop, ${pending.toLocaleString('en')} events pending`, measured, target: '', met: undefined };
+    const { median } = summarise(rates);
+    const measured = `${millions(median)} events/s (${range(rates, millions)})`;
+    const what = `event loop, ${pending.toLocaleString('en')} events pending`;
+    if (pending < 100_000) return { what, measured, target: '', met: undefined };
+    return { what, measured, target: '≥ 4 M events/s', met: median >= 4e6 };
   });
 }
 
