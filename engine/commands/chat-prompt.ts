@@ -1,12 +1,14 @@
 import type { Gguf } from '../gguf/gguf.ts';
-import { chatTokens, type Message } from '../text/prompt-tokens.ts';
+import type { Message } from '../text/message.ts';
+import { chatTokens } from '../text/prompt-tokens.ts';
 import { startTemplateProcess, type TemplateProcess } from '../text/template-process.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
+import type { Tool } from '../text/tools/tool.ts';
 
 /** Tokens of conversations, one after another. */
 export interface ChatPrompt {
   /** @throws InputError as chatTokens does */
-  tokens(messages: readonly Message[]): Promise<readonly number[]>;
+  tokens(messages: readonly Message[], tools?: readonly Tool[]): Promise<readonly number[]>;
   close(): void;
 }
 
@@ -15,16 +17,16 @@ export function createChatPrompt(gguf: Gguf, tokenizer: Tokenizer): ChatPrompt {
   let ready: TemplateProcess | undefined = startTemplateProcess();
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
-  const render = async (messages: readonly Message[]): Promise<readonly number[]> => {
+  const render = async (messages: readonly Message[], tools: readonly Tool[]): Promise<readonly number[]> => {
     try {
-      return await chatTokens(gguf, tokenizer, messages, () => ready ?? startTemplateProcess());
+      return await chatTokens(gguf, tokenizer, messages, { tools, start: () => ready ?? startTemplateProcess() });
     } finally {
       ready = closed ? undefined : startTemplateProcess();
     }
   };
   return {
-    tokens(messages) {
-      const found = last.then(() => render(messages));
+    tokens(messages, tools = []) {
+      const found = last.then(() => render(messages, tools));
       last = found.catch(() => {});
       return found;
     },

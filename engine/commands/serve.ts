@@ -20,7 +20,8 @@ import type { HttpServer } from '../server/create-server.ts';
 import type { ServedModel } from '../server/served-model.ts';
 import { createGrammars } from '../text/grammar/text-form.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
-import { hasChatTemplate } from '../text/prompt-tokens.ts';
+import { chatTemplate } from '../text/prompt-tokens.ts';
+import { callFormOf } from '../text/tools/tool.ts';
 import { createChatPrompt } from './chat-prompt.ts';
 import { npxEnded } from './npx-parent.ts';
 import { openRing } from './open-ring.ts';
@@ -90,7 +91,8 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
   }
   const context = request.context ?? Math.min(CONTEXT, transformerSettings(whole, shape).contextLength);
   const { sequences, watch: watchLoad, close } = await openSequences(request, context);
-  const chat = hasChatTemplate(gguf) ? createChatPrompt(gguf, tokenizer) : undefined;
+  const template = chatTemplate(gguf);
+  const chat = template === undefined ? undefined : createChatPrompt(gguf, tokenizer);
   const engine = createBatchEngine({ sequences, tokenizer });
   const watch = watchLoad?.(() => engine.load);
   const model = {
@@ -103,6 +105,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     grammars: createGrammars(tokenizer),
     ring: watch?.state,
     chatPrompt: chat?.tokens,
+    callForm: callFormOf(template ?? ''),
   };
   return {
     model,

@@ -1,4 +1,6 @@
-import type { BatchResult, GeneratedPiece } from '../runtime/batch/batch-engine.ts';
+import type { GeneratedPiece } from '../runtime/batch/batch-engine.ts';
+import type { CallReading } from '../text/tools/read-calls.ts';
+import type { ToolCall } from '../text/tools/tool.ts';
 import type { FinishedChoice, TextRequest } from './text-request.ts';
 
 /** An event of a stream (server-sent events). */
@@ -15,8 +17,10 @@ export interface AnswerForm {
   begin(promptTokens: number): readonly ServerEvent[];
   /** New text of a choice, with its token; text that was held back until the end comes without one. */
   more(index: number, text: string, piece: GeneratedPiece | undefined): readonly ServerEvent[];
+  /** A choice has a further call of a tool. */
+  call(index: number, call: ToolCall): readonly ServerEvent[];
   /** A choice has ended. */
-  finish(index: number, result: BatchResult): readonly ServerEvent[];
+  finish(choice: FinishedChoice): readonly ServerEvent[];
   /** All choices have ended. */
   end(choices: readonly FinishedChoice[]): readonly ServerEvent[];
 }
@@ -25,6 +29,8 @@ export interface AnswerForm {
 export interface Asked {
   readonly request: TextRequest;
   readonly stream: boolean;
+  /** How calls of tools are found in the texts; `undefined`: there are none. */
+  readonly reading: CallReading | undefined;
   readonly form: AnswerForm;
 }
 
@@ -50,7 +56,11 @@ export function completionUsage(choices: readonly FinishedChoice[], count: numbe
   };
 }
 
-/** `finish_reason`: never `tool_calls`, since tools are refused. */
-export function finishReason({ reason }: BatchResult): 'stop' | 'length' {
-  return reason === 'length' ? 'length' : 'stop';
+/** `finish_reason` of chat completions and completions. */
+export function finishReason({
+  result,
+  calls,
+}: Pick<FinishedChoice, 'result' | 'calls'>): 'stop' | 'length' | 'tool_calls' {
+  if (result.reason === 'length') return 'length';
+  return calls.length > 0 ? 'tool_calls' : 'stop';
 }

@@ -4,9 +4,10 @@ import { randomStream } from '../input/random-stream.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from '../runtime/batch/batch-engine.ts';
 import type { Grammar } from '../text/grammar/grammar.ts';
 import { heldSampler } from '../text/grammar/held-sampler.ts';
-import type { Message } from '../text/prompt-tokens.ts';
+import type { Message } from '../text/message.ts';
 import { type OccurrencePenalties, withOccurrencePenalties } from '../text/sampling/occurrences.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import type { Tool, ToolCall } from '../text/tools/tool.ts';
 import { ApiError } from './api-error.ts';
 import type { ServedModel } from './served-model.ts';
 
@@ -36,6 +37,9 @@ export interface FinishedChoice {
   readonly index: number;
   readonly result: BatchResult;
   readonly pieces: readonly GeneratedPiece[];
+  /** The text without calls of tools, and these. */
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
 }
 
 /** Parameters of drawing tokens that the APIs share. */
@@ -65,15 +69,16 @@ export function checkModel(model: ServedModel, name: string | undefined): void {
   throw new ApiError(404, `model: ${problem}`, 'model', 'model_not_found');
 }
 
-/** The tokens of a conversation. @throws ApiError 400 for a model without chat template, or one that refuses it */
+/** The tokens of a conversation, and of tools that it may call. @throws ApiError 400 for a model without chat template, or one that refuses it */
 export async function conversationTokens(
   { chatPrompt }: ServedModel,
   messages: readonly Message[],
+  tools: readonly Tool[] = [],
 ): Promise<readonly number[]> {
   if (chatPrompt === undefined)
     throw new ApiError(400, 'this model has no chat template; use /v1/completions', 'model', 'no_chat_template');
   try {
-    return await chatPrompt(messages);
+    return await chatPrompt(messages, tools);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new ApiError(400, `messages: the chat template ${error.problem}`, 'messages', 'invalid_value');

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GeneratedPiece } from '../runtime/batch/batch-engine.ts';
+import { type CallReading, createCallReader, type ReadText } from '../text/tools/read-calls.ts';
+import type { ToolCall } from '../text/tools/tool.ts';
 import type { Asked } from './answer-form.ts';
 import { ApiError, answeredError, type ErrorForm, STOPPED } from './api-error.ts';
 import { eventText, openEventStream } from './event-stream.ts';
@@ -31,14 +33,17 @@ export async function writeTexts(parts: WriteParts): Promise<Written> {
   const { model, asked, signal } = parts;
   const choices = startTexts(model, asked.request, signal);
   if (asked.stream) return { finished: await stream(parts, choices), body: undefined };
-  const finished = await Promise.all(choices.map(collect));
+  const finished = await Promise.all(choices.map((choice) => collect(choice, asked.reading)));
   return { finished, body: asked.form.whole(finished) };
 }
 
-async function collect({ index, run }: Choice): Promise<FinishedChoice> {
+async function collect({ index, run }: Choice, reading: CallReading | undefined): Promise<FinishedChoice> {
   const pieces: GeneratedPiece[] = [];
   for await (const piece of run) pieces.push(piece);
-  return checked({ index, pieces, result: await run.result });
+  const result = await run.result;
+  const reader = createCallReader(reading);
+  const [first, rest] = [reader.add(result.text), reader.finish()];
+  return checked({ index, pieces, result, text: first.text + rest.text, calls: [...first.calls, ...rest.calls] });
 }
 
 /** @throws ApiError 503 for a text that was interrupted */
@@ -52,19 +57,34 @@ async function stream({ asked, open, signal, errors }: WriteParts, choices: read
   const response = open();
   const out = openEventStream(response, signal);
   const finished: FinishedChoice[] = [];
-  /** Characters of each choice that have been sent. */
-  const sent = choices.map(() => 0);
+  /** Of each choice: what finds its calls, and the characters that it has read, the text and the calls so far. */
+  const states = choices.map(() => ({
+    reader: createCallReader(asked.reading),
+    read: 0,
+    text: '',
+    calls: [] as ToolCall[],
+  }));
+  const events = (index: number, { text, calls }: ReadText, piece?: GeneratedPiece) => {
+    const state = states[index] as (typeof states)[number];
+    state.text += text;
+    state.calls.push(...calls);
+    return [...form.more(index, text, piece), ...calls.flatMap((call) => form.call(index, call))];
+  };
   try {
     await out.send(form.begin(request.prompts.reduce((sum, prompt) => sum + prompt.length, 0)));
     for await (const event of together(choices)) {
       const { index } = event;
+      const state = states[index] as (typeof states)[number];
       if (event.kind === 'piece') {
-        sent[index] = (sent[index] as number) + event.piece.text.length;
-        await out.send(form.more(index, event.piece.text, event.piece));
+        state.read += event.piece.text.length;
+        await out.send(events(index, state.reader.add(event.piece.text), event.piece));
       } else {
         const { result } = event;
-        finished.push(checked({ index, result, pieces: [] }));
-        await out.send([...form.more(index, result.text.slice(sent[index]), undefined), ...form.finish(index, result)]);
+        const last = [state.reader.add(result.text.slice(state.read)), state.reader.finish()];
+        const shown = last.flatMap((read) => events(index, read));
+        const choice = checked({ index, result, pieces: [], text: state.text, calls: state.calls });
+        finished.push(choice);
+        await out.send([...shown, ...form.finish(choice)]);
       }
     }
     finished.sort((a, b) => a.index - b.index);

@@ -1,7 +1,8 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import { type Generated, type GenerateOptions, generate, type LanguageModel, type Speculation } from './generate.ts';
-import { chatTokens, type Message } from './prompt-tokens.ts';
+import type { Message } from './message.ts';
+import { chatTokens } from './prompt-tokens.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** A model whose context can be taken back to an earlier token. */

@@ -1,13 +1,11 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import { InputError } from '../input/input-error.ts';
+import type { Message } from './message.ts';
 import { startTemplateProcess, TemplateError, type TemplateProcess } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
-
-export interface Message {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
-}
+import { callFormOf, type Tool } from './tools/tool.ts';
+import { templateMessages, templateTools } from './tools/tool-messages.ts';
 
 export interface PromptText {
   /** The text to continue or, in a chat, the user's message. */
@@ -19,9 +17,9 @@ export interface PromptText {
 
 const KEY = 'tokenizer.chat_template';
 
-/** Whether the model has a chat template. */
-export function hasChatTemplate({ fields }: Gguf): boolean {
-  return fields.optionalText(KEY) !== undefined;
+/** The model's chat template, if it has one. */
+export function chatTemplate({ fields }: Gguf): string | undefined {
+  return fields.optionalText(KEY);
 }
 
 /** The date that Llama 3.1's template falls back to, so that the same messages always give the same prompt. */
@@ -45,29 +43,37 @@ export async function promptTokens(
   return tokens;
 }
 
+export interface ChatOptions {
+  /** Those that the model may call. */
+  readonly tools?: readonly Tool[];
+  /** The process that renders. Default: a new one. */
+  readonly start?: () => TemplateProcess;
+}
+
 /**
  * The tokens of a conversation that awaits an answer: the messages as written by the model's own template (Jinja), and
  * the beginning of the assistant's turn. The token at the beginning of a text occurs once, whether the template or the
  * tokenizer adds it.
  * @throws InputError for a file without a template, for one that is malformed or exceeds a bound (template-process.ts),
  *   and if it rejects the messages
- * @param start the process that renders; default: a new one
  */
 export async function chatTokens(
   gguf: Gguf,
   tokenizer: Tokenizer,
   messages: readonly Message[],
-  start: () => TemplateProcess = startTemplateProcess,
+  { tools = [], start = startTemplateProcess }: ChatOptions = {},
 ): Promise<number[]> {
   const { fields } = gguf;
   const source = fields.optionalText(KEY);
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
+  const form = callFormOf(source);
   const process = start();
   let text: string;
   try {
     text = await process.render(source, {
-      messages,
+      messages: templateMessages(messages, tools, form),
+      ...(form.isTaught && tools.length > 0 ? { tools: templateTools(tools) } : {}),
       add_generation_prompt: true,
       bos_token: begin,
       eos_token: end,

@@ -3,6 +3,7 @@ import { createHttpServer, type ServerOptions } from '../../engine/server/create
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import type { RewindableModel } from '../../engine/text/conversation.ts';
 import { createGrammars } from '../../engine/text/grammar/text-form.ts';
+import { callFormOf } from '../../engine/text/tools/tool.ts';
 import { createOneByOneEngine } from './one-by-one.ts';
 
 /** The token that ends a text; all others are bytes. */
@@ -71,6 +72,7 @@ export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...o
       grammars: createGrammars(tokenizer),
       ring,
     },
+    callForm: callFormOf(''),
     chatPrompt: chat
       ? async (messages) => tokenizer.encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join(''))
       : undefined,

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { createChatPrompt } from '../../engine/commands/chat-prompt.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
@@ -8,27 +9,28 @@ import { createHttpServer } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import { createGrammars } from '../../engine/text/grammar/text-form.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
+import { type CallForm, callFormOf } from '../../engine/text/tools/tool.ts';
 
 const FILE = 'datasets/models/stories-3m.gguf';
-export const CONTEXT = 512;
+/** More than the model was trained for: descriptions of tools take its small vocabulary hundreds of tokens. */
+const CONTEXT = 2048;
 
 /** A server with the small model of the repository, which writes stories and knows nothing of JSON. */
-export async function storiesServer() {
+export async function storiesServer(callForm: CallForm = callFormOf('')) {
   const gguf = withFile(FILE, readGguf);
   const tokenizer = loadTokenizer(gguf);
   const kernels = openKernels();
-  const place = { pages: 64, pageTokens: 64, folder: tmpdir() };
+  const place = { pages: 512, pageTokens: 64, folder: tmpdir() };
   const engine = createBatchEngine({
     sequences: loadSequences(FILE, { kernels, context: CONTEXT, ...place }),
     tokenizer,
   });
+  const chat = createChatPrompt(gguf, tokenizer);
   const model: ServedModel = {
     ...{ name: 'stories', created: 1_700_000_000, contextLength: CONTEXT, hiddenSize: 192, tokenizer, engine },
     grammars: createGrammars(tokenizer),
-    chatPrompt: async (messages) =>
-      tokenizer.encode(messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`).join(''), {
-        parseSpecial: true,
-      }),
+    chatPrompt: chat.tokens,
+    callForm,
   };
   const lines: string[] = [];
   const server = createHttpServer({
@@ -42,6 +44,7 @@ export async function storiesServer() {
     lines,
     async stop() {
       await server.stop(1);
+      chat.close();
       await engine.close();
       kernels.close();
     },

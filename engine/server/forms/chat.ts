@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { Message } from '../../text/message.ts';
+import type { ToolCall } from '../../text/tools/tool.ts';
 import { type AnswerForm, type Asked, completionUsage, finishReason } from '../answer-form.ts';
 import { ApiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
@@ -8,15 +10,22 @@ import { checkModel, conversationTokens, samplingOf } from '../text-request.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, responseFormat } from './text-format.ts';
+import { argumentsText, chatChoice, chatTools, toolName, toolUse } from './tools.ts';
 
-const NO_CALLS = z.null('tool calls are not supported; leave it out').optional();
+const call = z.strictObject({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.strictObject({ name: toolName, arguments: argumentsText }),
+});
 const message = z.strictObject({
   role: z.string(),
-  content: parameters.content('text'),
+  content: parameters.content('text').nullish(),
   refusal: z.null().optional(),
   audio: z.null().optional(),
-  tool_calls: NO_CALLS,
-  function_call: NO_CALLS,
+  tool_calls: z.array(call).nullish(),
+  tool_call_id: z.string().optional(),
+  name: z.string().optional(),
+  function_call: z.null('is not supported; send tool_calls').optional(),
 });
 
 const RULES = {
@@ -34,13 +43,16 @@ const RULES = {
     top_logprobs: parameters.topLogprobs.optional(),
     ...parameters.sampling,
     response_format: responseFormat.optional(),
+    tools: chatTools.optional(),
+    tool_choice: chatChoice.optional(),
+    parallel_tool_calls: z.boolean().optional(),
     ...parameters.penalties,
   }),
   harmless: parameters.HARMLESS,
   unsupported: {
     ...parameters.UNSUPPORTED,
-    functions: parameters.UNSUPPORTED.tools,
-    function_call: parameters.UNSUPPORTED.tool_choice,
+    functions: { neutral: [[]], remedy: 'give tools' },
+    function_call: { neutral: ['auto', 'none'], remedy: 'give tool_choice' },
   },
 } satisfies BodyRules<z.ZodObject>;
 
@@ -52,18 +64,22 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
     throw new ApiError(400, 'top_logprobs: needs logprobs: true', 'top_logprobs', 'invalid_value');
   if (body.stream_options !== undefined && body.stream !== true)
     throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
-  const messages = body.messages.map(({ role, content }, index) => ({
-    role: parameters.roleOf(role, `messages[${index}].role`),
-    content,
-  }));
+  const messages = body.messages.map(readMessage);
   const topLogprobs = body.logprobs === true ? (body.top_logprobs ?? 0) : undefined;
   const count = body.n ?? 1;
-  const form = formOf(body.response_format);
+  const choice = body.tool_choice ?? 'auto';
+  const { tools, form, reading } = toolUse(model, {
+    tools: (body.tools ?? []).map((tool) => ({ ...tool.function, schema: tool.function.parameters })),
+    choice: typeof choice === 'string' ? choice : choice.function,
+    several: body.parallel_tool_calls ?? true,
+    form: formOf(body.response_format),
+  });
   return {
     stream: body.stream ?? false,
+    reading,
     form: chatForm(model, { count, topLogprobs, usage: body.stream_options?.include_usage ?? false }),
     request: {
-      prompts: [await conversationTokens(model, messages)],
+      prompts: [await conversationTokens(model, messages, tools)],
       count,
       tokens: body.max_completion_tokens ?? body.max_tokens,
       sampling: samplingOf(body),
@@ -71,9 +87,35 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       topLogprobs,
-      grammar: form && grammarOf(model, form, 'response_format.json_schema.schema'),
+      grammar: grammarOf(model, form, PLACES),
     },
   };
+}
+
+const PLACES = {
+  text: 'response_format.json_schema.schema',
+  tool: (index: number) => `tools[${index}].function.parameters`,
+};
+
+function readMessage(given: z.output<typeof message>, index: number): Message {
+  const { content, tool_calls: calls, tool_call_id: callId, name } = given;
+  const where = `messages[${index}]`;
+  const role = given.role === 'tool' ? 'tool' : parameters.roleOf(given.role, `${where}.role`);
+  if (calls != null && role !== 'assistant')
+    throw new ApiError(400, `${where}.tool_calls: only an assistant has them`, where, 'invalid_value');
+  if (content == null && (calls ?? []).length === 0)
+    throw new ApiError(400, `${where}.content: is missing; give a text`, `${where}.content`, 'invalid_value');
+  if ((role === 'tool') !== (callId !== undefined))
+    throw new ApiError(400, `${where}.tool_call_id: is for role "tool", which needs it`, where, 'invalid_value');
+  return {
+    ...{ role, content: content ?? '' },
+    ...(callId === undefined ? {} : { callId, name }),
+    ...(calls == null ? {} : { calls: calls.map(({ id, function: called }) => ({ id, ...called })) }),
+  };
+}
+
+function writtenCall({ id, name, arguments: own }: ToolCall): object {
+  return { id, type: 'function', function: { name, arguments: own } };
 }
 
 interface FormOptions {
@@ -88,17 +130,21 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
   const chunk = (choices: readonly object[], more: object = usage ? { usage: null } : {}) => ({
     data: { ...common, object: 'chat.completion.chunk', choices, ...more },
   });
+  const callCounts: number[] = [];
   const logprobs = (pieces: Parameters<typeof shownTokens>[1]) =>
     topLogprobs === undefined ? null : { content: shownTokens(tokenizer, pieces, topLogprobs), refusal: null };
   return {
     whole: (choices) => ({
       ...common,
       object: 'chat.completion',
-      choices: choices.map(({ index, result, pieces }) => ({
+      choices: choices.map(({ index, text, calls, pieces, result }) => ({
         index,
-        message: { role: 'assistant', content: result.text, refusal: null },
+        message: {
+          ...{ role: 'assistant', content: calls.length > 0 && text.trim() === '' ? null : text, refusal: null },
+          ...(calls.length > 0 ? { tool_calls: calls.map(writtenCall) } : {}),
+        },
         logprobs: logprobs(pieces),
-        finish_reason: finishReason(result),
+        finish_reason: finishReason({ result, calls }),
       })),
       usage: completionUsage(choices, count),
     }),
@@ -111,7 +157,15 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
       if (text === '' && (shown === null || shown.content.length === 0)) return [];
       return [chunk([{ index, delta: { content: text }, logprobs: shown, finish_reason: null }])];
     },
-    finish: (index, result) => [chunk([{ index, delta: {}, logprobs: null, finish_reason: finishReason(result) }])],
+    call(index, own) {
+      const number = callCounts[index] ?? 0;
+      callCounts[index] = number + 1;
+      const delta = { tool_calls: [{ index: number, ...writtenCall(own) }] };
+      return [chunk([{ index, delta, logprobs: null, finish_reason: null }])];
+    },
+    finish: ({ index, ...choice }) => [
+      chunk([{ index, delta: {}, logprobs: null, finish_reason: finishReason(choice) }]),
+    ],
     end: (choices) => [
       ...(usage ? [chunk([], { usage: completionUsage(choices, count) })] : []),
       { data: '[DONE]' as const },

@@ -45,9 +45,9 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
   if (body.stream_options !== undefined && body.stream !== true)
     throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
   const count = body.n ?? 1;
-  const form = formOf(body.response_format);
   return {
     stream: body.stream ?? false,
+    reading: undefined,
     form: completionForm(model, {
       count,
       topLogprobs: body.logprobs,
@@ -62,10 +62,12 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       topLogprobs: body.logprobs,
-      grammar: form && grammarOf(model, form, 'response_format.json_schema.schema'),
+      grammar: grammarOf(model, formOf(body.response_format), PLACES),
     },
   };
 }
+
+const PLACES = { text: 'response_format.json_schema.schema', tool: (index: number) => `tools[${index}]` };
 
 interface FormOptions {
   readonly count: number;
@@ -101,11 +103,11 @@ function completionForm({ name, tokenizer }: ServedModel, { count, topLogprobs, 
     whole: (choices) => ({
       ...common,
       model: name,
-      choices: choices.map(({ index, result, pieces }) => ({
+      choices: choices.map(({ index, text, pieces, ...choice }) => ({
         index,
-        text: result.text,
+        text,
         logprobs: logprobs(index, pieces),
-        finish_reason: finishReason(result),
+        finish_reason: finishReason(choice),
       })),
       usage: completionUsage(choices, count),
     }),
@@ -115,7 +117,10 @@ function completionForm({ name, tokenizer }: ServedModel, { count, topLogprobs, 
       if (text === '' && (shown === null || shown.tokens.length === 0)) return [];
       return [chunk([{ index, text, logprobs: shown, finish_reason: null }])];
     },
-    finish: (index, result) => [chunk([{ index, text: '', logprobs: null, finish_reason: finishReason(result) }])],
+    call: () => [],
+    finish: ({ index, ...choice }) => [
+      chunk([{ index, text: '', logprobs: null, finish_reason: finishReason(choice) }]),
+    ],
     end: (choices) => [
       ...(usage ? [chunk([], { usage: completionUsage(choices, count) })] : []),
       { data: '[DONE]' as const },

@@ -2,37 +2,38 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { BatchResult } from '../../runtime/batch/batch-engine.ts';
 import { createTextStream } from '../../text/generate.ts';
-import type { Message } from '../../text/prompt-tokens.ts';
+import type { Message } from '../../text/message.ts';
 import { createStopStrings } from '../../text/stop-strings.ts';
+import type { ToolCall } from '../../text/tools/tool.ts';
 import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answer-form.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
+import { blockMessage, readBlocks } from './message-blocks.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, outputConfig } from './text-format.ts';
+import { messageChoice, messageTools, toolUse } from './tools.ts';
 
 const RULES = {
   shape: z.object({
     model: z.string(),
-    messages: z
-      .array(z.strictObject({ role: z.enum(['user', 'assistant']), content: parameters.content('text') }))
-      .min(1),
+    messages: z.array(blockMessage).min(1),
     max_tokens: parameters.tokens,
     system: parameters.content('text').optional(),
     stop_sequences: z.array(parameters.stop).max(16).optional(),
     stream: z.boolean().optional(),
     output_config: outputConfig.optional(),
+    tools: messageTools.optional(),
+    tool_choice: messageChoice.optional(),
     temperature: parameters.sampling.temperature,
     top_p: parameters.sampling.top_p,
     top_k: parameters.sampling.top_k,
   }),
   harmless: ['metadata'],
   unsupported: {
-    tools: parameters.UNSUPPORTED.tools,
-    tool_choice: { neutral: [{ type: 'auto' }, { type: 'none' }], remedy: parameters.UNSUPPORTED.tools.remedy },
     thinking: { neutral: [{ type: 'disabled' }], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
     service_tier: { neutral: ['auto', 'standard_only'], remedy: 'leave it out' },
-    mcp_servers: { neutral: [[]], remedy: parameters.UNSUPPORTED.tools.remedy },
+    mcp_servers: { neutral: [[]], remedy: 'give tools of your own' },
     container: { neutral: [], remedy: 'leave it out' },
   },
 } satisfies BodyRules<z.ZodObject>;
@@ -42,13 +43,20 @@ export async function askMessage(model: ServedModel, json: unknown): Promise<Ask
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   const { system, stop_sequences: stops = [] } = body;
-  const form = formOf(body.output_config?.format);
+  const { type, name = '', disable_parallel_tool_use: isSingle = false } = body.tool_choice ?? { type: 'auto' };
+  const { tools, form, reading } = toolUse(model, {
+    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.input_schema })),
+    choice: type === 'any' ? 'required' : type === 'tool' ? { name } : type,
+    several: !isSingle,
+    form: formOf(body.output_config?.format),
+  });
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
   return {
     stream: body.stream ?? false,
-    form: messageForm(model, stops),
+    reading,
+    form: messageForm(model, stops, reading !== undefined),
     request: {
-      prompts: [await conversationTokens(model, [...begin, ...body.messages])],
+      prompts: [await conversationTokens(model, [...begin, ...body.messages.flatMap(readBlocks)], tools)],
       count: 1,
       tokens: body.max_tokens,
       sampling: samplingOf(body),
@@ -56,12 +64,17 @@ export async function askMessage(model: ServedModel, json: unknown): Promise<Ask
       seed: undefined,
       stops,
       topLogprobs: undefined,
-      grammar: form && grammarOf(model, form, 'output_config.format.schema'),
+      grammar: grammarOf(model, form, PLACES),
     },
   };
 }
 
-function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[]): AnswerForm {
+const PLACES = {
+  text: 'output_config.format.schema',
+  tool: (index: number) => `tools[${index}].input_schema`,
+};
+
+function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[], mayCall: boolean): AnswerForm {
   const begun = { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant', model: name };
   const usage = (choices: readonly FinishedChoice[]) => {
     const { prompt, cached, generated } = usageOf(choices, 1);
@@ -71,15 +84,35 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[])
       ...{ cache_read_input_tokens: cached, cache_creation_input_tokens: 0 },
     };
   };
-  const ending = (result: BatchResult) => ({
-    stop_reason: { end: 'end_turn', length: 'max_tokens', stop: 'stop_sequence', interrupt: null }[result.reason],
+  const ending = ({ result, calls }: FinishedChoice) => ({
+    stop_reason:
+      calls.length > 0 && result.reason === 'end'
+        ? 'tool_use'
+        : { end: 'end_turn', length: 'max_tokens', stop: 'stop_sequence', interrupt: null }[result.reason],
     stop_sequence: result.reason === 'stop' ? (foundStop(tokenizer, result, stops) ?? null) : null,
   });
+  const used = ({ id, name: called }: ToolCall, input: unknown) => ({ type: 'tool_use', id, name: called, input });
+  const contentOf = ({ text, calls }: FinishedChoice): object[] => [
+    ...(calls.length > 0 && text.trim() === '' ? [] : [{ type: 'text', text }]),
+    ...calls.map((call) => used(call, JSON.parse(call.arguments))),
+  ];
+  /** Blocks so far, and whether the last one is a text that may go on. */
+  let [blocks, isText] = [0, false];
+  const closed = (): ServerEvent[] => {
+    if (!isText) return [];
+    isText = false;
+    return [event('content_block_stop', { index: blocks - 1 })];
+  };
+  const textBlock = (): ServerEvent[] => {
+    if (isText) return [];
+    isText = true;
+    return [event('content_block_start', { index: blocks++, content_block: { type: 'text', text: '' } })];
+  };
   const event = (type: string, more: object): ServerEvent => ({ event: type, data: { type, ...more } });
   return {
     whole(choices) {
-      const { result } = choices[0] as FinishedChoice;
-      return { ...begun, content: [{ type: 'text', text: result.text }], ...ending(result), usage: usage(choices) };
+      const choice = choices[0] as FinishedChoice;
+      return { ...begun, content: contentOf(choice), ...ending(choice), usage: usage(choices) };
     },
     begin: (promptTokens) => [
       event('message_start', {
@@ -91,14 +124,27 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[])
           usage: { input_tokens: promptTokens, output_tokens: 0 },
         },
       }),
-      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+      ...(mayCall ? [] : textBlock()),
     ],
-    more: (index, text) =>
-      text === '' ? [] : [event('content_block_delta', { index, delta: { type: 'text_delta', text } })],
-    finish: (index) => [event('content_block_stop', { index })],
+    more(_index, text) {
+      if (text === '' || (mayCall && !isText && text.trim() === '')) return [];
+      return [...textBlock(), event('content_block_delta', { index: blocks - 1, delta: { type: 'text_delta', text } })];
+    },
+    call(_index, call) {
+      const before = closed();
+      const index = blocks++;
+      const delta = { type: 'input_json_delta', partial_json: call.arguments };
+      return [
+        ...before,
+        event('content_block_start', { index, content_block: used(call, {}) }),
+        event('content_block_delta', { index, delta }),
+        event('content_block_stop', { index }),
+      ];
+    },
+    finish: () => closed(),
     end(choices) {
-      const { result } = choices[0] as FinishedChoice;
-      return [event('message_delta', { delta: ending(result), usage: usage(choices) }), event('message_stop', {})];
+      const choice = choices[0] as FinishedChoice;
+      return [event('message_delta', { delta: ending(choice), usage: usage(choices) }), event('message_stop', {})];
     },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Message } from '../../text/prompt-tokens.ts';
+import type { Message } from '../../text/message.ts';
 import { ApiError } from '../api-error.ts';
 import type { Unsupported } from '../read-body.ts';
 
@@ -33,12 +33,9 @@ export function stopList(stop: string | readonly string[] | undefined): readonly
 }
 
 const PLAIN = 'leave it out; this server writes text only';
-const NO_TOOLS = 'leave it out; this server has no tool calls';
 
 /** Parameters that several APIs have and that aren't supported. */
 export const UNSUPPORTED = {
-  tools: { neutral: [[]], remedy: NO_TOOLS },
-  tool_choice: { neutral: ['auto', 'none'], remedy: NO_TOOLS },
   modalities: { neutral: [['text']], remedy: PLAIN },
   logit_bias: { neutral: [{}], remedy: 'leave it out' },
   reasoning_effort: { neutral: ['none'], remedy: 'leave it out; the chat template decides on reasoning' },
@@ -46,7 +43,7 @@ export const UNSUPPORTED = {
 } satisfies Readonly<Record<string, Unsupported>>;
 
 /** Parameters without influence on a text. */
-export const HARMLESS = ['user', 'metadata', 'store', 'parallel_tool_calls', 'safety_identifier', 'prompt_cache_key'];
+export const HARMLESS = ['user', 'metadata', 'store', 'safety_identifier', 'prompt_cache_key'];
 
 /** The content of a message: a text, or parts of a kind that are texts. */
 export function content(kind: string) {

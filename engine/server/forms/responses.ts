@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { BatchResult } from '../../runtime/batch/batch-engine.ts';
-import type { Message } from '../../text/prompt-tokens.ts';
+import type { Message } from '../../text/message.ts';
+import type { ToolCall } from '../../text/tools/tool.ts';
 import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answer-form.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, textFormat } from './text-format.ts';
+import { argumentsText, responseChoice, responseTools, toolName, toolUse } from './tools.ts';
 
 /** What an earlier answer carries when a client sends it back; it changes nothing. */
 const ECHOED = { id: z.string().optional(), status: z.string().optional() };
@@ -18,17 +20,31 @@ const message = z.strictObject({
   content: z.union([parameters.content('input_text'), parameters.content('output_text')]),
 });
 
+const called = z.strictObject({
+  ...ECHOED,
+  type: z.literal('function_call'),
+  ...{ call_id: z.string(), name: toolName, arguments: argumentsText },
+});
+const returned = z.strictObject({
+  ...ECHOED,
+  type: z.literal('function_call_output'),
+  ...{ call_id: z.string(), output: parameters.content('input_text') },
+});
+
 const STATELESS = 'leave it out, and send the whole conversation as input; this server keeps none';
 
 const RULES = {
   shape: z.object({
     model: z.string().optional(),
-    input: z.union([z.string(), z.array(message).min(1)]),
+    input: z.union([z.string(), z.array(z.union([message, called, returned])).min(1)]),
     instructions: z.string().optional(),
     max_output_tokens: parameters.tokens.optional(),
     seed: parameters.seed.optional(),
     stream: z.boolean().optional(),
     text: textFormat.optional(),
+    tools: responseTools.optional(),
+    tool_choice: responseChoice.optional(),
+    parallel_tool_calls: z.boolean().optional(),
     ...parameters.sampling,
   }),
   harmless: parameters.HARMLESS,
@@ -42,7 +58,7 @@ const RULES = {
     include: { neutral: [[]], remedy: 'leave it out' },
     reasoning: { neutral: [{}], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
     truncation: { neutral: ['disabled'], remedy: 'leave it out, and shorten the input yourself' },
-    max_tool_calls: parameters.UNSUPPORTED.tools,
+    max_tool_calls: { neutral: [], remedy: 'leave it out; parallel_tool_calls: false allows one' },
     top_logprobs: { neutral: [0], remedy: 'use /v1/chat/completions, which has logprobs' },
   },
 } satisfies BodyRules<z.ZodObject>;
@@ -52,28 +68,35 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   const turns: readonly Message[] =
-    typeof body.input === 'string'
-      ? [{ role: 'user', content: body.input }]
-      : body.input.map(({ role, content }, index) => ({
-          role: parameters.roleOf(role, `input[${index}].role`),
-          content,
-        }));
+    typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : readItems(body.input);
   const { instructions } = body;
   const messages = instructions === undefined ? turns : [{ role: 'system', content: instructions } as const, ...turns];
   const sampling = samplingOf(body);
-  const form = formOf(body.text?.format);
+  const choice = body.tool_choice ?? 'auto';
+  const several = body.parallel_tool_calls ?? true;
+  const { tools, form, reading } = toolUse(model, {
+    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.parameters })),
+    ...{ choice, several, form: formOf(body.text?.format) },
+  });
   return {
     stream: body.stream ?? false,
-    form: responseForm({
-      model: model.name,
-      instructions: instructions ?? null,
-      max_output_tokens: body.max_output_tokens ?? null,
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      text: { format: body.text?.format ?? { type: 'text' } },
-    }),
+    reading,
+    form: responseForm(
+      {
+        model: model.name,
+        instructions: instructions ?? null,
+        max_output_tokens: body.max_output_tokens ?? null,
+        temperature: sampling.temperature,
+        top_p: sampling.topP,
+        text: { format: body.text?.format ?? { type: 'text' } },
+        tools: body.tools ?? [],
+        tool_choice: choice,
+        parallel_tool_calls: several,
+      },
+      reading !== undefined,
+    ),
     request: {
-      prompts: [await conversationTokens(model, messages)],
+      prompts: [await conversationTokens(model, messages, tools)],
       count: 1,
       tokens: body.max_output_tokens,
       sampling,
@@ -81,32 +104,70 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
       seed: body.seed,
       stops: [],
       topLogprobs: undefined,
-      grammar: form && grammarOf(model, form, 'text.format.schema'),
+      grammar: grammarOf(model, form, PLACES),
     },
   };
 }
 
-/** @param echo fields of the request that an answer repeats */
-function responseForm(echo: object): AnswerForm {
-  const [id, itemId] = [`resp_${randomUUID()}`, `msg_${randomUUID()}`];
+const PLACES = { text: 'text.format.schema', tool: (index: number) => `tools[${index}].parameters` };
+
+type Item = z.output<typeof message> | z.output<typeof called> | z.output<typeof returned>;
+
+/** The messages of input items: calls belong to the assistant's message before them. */
+function readItems(items: readonly Item[]): Message[] {
+  const messages: Message[] = [];
+  for (const [index, item] of items.entries()) {
+    if (item.type === 'function_call_output')
+      messages.push({ role: 'tool', content: item.output, callId: item.call_id });
+    else if (item.type === 'function_call') {
+      const last = messages.at(-1);
+      const before = last?.role === 'assistant' ? messages.pop() : undefined;
+      const call = { id: item.call_id, name: item.name, arguments: item.arguments };
+      messages.push({ role: 'assistant', content: '', ...before, calls: [...(before?.calls ?? []), call] });
+    } else messages.push({ role: parameters.roleOf(item.role, `input[${index}].role`), content: item.content });
+  }
+  return messages;
+}
+
+function messageId(): string {
+  return `msg_${randomUUID()}`;
+}
+
+/**
+ * @param echo fields of the request that an answer repeats
+ * @param mayCall whether it may be calls of tools
+ */
+function responseForm(echo: object, mayCall: boolean): AnswerForm {
+  const id = `resp_${randomUUID()}`;
   const createdAt = Math.floor(Date.now() / 1000);
   const response = (status: string, more: object) => ({
     ...{ id, object: 'response', created_at: createdAt, status, ...echo, error: null, incomplete_details: null },
-    ...{ output: [], parallel_tool_calls: false, tool_choice: 'none', tools: [], store: false },
+    ...{ output: [], store: false },
     ...{ previous_response_id: null, metadata: {}, truncation: 'disabled' },
     ...{ usage: null, ...more },
   });
   const part = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
-  const item = (status: string, content: readonly object[]) => ({
+  const item = (itemId: string, status: string, content: readonly object[]) => ({
     ...{ id: itemId, type: 'message', status, role: 'assistant', content },
   });
+  const callItem = ({ id: callId, name, arguments: own }: ToolCall, status = 'completed') => ({
+    ...{ id: callId.replace('call_', 'fc_'), type: 'function_call', status, call_id: callId, name, arguments: own },
+  });
+  /** Items of the output so far, and the text that is under way. */
+  let items = 0;
+  let message: { readonly index: number; readonly id: string; text: string } | undefined;
+  const written: { readonly id: string }[] = [];
   const statusOf = ({ reason }: BatchResult) => (reason === 'length' ? 'incomplete' : 'completed');
   const whole = (choices: readonly FinishedChoice[]) => {
-    const { result } = choices[0] as FinishedChoice;
+    const { result, text, calls } = choices[0] as FinishedChoice;
     const status = statusOf(result);
+    const hasText = calls.length === 0 || text.trim() !== '';
     const { prompt, cached, generated } = usageOf(choices, 1);
     return response(status, {
-      output: [item(status, [part(result.text)])],
+      output: [
+        ...(hasText ? [item(written[0]?.id ?? messageId(), status, [part(text)])] : []),
+        ...calls.map((call) => callItem(call)),
+      ],
       incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
       usage: {
         input_tokens: prompt,
@@ -122,22 +183,57 @@ function responseForm(echo: object): AnswerForm {
     event: type,
     data: { type, sequence_number: sequence++, ...more },
   });
-  const place = { output_index: 0, content_index: 0, item_id: itemId };
+  const begun = (): ServerEvent[] => {
+    if (message !== undefined) return [];
+    message = { index: items++, id: messageId(), text: '' };
+    written.push(message);
+    return [
+      event('response.output_item.added', { output_index: message.index, item: item(message.id, 'in_progress', []) }),
+      event('response.content_part.added', { ...placeOf(message), part: part('') }),
+    ];
+  };
+  const placeOf = (one: { readonly index: number; readonly id: string }) => ({
+    ...{ output_index: one.index, content_index: 0, item_id: one.id },
+  });
+  const ended = (status: string): ServerEvent[] => {
+    if (message === undefined) return [];
+    const { index, id: itemId, text } = message;
+    const place = placeOf(message);
+    message = undefined;
+    return [
+      event('response.output_text.done', { ...place, text, logprobs: [] }),
+      event('response.content_part.done', { ...place, part: part(text) }),
+      event('response.output_item.done', { output_index: index, item: item(itemId, status, [part(text)]) }),
+    ];
+  };
   return {
     whole,
     begin: () => [
       event('response.created', { response: response('in_progress', {}) }),
       event('response.in_progress', { response: response('in_progress', {}) }),
-      event('response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
-      event('response.content_part.added', { ...place, part: part('') }),
+      ...(mayCall ? [] : begun()),
     ],
-    more: (_index, text) =>
-      text === '' ? [] : [event('response.output_text.delta', { ...place, delta: text, logprobs: [] })],
-    finish: (_index, result) => [
-      event('response.output_text.done', { ...place, text: result.text, logprobs: [] }),
-      event('response.content_part.done', { ...place, part: part(result.text) }),
-      event('response.output_item.done', { output_index: 0, item: item(statusOf(result), [part(result.text)]) }),
-    ],
+    more(_index, text) {
+      if (text === '' || (mayCall && message === undefined && text.trim() === '')) return [];
+      const before = begun();
+      const now = message as NonNullable<typeof message>;
+      now.text += text;
+      return [...before, event('response.output_text.delta', { ...placeOf(now), delta: text, logprobs: [] })];
+    },
+    call(_index, call) {
+      const before = ended('completed');
+      const [index, own] = [items++, callItem(call)];
+      const place = { output_index: index, item_id: own.id };
+      const added = { ...callItem(call, 'in_progress'), arguments: '' };
+      return [
+        ...before,
+        event('response.output_item.added', { output_index: index, item: added }),
+        event('response.function_call_arguments.delta', { ...place, delta: own.arguments }),
+        event('response.function_call_arguments.done', { ...place, name: own.name, arguments: own.arguments }),
+        event('response.output_item.done', { output_index: index, item: own }),
+      ];
+    },
+    finish: ({ result, calls }) => [...(calls.length > 0 ? [] : begun()), ...ended(statusOf(result))],
     end(choices) {
       const response = whole(choices);
       return [event(`response.${response.status}`, { response })];

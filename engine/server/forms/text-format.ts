@@ -10,7 +10,7 @@ const KINDS = 'must be of type "text", "json_object" or "json_schema"';
 const schema = z.strictObject({
   name: z.string().optional(),
   description: z.string().nullish(),
-  schema: z.unknown(),
+  schema: z.unknown().optional(),
   /** Texts are held to the schema either way. */
   strict: z.boolean().nullish(),
 });
@@ -33,7 +33,7 @@ export const textFormat = z.strictObject({
 
 /** `output_config` of messages. */
 export const outputConfig = z.strictObject({
-  format: z.strictObject({ type: z.literal('json_schema'), schema: z.unknown() }).nullish(),
+  format: z.strictObject({ type: z.literal('json_schema'), schema: z.unknown().optional() }).nullish(),
 });
 
 /** The form of a text that a format asks for; `undefined`: any. */
@@ -53,12 +53,23 @@ export function formOf(
   }
 }
 
+/** The parameters with the schema of the text, and of a tool's arguments. */
+export interface SchemaPlaces {
+  readonly text: string;
+  readonly tool: (index: number) => string;
+}
+
 /**
- * The grammar of a form.
- * @param where the parameter with the schema
+ * The grammar of a form; `undefined` without one.
  * @throws ApiError 400 for schemas that aren't supported, and models whose texts have no end
  */
-export function grammarOf({ grammars }: ServedModel, form: TextForm, where: string): Grammar {
+export function grammarOf(
+  { grammars }: ServedModel,
+  form: TextForm | undefined,
+  places: SchemaPlaces,
+): Grammar | undefined {
+  if (form === undefined) return undefined;
+  const where = form.schema === undefined ? 'tools' : places.text;
   const param = where.split('.')[0] as string;
   const refuse = (problem: string, code: string, path = where): ApiError =>
     new ApiError(400, `${path}: ${problem}`, path === where ? param : path, code);
@@ -69,7 +80,8 @@ export function grammarOf({ grammars }: ServedModel, form: TextForm, where: stri
   } catch (error) {
     if (error instanceof SchemaError) {
       const code = error.kind === 'unsupported' ? 'unsupported_parameter' : 'invalid_value';
-      throw refuse(error.problem, code, error.path === '' ? where : `${where}.${error.path}`);
+      const place = error.tool === undefined ? places.text : places.tool(error.tool);
+      throw refuse(error.problem, code, error.path === '' ? place : `${place}.${error.path}`);
     }
     if (error instanceof InputError) throw refuse(error.problem, 'invalid_value');
     if (error instanceof GrammarError) throw refuse(error.message, 'invalid_value');

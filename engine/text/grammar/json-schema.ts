@@ -214,7 +214,8 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     const long = known.find(({ name }) => name.length > LONGEST_KEY);
     if (long !== undefined)
       throw new SchemaError(at(path, 'properties'), 'unsupported', `has a name of over ${LONGEST_KEY} characters`);
-    const isOpen = additionalProperties === undefined ? known.length === 0 : additionalProperties !== false;
+    const saysNothing = known.length === 0 && !('properties' in schema);
+    const isOpen = additionalProperties === undefined ? saysNothing : additionalProperties !== false;
     const names = known.map(({ name }) => name);
     const { space } = rules;
     const comma = (member: State): State => space(bytes(',', space(member)));

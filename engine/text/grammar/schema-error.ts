@@ -5,11 +5,13 @@ export class SchemaError extends Error {
   /**
    * @param path of the key in the schema, such as `properties.name.pattern`; empty: the schema itself
    * @param kind whether the key is one of JSON schema that is not supported, or a mistake
+   * @param tool the number of the tool whose schema it is
    */
   constructor(
     readonly path: string,
     readonly kind: 'unsupported' | 'invalid',
     readonly problem: string,
+    readonly tool?: number,
   ) {
     super(`${path}: ${problem}`);
   }

@@ -1,14 +1,16 @@
 import type { Tokenizer } from '../tokenizer.ts';
-import { type Automaton, createAutomaton, type State } from './automaton.ts';
+import { createAutomaton, type State } from './automaton.ts';
+import { type AllowedCalls, callStates, textUntilCalls } from './call-states.ts';
 import { createGrammar, type Grammar } from './grammar.ts';
 import { createJsonRules } from './json-rules.ts';
 import { checkSize, schemaStates } from './json-schema.ts';
 import { readTokenBytes, type TokenBytes } from './token-bytes.ts';
 
-/** What a text must be. */
+/** What a text must be: one of these. */
 export interface TextForm {
-  /** A JSON schema, which its value satisfies. */
-  readonly schema: unknown;
+  /** A value that satisfies this JSON schema. */
+  readonly schema?: unknown;
+  readonly calls?: AllowedCalls | undefined;
 }
 
 /** The grammars of texts that a model writes. */
@@ -32,7 +34,8 @@ export function createGrammars(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | '
   return {
     canHold: tokenizer.stops.size > 0,
     of(form) {
-      checkSize(form.schema);
+      for (const schema of [form.schema, ...(form.calls?.tools.map(({ parameters }) => parameters) ?? [])])
+        checkSize(schema);
       const key = JSON.stringify(form);
       vocabulary ??= readTokenBytes(tokenizer);
       const grammar = kept.get(key) ?? createGrammar(entryOf(form), vocabulary);
@@ -46,8 +49,12 @@ export function createGrammars(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | '
 }
 
 /** The automaton of a form. Tokenizers may begin a text with a space. */
-function entryOf({ schema }: TextForm): State {
-  const automaton: Automaton = createAutomaton();
+function entryOf({ schema, calls }: TextForm): State {
+  const automaton = createAutomaton();
   const rules = createJsonRules(automaton);
-  return rules.space(schemaStates(automaton, rules, schema, automaton.end()));
+  const end = automaton.end();
+  const values = schema === undefined ? [] : [schemaStates(automaton, rules, schema, end)];
+  if (calls === undefined) return rules.space(automaton.either(values));
+  if (schema === undefined && !calls.isRequired) return textUntilCalls(automaton, rules, calls, end);
+  return rules.space(automaton.either([...(calls.isRequired ? [] : values), callStates(automaton, rules, calls, end)]));
 }

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { Message } from '../../text/message.ts';
+import type { ToolCall } from '../../text/tools/tool.ts';
+import { ApiError } from '../api-error.ts';
+import * as parameters from './parameters.ts';
+import { toolName } from './tools.ts';
+
+/** A message of Anthropic's API: a text, or blocks. */
+export const blockMessage = z.strictObject({
+  role: z.enum(['user', 'assistant']),
+  content: z.union(
+    [z.string(), z.array(z.looseObject({ type: z.string() }))],
+    'must be a text, or a list of blocks of type "text", "tool_use" or "tool_result"',
+  ),
+});
+
+const text = z.looseObject({ text: z.string('has no text') });
+const use = z.looseObject({ id: z.string(), name: toolName, input: z.record(z.string(), z.unknown()) });
+const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
+
+/**
+ * The messages that one of Anthropic's stands for: what tools returned, and then its text with its calls.
+ * @throws ApiError 400 for blocks that are malformed or not supported
+ */
+export function readBlocks({ role, content }: z.output<typeof blockMessage>, index: number): Message[] {
+  if (typeof content === 'string') return [{ role, content }];
+  const texts: string[] = [];
+  const calls: ToolCall[] = [];
+  const results: Message[] = [];
+  for (const [number, block] of content.entries()) {
+    const where = `messages[${index}].content[${number}]`;
+    if (block.type === 'text') texts.push(parsed(text, block, where).text);
+    else if (block.type === 'tool_use' && role === 'assistant') {
+      const { id, name, input } = parsed(use, block, where);
+      calls.push({ id, name, arguments: JSON.stringify(input) });
+    } else if (block.type === 'tool_result' && role === 'user') {
+      const { tool_use_id: callId, content: returned = '' } = parsed(result, block, where);
+      results.push({ role: 'tool', content: returned, callId });
+    } else {
+      const problem = `is of type "${block.type.slice(0, 40)}", which is not supported here; send text`;
+      throw new ApiError(400, `${where}: ${problem}`, where, 'invalid_value');
+    }
+  }
+  if (texts.length === 0 && calls.length === 0 && results.length > 0) return results;
+  return [...results, { role, content: texts.join(''), ...(calls.length > 0 ? { calls } : {}) }];
+}
+
+function parsed<Shape extends z.ZodObject>(shape: Shape, block: unknown, where: string): z.output<Shape> {
+  const { success, data, error } = shape.safeParse(block);
+  if (success) return data as z.output<Shape>;
+  const [issue] = error.issues;
+  throw new ApiError(400, `${[where, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`, where, 'invalid_value');
+}

@@ -1,0 +1,93 @@
+import { CALL_TAGS, type CallForm, type Tool } from '../tools/tool.ts';
+import type { Automaton, State } from './automaton.ts';
+import type { JsonRules } from './json-rules.ts';
+import { schemaStates } from './json-schema.ts';
+import { SchemaError } from './schema-error.ts';
+
+/** The calls that a text may have. */
+export interface AllowedCalls {
+  readonly tools: readonly Pick<Tool, 'name' | 'parameters'>[];
+  readonly form: Pick<CallForm, 'kind' | 'key'>;
+  /** Whether the text must be calls. */
+  readonly isRequired: boolean;
+  /** Whether there may be several. */
+  readonly several: boolean;
+}
+
+/** One call or, where several are allowed and have tags, some. */
+export function callStates(automaton: Automaton, rules: JsonRules, calls: AllowedCalls, then: State): State {
+  if (calls.form.kind === 'bare') return objectOf(automaton, rules, calls, then);
+  return automaton.bytes(CALL_TAGS.begin, callsAfterTag(automaton, rules, calls, then));
+}
+
+/** The same after the tag with which the first one begins. */
+function callsAfterTag(automaton: Automaton, rules: JsonRules, calls: AllowedCalls, then: State): State {
+  const { open, add, bytes } = automaton;
+  const after = open();
+  const call = rules.space(objectOf(automaton, rules, calls, rules.space(bytes(CALL_TAGS.end, after))));
+  add(after, then);
+  if (calls.several) add(after, rules.space(bytes(CALL_TAGS.begin, call)));
+  return call;
+}
+
+function objectOf(automaton: Automaton, rules: JsonRules, { tools, form }: AllowedCalls, then: State): State {
+  return automaton.either(tools.map((tool, index) => oneCall(automaton, rules, { tool, index, key: form.key }, then)));
+}
+
+interface OneCall {
+  readonly tool: AllowedCalls['tools'][number];
+  readonly index: number;
+  readonly key: string;
+}
+
+function oneCall(
+  automaton: Automaton,
+  { space, ...rules }: JsonRules,
+  { tool, index, key }: OneCall,
+  then: State,
+): State {
+  const { bytes } = automaton;
+  const member = (name: string, value: State): State => bytes(JSON.stringify(name), space(bytes(':', space(value))));
+  try {
+    checkObject(tool.parameters);
+    const given = schemaStates(automaton, { space, ...rules }, tool.parameters, space(bytes('}', then)));
+    const name = bytes(JSON.stringify(tool.name), space(bytes(',', space(member(key, given)))));
+    return bytes('{', space(member('name', name)));
+  } catch (error) {
+    if (error instanceof SchemaError) throw new SchemaError(error.path, error.kind, error.problem, index);
+    throw error;
+  }
+}
+
+/** @throws SchemaError for arguments that may be something else than an object */
+function checkObject(parameters: unknown): void {
+  if ((parameters as { readonly type?: unknown } | null)?.type === 'object') return;
+  throw new SchemaError('type', 'invalid', 'must be "object"; arguments are an object');
+}
+
+/** Any text, which may end anywhere. Where it has the tag of a call, a call follows. */
+export function textUntilCalls(automaton: Automaton, rules: JsonRules, calls: AllowedCalls, then: State): State {
+  const call = callsAfterTag(automaton, rules, calls, then);
+  const tag = [...new TextEncoder().encode(CALL_TAGS.begin)];
+  const first = tag[0] as number;
+  /** By the number of the tag's bytes that were just written; its first byte doesn't occur in it again. */
+  const states = tag.map(() => automaton.open());
+  const [plain] = states as [State];
+  for (const [count, state] of states.entries()) {
+    const expected = tag[count] as number;
+    const other = [...new Set([first, expected])].sort((a, b) => a - b);
+    const gaps = [-1, ...other].map((byte, index): [number, number, State] => [
+      byte + 1,
+      (other[index] ?? 256) - 1,
+      plain,
+    ]);
+    const edges = [
+      ...gaps.filter(([low, high]) => low <= high),
+      ...(expected === first ? [] : [[first, first, states[1] as State] as const]),
+      [expected, expected, states[count + 1] ?? call] as const,
+    ];
+    automaton.add(state, automaton.byte(edges, { takesControls: true }));
+    automaton.add(state, then);
+  }
+  return plain;
+}

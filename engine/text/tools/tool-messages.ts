@@ -1,0 +1,54 @@
+import type { Message } from '../message.ts';
+import { CALL_TAGS, type CallForm, type Tool, type ToolCall } from './tool.ts';
+
+/** Tools as chat templates have them. */
+export function templateTools(tools: readonly Tool[]): object[] {
+  return tools.map(({ name, description = '', parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  }));
+}
+
+/** Messages as chat templates have them: calls and results as they know them, or as text if they don't. */
+export function templateMessages(
+  messages: readonly Message[],
+  tools: readonly Tool[],
+  { isTaught }: CallForm,
+): object[] {
+  if (isTaught) return messages.map(knownMessage);
+  const written = messages.map(writtenMessage);
+  if (tools.length === 0) return written;
+  const [first] = written;
+  const text = describe(tools);
+  if (first?.role !== 'system') return [{ role: 'system', content: text }, ...written];
+  return [{ role: 'system', content: `${first.content}\n\n${text}` }, ...written.slice(1)];
+}
+
+function knownMessage({ role, content, calls = [], callId, name }: Message): object {
+  if (role === 'tool') return { role, content, name, tool_call_id: callId };
+  if (calls.length === 0) return { role, content };
+  const toolCalls = calls.map(({ id, name: called, arguments: own }) => ({
+    ...{ id, type: 'function' },
+    function: { name: called, arguments: JSON.parse(own) as unknown },
+  }));
+  return { role, content, tool_calls: toolCalls };
+}
+
+function writtenMessage({ role, content, calls = [] }: Message): { role: string; content: string } {
+  if (role === 'tool') return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` };
+  return { role, content: [content, ...calls.map(writtenCall)].filter((part) => part !== '').join('\n') };
+}
+
+function writtenCall({ name, arguments: own }: Pick<ToolCall, 'name' | 'arguments'>): string {
+  return `${CALL_TAGS.begin}\n{"name": ${JSON.stringify(name)}, "arguments": ${own}}\n${CALL_TAGS.end}`;
+}
+
+function describe(tools: readonly Tool[]): string {
+  return [
+    'You can call functions. Each is described by its name, what it does, and the JSON schema of its arguments:',
+    ...tools.map(({ name, description, parameters }) => JSON.stringify({ name, description, parameters })),
+    'To call one, write its name and its arguments in this form, and nothing after it:',
+    writtenCall({ name: 'NAME', arguments: '{…}' }),
+    'What it returns is then given to you between <tool_response> and </tool_response>.',
+  ].join('\n');
+}

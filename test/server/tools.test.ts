@@ -1,0 +1,239 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import Anthropic from '@anthropic-ai/sdk';
+import { tool as langchainTool } from '@langchain/core/tools';
+import { ChatOpenAI } from '@langchain/openai';
+import { generateText, stepCountIs, streamText, tool } from 'ai';
+import OpenAI from 'openai';
+import { zodFunction } from 'openai/helpers/zod';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { z } from 'zod';
+import { storiesServer } from './stories.ts';
+
+/** Clients that nobody wrote for Hearth call tools by a model that knows nothing of them. */
+const server = await storiesServer();
+const bare = await storiesServer({ kind: 'bare', key: 'parameters', isTaught: false });
+test.after(async () => {
+  await server.stop();
+  await bare.stop();
+});
+const openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 });
+const anthropic = new Anthropic({ baseURL: server.url, apiKey: 'none', maxRetries: 0 });
+const model = 'stories';
+const messages = [{ role: 'user' as const, content: 'Weather?' }];
+
+const Weather = z.object({ city: z.string().max(10), unit: z.enum(['C', 'F']) });
+const Dice = z.object({ count: z.int().min(1).max(9) });
+const tools = [
+  zodFunction({ name: 'weather', parameters: Weather, description: 'The weather' }),
+  zodFunction({ name: 'dice', parameters: Dice }),
+];
+
+/** Checks the arguments of each call. */
+function checkCalls(calls: readonly { readonly name: string; readonly arguments: string }[]): void {
+  assert.ok(calls.length > 0);
+  for (const { name, arguments: own } of calls)
+    (name === 'weather' ? Weather : name === 'dice' ? Dice : z.never()).parse(JSON.parse(own));
+}
+
+const functionsOf = (message: OpenAI.ChatCompletionMessage | undefined) =>
+  (message?.tool_calls ?? []).map((call) => (call.type === 'function' ? call.function : { name: '', arguments: '' }));
+
+test('openai: required, in both forms of calls, as a whole and in a stream', async () => {
+  for (const { url } of [server, bare]) {
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const ask = {
+      model,
+      messages,
+      tools,
+      tool_choice: 'required' as const,
+      seed: 3,
+      max_tokens: 800,
+      parallel_tool_calls: false,
+    };
+    const whole = await client.chat.completions.create(ask);
+    const [choice] = whole.choices;
+    assert.equal([choice?.finish_reason, choice?.message.content], ['tool_calls', null]);
+    checkCalls(functionsOf(choice?.message));
+    const streamed = await client.chat.completions.stream(ask).finalChatCompletion();
+    assert.is(streamed.choices[0]?.finish_reason, 'tool_calls');
+    assert.equal(
+      functionsOf(streamed.choices[0]?.message).map(({ name, arguments: own }) => [name, own]),
+      functionsOf(choice?.message).map(({ name, arguments: own }) => [name, own]),
+    );
+  }
+});
+
+test('openai: a named function, none, and a call that max_tokens cuts', async () => {
+  const ask = { model, messages, tools, temperature: 1 };
+  const named = await openai.chat.completions.create({
+    ...ask,
+    tool_choice: { type: 'function', function: { name: 'dice' } },
+  });
+  const [call, ...more] = functionsOf(named.choices[0]?.message);
+  assert.equal([call?.name, more], ['dice', []]);
+  Dice.parse(JSON.parse(call?.arguments ?? ''));
+  const none = await openai.chat.completions.create({ ...ask, tool_choice: 'none', max_tokens: 8 });
+  assert.is(none.choices[0]?.message.tool_calls, undefined);
+  const cut = await openai.chat.completions.create({ ...ask, tool_choice: 'required', max_tokens: 9 });
+  assert.is(cut.choices[0]?.finish_reason, 'length');
+  assert.is(cut.choices[0]?.message.tool_calls, undefined);
+});
+
+test('openai: auto leaves the model its text; results of calls come back', async () => {
+  const { choices } = await openai.chat.completions.create({
+    ...{ model, tools, max_tokens: 20 },
+    messages: [
+      ...messages,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'dice', arguments: '{"count":1}' } }],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: '[4]' },
+    ],
+  });
+  assert.type(choices[0]?.message.content, 'string');
+});
+
+test('openai: responses', async () => {
+  const ask = {
+    ...{
+      model,
+      input: 'Weather?',
+      tool_choice: 'required' as const,
+      parallel_tool_calls: false,
+      max_output_tokens: 800,
+    },
+    tools: tools.map(({ function: { name, parameters = {} } }) => ({
+      type: 'function' as const,
+      name,
+      parameters,
+      strict: true,
+    })),
+  };
+  const whole = await openai.responses.create(ask);
+  const calls = whole.output.filter((item) => item.type === 'function_call');
+  checkCalls(calls);
+  const streamed = await openai.responses.stream(ask).finalResponse();
+  checkCalls(streamed.output.filter((item) => item.type === 'function_call'));
+  const [call] = calls as [OpenAI.Responses.ResponseFunctionToolCall];
+  const result = { type: 'function_call_output' as const, call_id: call.call_id, output: 'rain' };
+  const next = await openai.responses.create({
+    model,
+    input: [{ role: 'user', content: 'Weather?' }, call, result],
+    max_output_tokens: 4,
+  });
+  assert.is(next.status, 'incomplete');
+});
+
+test('ai with @ai-sdk/openai-compatible: tools that are called, then a text', async () => {
+  const provider = createOpenAICompatible({ name: 'hearth', baseURL: `${server.url}/v1`, apiKey: 'none' });
+  const rolled: number[] = [];
+  const dice = tool({
+    inputSchema: Dice,
+    execute: async ({ count }) => {
+      rolled.push(count);
+      return count;
+    },
+  });
+  const providerOptions = { hearth: { parallel_tool_calls: false } };
+  const ask = { model: provider(model), prompt: 'Roll', maxRetries: 0, maxOutputTokens: 800, providerOptions };
+  const { steps } = await generateText({
+    ...{ ...ask, tools: { dice }, stopWhen: stepCountIs(2) },
+    prepareStep: ({ stepNumber }) => ({ toolChoice: stepNumber === 0 ? 'required' : 'none' }),
+  });
+  assert.equal(
+    steps.map(({ finishReason }) => finishReason === 'tool-calls'),
+    [true, false],
+  );
+  assert.ok(rolled.length > 0);
+  const stream = streamText({ ...ask, tools: { dice }, toolChoice: { type: 'tool', toolName: 'dice' } });
+  for (const { input } of await stream.toolCalls) Dice.parse(input);
+});
+
+test('@langchain/openai: bindTools, and withStructuredOutput by a function', async () => {
+  const chat = new ChatOpenAI({
+    model,
+    apiKey: 'none',
+    configuration: { baseURL: `${server.url}/v1` },
+    maxRetries: 0,
+    maxTokens: 800,
+  });
+  const dice = langchainTool(({ count }) => `${count}`, { name: 'dice', description: 'Rolls', schema: Dice });
+  const answer = await chat.bindTools([dice], { tool_choice: 'dice' }).invoke('Roll');
+  for (const { args } of answer.tool_calls ?? []) Dice.parse(args);
+  assert.is(answer.tool_calls?.length, 1);
+  Weather.parse(
+    await chat.withStructuredOutput(Weather, { name: 'weather', method: 'functionCalling' }).invoke('Weather?'),
+  );
+});
+
+test('@anthropic-ai/sdk: tools, as a whole and in a stream, and their results', async () => {
+  const ask = {
+    ...{ model, messages, max_tokens: 800, tool_choice: { type: 'any' as const, disable_parallel_tool_use: true } },
+    tools: [
+      {
+        name: 'weather',
+        description: 'The weather',
+        input_schema: z.toJSONSchema(Weather) as Anthropic.Tool.InputSchema,
+      },
+      { name: 'dice', input_schema: z.toJSONSchema(Dice) as Anthropic.Tool.InputSchema },
+    ],
+  };
+  const whole = await anthropic.messages.create(ask);
+  const streamed = await anthropic.messages.stream(ask).finalMessage();
+  for (const { content, stop_reason } of [whole, streamed]) {
+    assert.is(stop_reason, 'tool_use');
+    const uses = content.filter((block) => block.type === 'tool_use');
+    assert.is(uses.length, content.length);
+    checkCalls(uses.map(({ name, input }) => ({ name, arguments: JSON.stringify(input) })));
+  }
+  const [use] = whole.content as [Anthropic.ToolUseBlock];
+  const next = await anthropic.messages.create({
+    ...{ ...ask, max_tokens: 5, tool_choice: { type: 'none' } },
+    messages: [
+      ...messages,
+      { role: 'assistant', content: whole.content },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: use.id, content: 'rain' },
+          { type: 'text', text: 'So?' },
+        ],
+      },
+    ],
+  });
+  assert.is(next.stop_reason, 'max_tokens');
+});
+
+test('what is wrong with tools is said by name', async () => {
+  const failed = (more: object) =>
+    openai.chat.completions.create({ model, messages, tools, ...more } as never).catch((error) => error);
+  const pattern = {
+    type: 'function',
+    function: { name: 'f', parameters: { type: 'object', properties: { a: { type: 'string', pattern: 'a' } } } },
+  };
+  const cases: readonly (readonly [more: object, param: string, message: RegExp])[] = [
+    [{ tool_choice: { type: 'function', function: { name: 'snow' } } }, 'tool_choice', /no tool has the name "snow"/],
+    [{ tools: [], tool_choice: 'required' }, 'tool_choice', /needs tools to choose from/],
+    [{ tools: [tools[0], tools[0]] }, 'tools', /"weather" occurs twice/],
+    [{ tools: [pattern] }, 'tools[0].function.parameters.properties.a.pattern', /is not supported; leave it out/],
+    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type', /must be of type "function"/],
+    [
+      { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'array' } } }] },
+      'tools[0].function.parameters.type',
+      /must be "object"/,
+    ],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0]', /tool_call_id: is for role "tool", which needs it/],
+  ];
+  for (const [more, param, message] of cases) {
+    const error = await failed(more);
+    assert.instance(error, OpenAI.BadRequestError);
+    assert.match(error.message, message);
+    assert.is(error.param, param);
+  }
+  assert.equal(server.lines, []);
+});
+
+test.run();

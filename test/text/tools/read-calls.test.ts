@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type CallReading, createCallReader } from '../../../engine/text/tools/read-calls.ts';
+
+const reading = (kind: 'tagged' | 'bare', isRequired = false): CallReading => ({
+  ...{ form: { kind }, names: ['f', 'g'], isRequired },
+});
+
+/** The text and the calls of pieces. */
+function read(how: CallReading | undefined, pieces: readonly string[]) {
+  const reader = createCallReader(how);
+  const parts = [...pieces.map((piece) => reader.add(piece)), reader.finish()];
+  const calls = parts.flatMap(({ calls: own }) => own.map(({ name, arguments: given }) => `${name}${given}`));
+  return { text: parts.map(({ text }) => text).join(''), calls };
+}
+
+const CASES: readonly (readonly [
+  how: CallReading | undefined,
+  text: string,
+  shown: string,
+  calls: readonly string[],
+])[] = [
+  [
+    undefined,
+    '<tool_call>{"name":"f","arguments":{}}</tool_call>',
+    '<tool_call>{"name":"f","arguments":{}}</tool_call>',
+    [],
+  ],
+  [reading('tagged'), 'a < b <tool', 'a < b <tool', []],
+  [
+    reading('tagged'),
+    'Well.<tool_call>\n{"name": "f", "arguments": {"a": [1]}}\n</tool_call>',
+    'Well.',
+    ['f{"a":[1]}'],
+  ],
+  [
+    reading('tagged'),
+    '<tool_call>{"name":"f","arguments":{}}</tool_call>\n<tool_call>{"name":"g","arguments":{"b":"</tool>"}}</tool_call>',
+    '',
+    ['f{}', 'g{"b":"</tool>"}'],
+  ],
+  [
+    reading('tagged'),
+    '<tool_call>{"name":"h","arguments":{}}</tool_call>.',
+    '<tool_call>{"name":"h","arguments":{}}</tool_call>.',
+    [],
+  ],
+  [reading('tagged'), 'So <tool_call>{"name":"f","argu', 'So ', []],
+  [reading('bare'), '{"name": "f", "parameters": {"x": 1}}', '', ['f{"x":1}']],
+  [reading('bare'), ' [{"name":"f","arguments":{}},{"name":"g","arguments":{}}]', '', ['f{}', 'g{}']],
+  [reading('bare'), '{"x": 1} is JSON', '{"x": 1} is JSON', []],
+  [reading('bare'), ' No {"name":"f","parameters":{}}', ' No {"name":"f","parameters":{}}', []],
+  [reading('bare', true), '{"name":"f","par', '', []],
+];
+
+for (const [how, text, shown, calls] of CASES) {
+  test(`${how?.form.kind ?? 'no tools'}: ${text.slice(0, 60)}`, () => {
+    assert.equal(read(how, [text]), { text: shown, calls });
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: text.length }), { maxLength: 6 }), (cuts) => {
+        const places = [0, ...cuts.toSorted((a, b) => a - b), text.length];
+        const pieces = places.slice(1).map((end, index) => text.slice(places[index], end));
+        const found = read(how, pieces);
+        assert.equal({ ...found, text: found.text.trim() }, { text: shown.trim(), calls });
+      }),
+      { numRuns: 30 },
+    );
+  });
+}
+
+test.run();
