@@ -44,24 +44,44 @@ struct CacheView {
   }
 };
 
-/** The query heads that share one KV head, and the positions of a cache that they attend to. */
+/** The query heads of consecutive tokens that share one KV head, and the positions of a cache that they attend to. */
 struct HeadGroup {
   const CacheView& cache;
   std::size_t kvHead;
-  /** Positions 0 … length − 1. */
-  std::size_t length;
-  /** [heads][headSize] */
+  /** Positions of the cache that are used. */
+  std::size_t used;
+  /** How many of the used ones the first token sees, from position 0 on, if positive; each further token sees one more. */
+  std::ptrdiff_t length;
+  /** [tokens][heads][headSize] */
   const float* queries;
+  std::size_t tokens;
   std::size_t heads;
   /** Scale of the scores. */
   float scale;
-  /** attentionScratch(heads) floats, aligned to 64. */
+  /** attentionScratch floats, aligned to 64. */
   float* scratch;
+
+  [[nodiscard]] std::size_t rows() const { return tokens * heads; }
+  /** Positions from `begin` on that a token sees. */
+  [[nodiscard]] std::size_t seenFrom(std::size_t begin, std::size_t token) const {
+    const std::ptrdiff_t end = length + static_cast<std::ptrdiff_t>(token);
+    const std::size_t seen = end < 0 ? 0 : static_cast<std::size_t>(end) < used ? static_cast<std::size_t>(end) : used;
+    return seen > begin ? seen - begin : 0;
+  }
 };
 
 /**
+ * Rows of queries that attention processes together: keys and values are then read and widened once for all of them.
+ * A multiple of every register tile (tileRows).
+ */
+inline constexpr std::size_t queryRows = 48;
+
+/** Tokens whose queries are processed together, for so many query heads of a KV head. */
+constexpr std::size_t queryTokens(std::size_t heads) { return heads < queryRows ? queryRows / heads : 1; }
+
+/**
  * What heads have seen of a context so far: the largest score m, the sum s of e^(score − m), and the sum of values
- * weighted with e^(score − m), [heads][headSize] (HELM Eqs. 4.18–4.20).
+ * weighted with e^(score − m), [tokens][heads][headSize] (HELM Eqs. 4.18–4.20).
  */
 struct SeenHeads {
   float* largest;
@@ -159,7 +179,10 @@ struct KernelTable {
   void (*add)(const float* x, std::size_t count, float* y);
   /** Writes one token's keys and values, [kvHead][headSize], to a position. */
   void (*store)(const CacheView& cache, std::size_t position, const float* keys, const float* values);
-  /** Attention of a group of heads, with a streaming softmax; out: [heads][headSize]. */
+  /**
+   * Attention of a group of heads, with a streaming softmax; out: [tokens][heads][headSize]. A token has the same result
+   * alone and among others.
+   */
   void (*attention)(const HeadGroup& group, float* out);
 
   /**
@@ -192,7 +215,10 @@ inline const ManyTokens& manyTokensOf(const KernelTable& table, Type type, Round
   return (rounding == Rounding::byte ? table.manyTokensBytes : table.manyTokens)[static_cast<std::size_t>(type)];
 }
 
-/** Floats: scores of a block twice, largest scores and totals. */
-constexpr std::size_t attentionScratch(std::size_t heads) { return heads * (2 * positionBlock + 2); }
+/** Floats: scores of a block twice, largest scores and totals, and for several tokens a block of keys or values. */
+constexpr std::size_t attentionScratch(std::size_t tokens, std::size_t heads, std::size_t headSize) {
+  const std::size_t wide = tokens > 1 ? positionBlock * headSize : 0;
+  return (tokens * heads * (2 * positionBlock + 2) + wide + 15) / 16 * 16;
+}
 
 }  // namespace hearth

@@ -19,6 +19,58 @@ const CacheView& cacheOf(const AttendPagesOperation& o) { return o.pages.front()
 
 std::size_t tokensOf(const auto& o) { return o.queries.size() / (o.heads * cacheOf(o).headSize); }
 
+/** The tokens of a unit of attention and the query heads that share a KV head. */
+struct AttendedUnit {
+  std::size_t kvHead;
+  /** First token and number of tokens. */
+  std::size_t token;
+  std::size_t tokens;
+  /** Heads of a KV head, and of a token. */
+  std::size_t group;
+  std::size_t heads;
+  std::size_t headSize;
+
+  [[nodiscard]] std::size_t rows() const { return tokens * group; }
+  /** The first head, counted over all tokens. */
+  [[nodiscard]] std::size_t headOf(std::size_t ofToken) const {
+    return (token + ofToken) * heads + kvHead * group;
+  }
+};
+
+std::size_t unitTokens(const auto& o) {
+  return std::min(tokensOf(o), queryTokens(o.heads / cacheOf(o).kvHeads));
+}
+
+std::size_t attentionUnits(const auto& o) { return ceilDivide(tokensOf(o), unitTokens(o)) * cacheOf(o).kvHeads; }
+
+/** The last tokens see the most positions: they go first, so that threads finish together. */
+AttendedUnit attendedUnit(const auto& o, std::size_t unit) {
+  const auto& cache = cacheOf(o);
+  const std::size_t last = ceilDivide(tokensOf(o), unitTokens(o)) - 1;
+  const std::size_t token = (last - unit / cache.kvHeads) * unitTokens(o);
+  return {unit % cache.kvHeads,      token,   std::min(unitTokens(o), tokensOf(o) - token),
+          o.heads / cache.kvHeads, o.heads, cache.headSize};
+}
+
+/** Floats of a unit's attention: the kernel's, then queries, largest scores, totals and sums of its rows side by side. */
+std::size_t attentionFloats(const auto& o) {
+  const std::size_t group = o.heads / cacheOf(o).kvHeads;
+  const std::size_t rows = unitTokens(o) * group;
+  return attentionScratch(unitTokens(o), group, cacheOf(o).headSize) + rows * (2 * cacheOf(o).headSize + 2);
+}
+
+/** Copies the values of a unit's heads, `width` each, between their places and rows side by side. */
+void gather(const AttendedUnit& unit, const float* from, std::size_t width, float* rows) {
+  for (std::size_t t = 0; t < unit.tokens; t++) {
+    std::copy_n(from + unit.headOf(t) * width, unit.group * width, rows + t * unit.group * width);
+  }
+}
+void scatter(const AttendedUnit& unit, const float* rows, std::size_t width, float* to) {
+  for (std::size_t t = 0; t < unit.tokens; t++) {
+    std::copy_n(rows + t * unit.group * width, unit.group * width, to + unit.headOf(t) * width);
+  }
+}
+
 /** Rows of a unit of a division. */
 std::size_t unitRows(const DivideRowsOperation& o) {
   return std::max<std::size_t>(1, unitElements / (o.y.size() / o.divisors.size()));
@@ -40,8 +92,8 @@ struct Units {
   std::size_t operator()(const StoreOperation& o) const {
     return o.keys.size() / (o.cache.kvHeads * o.cache.headSize);
   }
-  std::size_t operator()(const AttentionOperation& o) const { return tokensOf(o) * o.cache.kvHeads; }
-  std::size_t operator()(const AttendPagesOperation& o) const { return tokensOf(o) * cacheOf(o).kvHeads; }
+  std::size_t operator()(const AttentionOperation& o) const { return attentionUnits(o); }
+  std::size_t operator()(const AttendPagesOperation& o) const { return attentionUnits(o); }
   std::size_t operator()(const DivideRowsOperation& o) const { return ceilDivide(o.divisors.size(), unitRows(o)); }
   std::size_t operator()(const SwigluOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
@@ -62,10 +114,10 @@ struct ScratchBytes {
     return sums + many.scratchBytes(o.unitRows, o.matrix.columns, o.tokens);
   }
   std::size_t operator()(const AttentionOperation& o) const {
-    return attentionScratch(o.heads / o.cache.kvHeads) * sizeof(float);
+    return attentionFloats(o) * sizeof(float);
   }
   std::size_t operator()(const AttendPagesOperation& o) const {
-    return attentionScratch(o.heads / cacheOf(o).kvHeads) * sizeof(float);
+    return attentionFloats(o) * sizeof(float);
   }
   std::size_t operator()(const auto&) const { return 0; }
 };
@@ -184,36 +236,53 @@ struct Perform {
     table.store(o.cache, o.position + unit, o.keys.data() + from, o.values.data() + from);
   }
 
+  /** The rows of a unit side by side, behind the memory of the kernel. */
+  struct UnitRows {
+    float* queries;
+    float* largest;
+    float* totals;
+    float* sums;
+  };
+  UnitRows unitRowsOf(const AttendedUnit& own) const {
+    float* rows = reinterpret_cast<float*>(scratch.bytes) + attentionScratch(own.tokens, own.group, own.headSize);
+    float* sums = rows + own.rows() * own.headSize;
+    float* largest = sums + own.rows() * own.headSize;
+    return {rows, largest, largest + own.rows(), sums};
+  }
+
   void operator()(const AttentionOperation& o) const {
     scratch.source = 0;
-    const std::size_t group = o.heads / o.cache.kvHeads;
-    // The last tokens see the most positions: they go first, so that threads finish together.
-    const std::size_t token = tokensOf(o) - 1 - unit / o.cache.kvHeads;
-    const std::size_t kvHead = unit % o.cache.kvHeads;
-    const std::size_t at = (token * o.heads + kvHead * group) * o.cache.headSize;
-    const HeadGroup heads = {o.cache, kvHead, o.position + token + 1, o.queries.data() + at,
-                             group,   o.scale, reinterpret_cast<float*>(scratch.bytes)};
-    table.attention(heads, o.y.data() + at);
+    const AttendedUnit own = attendedUnit(o, unit);
+    const UnitRows rows = unitRowsOf(own);
+    gather(own, o.queries.data(), own.headSize, rows.queries);
+    const std::size_t end = o.position + tokensOf(o);
+    const HeadGroup group = {o.cache,    own.kvHead, end,     static_cast<std::ptrdiff_t>(o.position + own.token + 1),
+                             rows.queries, own.tokens, own.group, o.scale, reinterpret_cast<float*>(scratch.bytes)};
+    table.attention(group, rows.sums);
+    scatter(own, rows.sums, own.headSize, o.y.data());
   }
 
   void operator()(const AttendPagesOperation& o) const {
     scratch.source = 0;
-    const auto [kvHeads, headSize] = std::pair(cacheOf(o).kvHeads, cacheOf(o).headSize);
-    const std::size_t group = o.heads / kvHeads;
-    const std::size_t token = tokensOf(o) - 1 - unit / kvHeads;
-    const std::size_t kvHead = unit % kvHeads;
-    const std::size_t end = o.position + token + 1;
-    const std::size_t head = token * o.heads + kvHead * group;
-    const std::size_t at = head * headSize;
-    const SeenHeads seen = {o.largest.data() + head, o.totals.data() + head, o.sums.data() + at};
+    const AttendedUnit own = attendedUnit(o, unit);
+    const auto [queries, largest, totals, sums] = unitRowsOf(own);
+    gather(own, o.queries.data(), own.headSize, queries);
     bool begins = o.begins;
+    if (!begins) {
+      gather(own, o.largest.data(), 1, largest);
+      gather(own, o.totals.data(), 1, totals);
+      gather(own, o.sums.data(), own.headSize, sums);
+    }
     for (const CachePage& page : o.pages) {
-      const std::size_t length = end > page.first ? std::min(page.count, end - page.first) : 0;
-      const HeadGroup heads = {page.cache, kvHead,  length, o.queries.data() + at,
-                               group,      o.scale, reinterpret_cast<float*>(scratch.bytes)};
-      table.attendPage(heads, seen, begins);
+      const auto length = static_cast<std::ptrdiff_t>(o.position + own.token + 1) - static_cast<std::ptrdiff_t>(page.first);
+      const HeadGroup group = {page.cache, own.kvHead, page.count, length,
+                               queries,    own.tokens, own.group,  o.scale, reinterpret_cast<float*>(scratch.bytes)};
+      table.attendPage(group, {largest, totals, sums}, begins);
       begins = false;
     }
+    scatter(own, largest, 1, o.largest.data());
+    scatter(own, totals, 1, o.totals.data());
+    scatter(own, sums, own.headSize, o.sums.data());
   }
 
   void operator()(const DivideRowsOperation& o) const {

@@ -69,7 +69,7 @@ test('attention over pages of any size in any order equals full attention to 1e-
       const { whole, paged } = attend(reference, one);
       differsLittle('reference', paged, whole);
     }),
-    { seed: 11, numRuns: 60 },
+    { seed: 11, numRuns: 30 },
   );
 });
 
@@ -83,7 +83,7 @@ testNative('the same with every instruction set, and as the reference has it', (
         differsLittle(kernels.instructionSet, paged, expected);
       }
     }),
-    { seed: 12, numRuns: 80 },
+    { seed: 12, numRuns: 40 },
   );
 });
 

@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Vector } from '../../engine/kernels/vector.ts';
 import { near } from '../support/near.ts';
 import { type AttentionCase, attentionCases, attentionVectors } from './attention-case.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
@@ -104,7 +105,38 @@ testNative('every instruction set attends like the reference, over blocks of pos
         }
       }
     }),
-    { seed: 6, numRuns: 80 },
+    { seed: 6, numRuns: 40 },
+  );
+});
+
+testNative('a token attends alike alone and among others, bit by bit', () => {
+  // Parts of queryRows / group tokens are processed together (native/kernels/table.hpp): fewer, one part, several.
+  const parts = [1, 2, 5, 12, 40, 97];
+  fc.assert(
+    fc.property(attentionCases, (drawn) => {
+      const one = { ...drawn, before: 30, tokens: 97 };
+      for (const kernels of natives) {
+        const { type, kvHeads, headSize, before, tokens } = one;
+        const { length, heads, scale, keys, values, queries } = attentionVectors(kernels, one);
+        const cache = kernels.cache({ type, kvHeads, capacity: length, headSize });
+        kernels.run([{ kind: 'store', cache, keys, values, position: 0 }]);
+        const width = heads * headSize;
+        const [first, ...others] = parts.map((count) => {
+          const y = kernels.vector(tokens * width);
+          for (let from = 0; from < tokens; from += count) {
+            const to = Math.min(tokens, from + count);
+            const [own, its] = [queries, y].map((vector) => vector.slice(from * width, to * width));
+            const operation = { kind: 'attention', cache, heads, position: before + from, scale } as const;
+            kernels.run([{ ...operation, queries: own as Vector, y: its as Vector }]);
+          }
+          return [...y.values];
+        });
+        for (const [index, found] of others.entries())
+          assert.equal(found, first, `${kernels.instructionSet}, ${type}, ${parts[index + 1]} at a time`);
+        kernels.freeCache(cache);
+      }
+    }),
+    { seed: 8, numRuns: 6 },
   );
 });
 

@@ -16,31 +16,39 @@ const positionBytes = (format: KvFormat): number => kvBytesPerToken({ kvHeads: K
  */
 const POSITIONS = 512;
 const LAYERS = 64;
-/** Average context of a prompt's tokens, which is read again and again: 1 MiB. */
-const PROMPT_POSITIONS = 256;
+/** Tokens of a prompt that attend together, each to those before it and to itself. */
+const PROMPT_TOKENS = 256;
 
 /** Measures bytes of KV cache per second in decode: layer after layer, each from memory. */
 export function attentionFromMemory(bench: Bench, format: KvFormat): () => Promise<number> {
-  return attention(bench, format, POSITIONS, LAYERS);
+  return attention(bench, format, { positions: POSITIONS, tokens: 1, layers: LAYERS });
 }
 
-/** Measures bytes of KV cache per second in prefill: the same layer for each token, from a cache. */
+/**
+ * Measures bytes of KV cache per second in prefill, as if each token read what it attends to: kernels read it once for
+ * many tokens.
+ */
 export function attentionFromCache(bench: Bench, format: KvFormat): () => Promise<number> {
-  return attention(bench, format, PROMPT_POSITIONS, 1);
+  return attention(bench, format, { positions: PROMPT_TOKENS, tokens: PROMPT_TOKENS, layers: 1 });
 }
 
-function attention(bench: Bench, type: KvFormat, positions: number, layers: number): () => Promise<number> {
+function attention(
+  bench: Bench,
+  type: KvFormat,
+  { positions, tokens, layers }: { readonly positions: number; readonly tokens: number; readonly layers: number },
+): () => Promise<number> {
   const { kernels } = bench;
   const shape = { type, kvHeads: KV_HEADS, capacity: positions, headSize: HEAD_SIZE };
   const caches = Array.from({ length: layers }, () => kernels.cache(shape));
-  const queries = kernels.vector(new Float32Array(HEADS * HEAD_SIZE).fill(0.01));
-  const y = kernels.vector(HEADS * HEAD_SIZE);
-  const [position, scale] = [positions - 1, 1 / Math.sqrt(HEAD_SIZE)];
+  const queries = kernels.vector(new Float32Array(tokens * HEADS * HEAD_SIZE).fill(0.01));
+  const y = kernels.vector(tokens * HEADS * HEAD_SIZE);
+  const [position, scale] = [positions - tokens, 1 / Math.sqrt(HEAD_SIZE)];
   const perLayer = secondsPerOperation(bench, (index): Operation => {
     const cache = caches[index % layers] as KeyValueCache;
     return { kind: 'attention', cache, queries, y, heads: HEADS, position, scale };
   });
-  return async () => (positions * positionBytes(type)) / (await perLayer());
+  const attended = tokens * position + (tokens * (tokens + 1)) / 2;
+  return async () => (attended * positionBytes(type)) / (await perLayer());
 }
 
 /** Bytes of one token's keys and values in one layer, which `keyValueCopy` appends. */

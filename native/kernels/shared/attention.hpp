@@ -6,8 +6,9 @@
  * Attention of the query heads of one KV head, 64 positions at a time, with a streaming softmax: when a block has a
  * larger score, the earlier sums are multiplied by e^(old maximum − new maximum) (Milakov and Gimelshein 2018,
  * Algorithm 3). Keys are stored by dimension within a block and values by position, so that vectors hold positions for
- * scores and dimensions for output, and no vector is summed across its lanes. Each vector is widened once for four
- * queries. The scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its
+ * scores and dimensions for output, and no vector is summed across its lanes. For one token each vector is widened once
+ * for four queries; for several, a block of keys or values is widened once for all of their queries, which are
+ * multiplied with it by register tiles. Both sum in the same order: a token has the same result either way. The scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its
  * values: queries and weights are not rounded.
  */
 namespace hearth {
@@ -83,6 +84,41 @@ inline void addAll(const WeightedSums& w, std::size_t queries, std::size_t lanes
   for (; q < queries; q++) addLanes<S, N, 1>(w, q, lanes);
 }
 
+/** The sums as they are stored, four queries at a time: for the queries of one token. */
+template <class S>
+struct Directly {
+  template <Stored N>
+  void add(const WeightedSums& w, std::size_t queries, std::size_t lanes) const {
+    addAll<S, N>(w, queries, lanes);
+  }
+};
+
+/** Of rows that are widened first, by register tiles of tileRows queries: for the queries of several tokens. */
+template <class S>
+struct Widened {
+  /** As many floats as there are numbers in the rows. */
+  float* wide;
+
+  template <Stored N>
+  void add(const WeightedSums& w, std::size_t queries, std::size_t lanes) const {
+    WeightedSums sums = w;
+    if constexpr (N != Stored::F32) {
+      const std::size_t numbers = w.count * w.rowStride;
+      std::size_t i = 0;
+      for (; i + S::width <= numbers; i += S::width) S::store(wide + i, widened<S, N>(w.rows + i * storedBytes(N)));
+      // Groups of a quantized cache are whole vectors.
+      if constexpr (N == Stored::F16) {
+        for (; i < numbers; i++) wide[i] = widened<PortableSimd, N>(w.rows + i * storedBytes(N));
+      }
+      sums.rows = reinterpret_cast<const std::uint8_t*>(wide);
+    }
+    std::size_t q = 0;
+    for (; q + S::tileRows <= queries; q += S::tileRows) addLanes<S, Stored::F32, S::tileRows>(sums, q, lanes);
+    for (; q + 4 <= queries; q += 4) addLanes<S, Stored::F32, 4>(sums, q, lanes);
+    for (; q < queries; q++) addLanes<S, Stored::F32, 1>(sums, q, lanes);
+  }
+};
+
 template <class S>
 void scaleRow(float factor, std::size_t count, float* y) {
   const auto f = S::set(factor);
@@ -109,106 +145,117 @@ inline void mapEach(std::size_t rows, std::size_t lanes, const float* a, const f
   }
 }
 
-/** A block of positions that the heads of a group attend to. */
+/** A block of positions, and the rows of queries that attend to it: heads of one token, or of several. */
 struct AttendedBlock {
   const std::uint8_t* keys;
   const std::uint8_t* values;
   std::size_t headSize;
   /** Used positions. */
   std::size_t count;
-  /** [heads][headSize] */
+  /** [rows][headSize] */
   const float* queries;
-  std::size_t heads;
-  /** [heads][64], and as much again for a quantized cache. */
+  std::size_t rows;
+  /** [rows][64], and as much again for a quantized cache. */
   float* scores;
 };
 
-/** scores[head][position] = q·k, for `lanes` positions. */
-template <class S, Type T>
-void scoreBlock(const AttendedBlock& block, std::size_t lanes) {
-  const auto& [keys, values, size, count, queries, heads, scores] = block;
-  for (std::size_t i = 0; i < heads * positionBlock; i++) scores[i] = 0;
+/** scores[row][position] = q·k, for `lanes` positions. */
+template <class S, Type T, class Sums>
+void scoreBlock(const AttendedBlock& block, std::size_t lanes, const Sums& sums) {
+  const auto& [keys, values, size, count, queries, rows, scores] = block;
+  for (std::size_t i = 0; i < rows * positionBlock; i++) scores[i] = 0;
   if constexpr (isFloat(T)) {
     constexpr Stored stored = T == Type::F16 ? Stored::F16 : Stored::F32;
-    addAll<S, stored>({queries, size, keys, positionBlock, size, scores, positionBlock}, heads, lanes);
+    sums.template add<stored>({queries, size, keys, positionBlock, size, scores, positionBlock}, rows, lanes);
   } else {
-    float* own = scores + heads * positionBlock;
+    float* own = scores + rows * positionBlock;
     alignas(64) float scales[positionBlock];
     for (std::size_t from = 0; from < size; from += cacheGroup) {
       const std::uint8_t* group = keys + from / cacheGroup * groupBytes(T);
       const std::uint8_t* quants = group + scalesBytes;
-      for (std::size_t i = 0; i < heads * positionBlock; i++) own[i] = 0;
+      for (std::size_t i = 0; i < rows * positionBlock; i++) own[i] = 0;
       if constexpr (T == Type::Q8_0) {
-        addAll<S, Stored::bytes>({queries + from, size, quants, positionBlock, cacheGroup, own, positionBlock}, heads,
+        sums.template add<Stored::bytes>({queries + from, size, quants, positionBlock, cacheGroup, own, positionBlock}, rows,
                                  lanes);
       } else {
         constexpr std::size_t half = cacheGroup / 2;
-        addAll<S, Stored::lowNibbles>({queries + from, size, quants, positionBlock, half, own, positionBlock}, heads,
+        sums.template add<Stored::lowNibbles>({queries + from, size, quants, positionBlock, half, own, positionBlock}, rows,
                                       lanes);
-        addAll<S, Stored::highNibbles>({queries + from + half, size, quants, positionBlock, half, own, positionBlock},
-                                       heads, lanes);
+        sums.template add<Stored::highNibbles>({queries + from + half, size, quants, positionBlock, half, own, positionBlock},
+                                       rows, lanes);
       }
       loadScales<S>(group, scales);
-      mapEach<S>(heads, lanes, own, scales, scores,
+      mapEach<S>(rows, lanes, own, scales, scores,
                  [](auto sum, auto by, const float* to) { return S::multiplyAdd(sum, by, S::load(to)); });
     }
   }
 }
 
-/** out[head][dimension] += Σ weights[head][position]·v, with the weights in place of the scores. */
-template <class S, Type T>
-void addValues(const AttendedBlock& block, std::size_t lanes, float* out) {
-  const auto& [keys, values, size, count, queries, heads, weights] = block;
+/** out[row][dimension] += Σ weights[row][position]·v, with the weights in place of the scores. */
+template <class S, Type T, class Sums>
+void addValues(const AttendedBlock& block, std::size_t lanes, float* out, const Sums& sums) {
+  const auto& [keys, values, size, count, queries, rows, weights] = block;
   if constexpr (isFloat(T)) {
     constexpr Stored stored = T == Type::F16 ? Stored::F16 : Stored::F32;
-    addAll<S, stored>({weights, positionBlock, values, size, count, out, size}, heads, size);
+    sums.template add<stored>({weights, positionBlock, values, size, count, out, size}, rows, size);
   } else {
-    float* own = weights + heads * positionBlock;
+    float* own = weights + rows * positionBlock;
     alignas(64) float scales[positionBlock];
     for (std::size_t from = 0; from < size; from += cacheGroup) {
       const std::uint8_t* group = values + from / cacheGroup * groupBytes(T);
       const std::uint8_t* quants = group + scalesBytes;
       loadScales<S>(group, scales);
-      mapEach<S>(heads, lanes, weights, scales, own, [](auto weight, auto by, const float*) {
+      mapEach<S>(rows, lanes, weights, scales, own, [](auto weight, auto by, const float*) {
         return S::multiply(weight, by);
       });
       if constexpr (T == Type::Q8_0) {
-        addAll<S, Stored::bytes>({own, positionBlock, quants, cacheGroup, count, out + from, size}, heads, cacheGroup);
+        sums.template add<Stored::bytes>({own, positionBlock, quants, cacheGroup, count, out + from, size}, rows, cacheGroup);
       } else {
         constexpr std::size_t half = cacheGroup / 2;
-        addAll<S, Stored::lowNibbles>({own, positionBlock, quants, half, count, out + from, size}, heads, half);
-        addAll<S, Stored::highNibbles>({own, positionBlock, quants, half, count, out + from + half, size}, heads, half);
+        sums.template add<Stored::lowNibbles>({own, positionBlock, quants, half, count, out + from, size}, rows, half);
+        sums.template add<Stored::highNibbles>({own, positionBlock, quants, half, count, out + from + half, size}, rows, half);
       }
     }
   }
 }
 
-/** Merges the first `length` positions of a cache into what the heads of a group have seen of other positions. */
-template <class S, Type T>
-void mergeRows(const HeadGroup& group, const SeenHeads& seen) {
-  const auto& [cache, kvHead, length, queries, heads, scale, scores] = group;
+/** Merges the positions that the tokens of a group see into what their heads have seen of others. */
+template <class S, Type T, class Sums>
+void mergeRows(const HeadGroup& group, const SeenHeads& seen, const Sums& sums) {
+  const auto& [cache, kvHead, used, length, queries, tokens, heads, scale, scores] = group;
   const std::size_t size = cache.headSize;
   const auto [largest, totals, out] = seen;
-  for (std::size_t begin = 0; begin < length; begin += positionBlock) {
-    const std::size_t count = length - begin < positionBlock ? length - begin : positionBlock;
+  for (std::size_t begin = 0; group.seenFrom(begin, tokens - 1) > 0; begin += positionBlock) {
+    const std::size_t most = group.seenFrom(begin, tokens - 1);
+    const std::size_t count = most < positionBlock ? most : positionBlock;
+    std::size_t token = 0;
+    while (group.seenFrom(begin, token) == 0) token++;
+    const std::size_t first = token * heads;
+    const std::size_t rows = tokens * heads - first;
     const std::size_t at = cache.blockAt(kvHead, begin);
-    const AttendedBlock block = {cache.keys + at, cache.values + at, size, count, queries, heads, scores};
+    const AttendedBlock block = {cache.keys + at, cache.values + at, size, count, queries + first * size, rows, scores};
     // Rounded up to whole vectors: the scores of positions beyond `count` are ignored, and the block's memory is there.
     const std::size_t lanes = (count + S::width - 1) / S::width * S::width;
-    scoreBlock<S, T>(block, lanes);
-    for (std::size_t h = 0; h < heads; h++) {
-      float* own = scores + h * positionBlock;
-      scaleRow<S>(scale, count, own);
-      const float blockLargest = largestOf<S>(own, count);
-      if (blockLargest > largest[h]) {
-        const float keep = largest[h] == -__builtin_inff() ? 0 : exponential<PortableSimd>(largest[h] - blockLargest);
-        largest[h] = blockLargest;
-        totals[h] *= keep;
-        scaleRow<S>(keep, size, out + h * size);
+    scoreBlock<S, T>(block, lanes, sums);
+    for (std::size_t r = 0; r < rows; r++) {
+      float* own = scores + r * positionBlock;
+      const std::size_t row = first + r;
+      const std::size_t all = group.seenFrom(begin, row / heads);
+      const std::size_t mine = all < count ? all : count;
+      scaleRow<S>(scale, mine, own);
+      const float blockLargest = largestOf<S>(own, mine);
+      if (blockLargest > largest[row]) {
+        const float keep =
+            largest[row] == -__builtin_inff() ? 0 : exponential<PortableSimd>(largest[row] - blockLargest);
+        largest[row] = blockLargest;
+        totals[row] *= keep;
+        scaleRow<S>(keep, size, out + row * size);
       }
-      totals[h] += exponentials<S>(own, count, largest[h], own);
+      totals[row] += exponentials<S>(own, mine, largest[row], own);
+      // Positions that only later tokens see.
+      for (std::size_t i = mine; i < count; i++) own[i] = 0;
     }
-    addValues<S, T>(block, lanes, out);
+    addValues<S, T>(block, lanes, out + first * size, sums);
   }
 }
 
@@ -221,12 +268,18 @@ inline void forgetAll(std::size_t heads, std::size_t size, const SeenHeads& seen
   for (std::size_t i = 0; i < heads * size; i++) seen.sums[i] = 0;
 }
 
+/** Where the scratch memory has what follows the scores. */
+inline float* afterScores(const HeadGroup& group) { return group.scratch + 2 * group.rows() * positionBlock; }
+
 template <class S>
 void attendPage(const HeadGroup& group, const SeenHeads& seen, bool begins) {
-  if (begins) forgetAll(group.heads, group.cache.headSize, seen);
+  if (begins) forgetAll(group.rows(), group.cache.headSize, seen);
+  float* wide = afterScores(group) + 2 * group.rows();
   forEachType([&]<Type T>() {
     if constexpr (isCacheType(T)) {
-      if (group.cache.type == T) mergeRows<S, T>(group, seen);
+      if (group.cache.type != T) return;
+      if (group.tokens == 1) return mergeRows<S, T>(group, seen, Directly<S>{});
+      mergeRows<S, T>(group, seen, Widened<S>{wide});
     }
   });
 }
@@ -239,10 +292,10 @@ void divideRows(const float* divisors, std::size_t rows, std::size_t width, floa
 
 template <class S>
 void attendHeads(const HeadGroup& group, float* out) {
-  float* largest = group.scratch + 2 * group.heads * positionBlock;
-  const SeenHeads seen = {largest, largest + group.heads, out};
+  float* largest = afterScores(group);
+  const SeenHeads seen = {largest, largest + group.rows(), out};
   attendPage<S>(group, seen, true);
-  divideRows<S>(seen.totals, group.heads, group.cache.headSize, out);
+  divideRows<S>(seen.totals, group.rows(), group.cache.headSize, out);
 }
 
 /** A number of `float32` or `half` at a place of a cache. */
