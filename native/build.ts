@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { latticeHeader, writeLatticeHeader } from './lattice-header.ts';
 
 /**
  * Compiles native/ to an addon: `tsx native/build.ts`. Kernels are compiled once per instruction set, each file with
@@ -89,7 +90,7 @@ function filesWithEnd(end: string): string[] {
 
 /** Changes with every source, flag and compiler version; an addon with the current fingerprint isn't rebuilt. */
 function fingerprint(compiler: Compiler, sanitize: boolean): string {
-  const hash = createHash('sha256').update(compiler.version).update(process.arch);
+  const hash = createHash('sha256').update(compiler.version).update(process.arch).update(latticeHeader());
   for (const file of [...filesWithEnd('.cpp'), ...filesWithEnd('.hpp')]) {
     hash.update(file).update(readFileSync(join(root, file)));
     hash.update(flagsFor(file, compiler, sanitize).join(' '));
@@ -113,6 +114,7 @@ async function build(sanitize: boolean): Promise<string> {
   if (existsSync(addon) && existsSync(mark) && readFileSync(mark, 'utf8') === current) return `${addon} is current`;
 
   mkdirSync(folder, { recursive: true });
+  writeLatticeHeader(folder);
   rmSync(mark, { force: true });
   const sources = filesWithEnd('.cpp');
   const objectOf = (source: string): string => join(folder, `${source.replaceAll(/[\\/]/g, '-')}.o`);
@@ -121,6 +123,8 @@ async function build(sanitize: boolean): Promise<string> {
     for (let source = waiting.shift(); source !== undefined; source = waiting.shift()) {
       await run(compiler.command, [
         ...flagsFor(source, compiler, sanitize),
+        '-I',
+        folder,
         '-c',
         join(root, source),
         '-o',

@@ -143,7 +143,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['simulator', 'datasets'],
     ],
   ],
-  ['native', []],
+  ['native', ['engine/gguf']],
   ['experiments', []],
 ];
 

@@ -36,6 +36,15 @@ export const QUANTIZATIONS = {
   IQ4_NL: { block: 32, bytes: 18, hasMinimum: false, ggmlType: 20, fileType: 25 },
   IQ4_XS: { block: 256, bytes: 136, hasMinimum: false, ggmlType: 23, fileType: 30 },
   MXFP4: { block: 32, bytes: 17, hasMinimum: false, ggmlType: 39 },
+  TQ1_0: { block: 256, bytes: 54, hasMinimum: false, ggmlType: 34, fileType: 36 },
+  TQ2_0: { block: 256, bytes: 66, hasMinimum: false, ggmlType: 35, fileType: 37 },
+  IQ2_XXS: { block: 256, bytes: 66, hasMinimum: false, ggmlType: 16, fileType: 19 },
+  IQ2_XS: { block: 256, bytes: 74, hasMinimum: false, ggmlType: 17, fileType: 20 },
+  IQ2_S: { block: 256, bytes: 82, hasMinimum: false, ggmlType: 22, fileType: 28 },
+  IQ3_XXS: { block: 256, bytes: 98, hasMinimum: false, ggmlType: 18, fileType: 23 },
+  IQ3_S: { block: 256, bytes: 110, hasMinimum: false, ggmlType: 21, fileType: 26 },
+  IQ1_S: { block: 256, bytes: 50, hasMinimum: false, ggmlType: 19, fileType: 24 },
+  IQ1_M: { block: 256, bytes: 56, hasMinimum: false, ggmlType: 29, fileType: 31 },
 } as const satisfies Record<string, QuantizationFormat>;
 
 export type Quantization = keyof typeof QUANTIZATIONS;

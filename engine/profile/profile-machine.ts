@@ -129,7 +129,12 @@ async function measureGpu(
   { file, quick = false, onProgress }: ProfileParts,
 ): Promise<GpuMeasures> {
   try {
-    const probes = await createGpuProbes({ gpu, weightsFile: file, formats: QUANTIZATION_NAMES, freeRam });
+    const probes = await createGpuProbes({
+      gpu,
+      weightsFile: file,
+      formats: gpu.kernels.formats ?? QUANTIZATION_NAMES,
+      freeRam,
+    });
     const rounds = quick ? 1 : LEAST_ROUNDS;
     const steps = probes.labels.length * (rounds + 1);
     let step = 0;

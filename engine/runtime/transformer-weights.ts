@@ -1,6 +1,7 @@
 import type { ByteSource } from '../gguf/byte-source.ts';
 import { dequantize } from '../gguf/formats/formats.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
+import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
@@ -51,7 +52,9 @@ export interface WeightsSource {
 }
 
 /** The same for what makes no use of weights but their shapes. */
-export type NamedWeights = Omit<WeightsSource, 'kernels'> & { readonly kernels: Pick<Kernels, 'matrix' | 'vector'> };
+export type NamedWeights = Omit<WeightsSource, 'kernels'> & {
+  readonly kernels: Pick<Kernels, 'matrix' | 'vector' | 'formats'>;
+};
 
 /** A run of a matrix's rows. */
 export interface Rows {
@@ -184,6 +187,13 @@ function loadMatrix({ kernels, file, place }: NamedWeights, tensor: GgufTensor, 
   const { shape, type } = tensor;
   const [columns, allRows] = shape as readonly [number, number];
   const { from, count } = rows ?? { from: 0, count: allRows };
+  if (kernels.formats?.includes(type) === false) {
+    const able = kernels.formats.join(', ');
+    throw new InputError(
+      file.path,
+      `${tensor.name} is in ${type}, which GPUs don't read here; leave its layer to the CPU (--gpu-layers), or give a model in ${able}`,
+    );
+  }
   const { source, offset } = place?.(tensor) ?? { source: file, offset: tensor.offset };
   const begin = offset + from * quantizedBytes(columns, type);
   return { matrix: kernels.matrix({ source, offset: begin, type, rows: count, columns }) };

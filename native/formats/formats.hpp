@@ -29,7 +29,16 @@ namespace hearth {
   X(Q6_K,   14,    256,  210,   16, false,    32) \
   X(IQ4_NL, 20,     32,   18,   32, false,   128) \
   X(IQ4_XS, 23,    256,  136,   32, false,   128) \
-  X(MXFP4,  39,     32,   17,   32, false,    12)
+  X(MXFP4,  39,     32,   17,   32, false,    12) \
+  X(TQ1_0,  34,    256,   54,   32, false,     1) \
+  X(TQ2_0,  35,    256,   66,   32, false,     1) \
+  X(IQ2_XXS, 16,   256,   66,   32, false,    64) \
+  X(IQ2_XS, 17,    256,   74,   16, false,    64) \
+  X(IQ2_S,  22,    256,   82,   16, false,    64) \
+  X(IQ3_XXS, 18,   256,   98,   32, false,    64) \
+  X(IQ3_S,  21,    256,  110,   32, false,    16) \
+  X(IQ1_S,  19,    256,   50,   32, false,    16) \
+  X(IQ1_M,  29,    256,   56,   16, false,    16)
 
 #define HEARTH_NAME(name, ...) name,
 enum class Type : std::uint8_t { HEARTH_FORMATS(HEARTH_NAME) };

@@ -13,7 +13,7 @@ import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../eng
  */
 const { values: options } = parseArgs({
   options: {
-    types: { type: 'string', default: 'F16,BF16,F32,Q8_0,Q6_K,Q5_K,Q4_K,Q3_K,Q2_K,Q4_0,Q5_0,Q5_1,IQ4_NL' },
+    types: { type: 'string', default: QUANTIZATION_NAMES.join(',') },
     threads: { type: 'string', default: '1,2' },
     'instruction-set': { type: 'string', default: 'auto' },
     repetitions: { type: 'string', default: '5' },

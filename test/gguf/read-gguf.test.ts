@@ -156,8 +156,8 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
   ],
   [
     'a format that is not supported',
-    () => one('w', [256], 16, 0),
-    'byte 45: tensor "w" has type 16 (IQ2_XXS), which is not supported; supported: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1',
+    () => one('w', [256], 24, 0),
+    'byte 45: tensor "w" has type 24 (I8), which is not supported; supported: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1',
   ],
   [
     'a format that does not exist',

@@ -15,10 +15,21 @@ const SCALES: Partial<Record<Quantization, readonly number[]>> = {
   Q6_K: [208],
   IQ4_NL: [0],
   IQ4_XS: [0],
+  TQ1_0: [52],
+  TQ2_0: [64],
+  IQ2_XXS: [0],
+  IQ2_XS: [0],
+  IQ2_S: [0],
+  IQ3_XXS: [0],
+  IQ3_S: [0],
+  IQ1_S: [0],
 };
 const ONE = floatToHalf(1);
 
-/** Weights whose values are whole numbers: random blocks with scale and minimum 1, or random numbers from −8 to 8. */
+/**
+ * Weights whose values are whole numbers, of lattices eighths or quarters: random blocks with scale and minimum 1, or
+ * random numbers from −8 to 8.
+ */
 export function wholeNumberRows(type: Quantization, count: number, random: () => number): Uint8Array {
   const bytes = Uint8Array.from({ length: quantizedBytes(count, type) }, () => Math.floor(256 * random()));
   const view = new DataView(bytes.buffer);
@@ -30,6 +41,11 @@ export function wholeNumberRows(type: Quantization, count: number, random: () =>
     if (type === 'BF16') view.setUint16(at, floatToBf16(small()), true);
     // A power of two, of which levels are doubled.
     if (type === 'MXFP4') view.setUint8(at, 128);
+    // Four bits in each of four numbers.
+    for (let part = 0; part < 4 && type === 'IQ1_M'; part++) {
+      const place = at + 49 + 2 * part;
+      bytes[place] = ((bytes[place] as number) & 15) | (((ONE >>> (4 * part)) & 15) << 4);
+    }
     for (const place of SCALES[type] ?? []) view.setUint16(at + place, ONE, true);
   }
   return bytes;

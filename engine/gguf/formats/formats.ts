@@ -4,8 +4,10 @@ import { BF16, F16, F32 } from './floats.ts';
 import { LARGEST_HALF } from './half.ts';
 import { IQ4_NL, IQ4_XS } from './i-quants.ts';
 import { Q2_K, Q3_K, Q4_K, Q5_K, Q6_K } from './k-quants.ts';
+import { IQ1_M, IQ1_S, IQ2_S, IQ2_XS, IQ2_XXS, IQ3_S, IQ3_XXS } from './lattice-quants.ts';
 import { Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 } from './legacy-quants.ts';
 import { MXFP4 } from './microscaling.ts';
+import { TQ1_0, TQ2_0 } from './ternary-quants.ts';
 
 /** How blocks of each format are decoded and encoded. Everything else about a format is in its row of QUANTIZATIONS. */
 export const BLOCK_FORMATS: Readonly<Record<Quantization, BlockFormat>> = {
@@ -25,6 +27,15 @@ export const BLOCK_FORMATS: Readonly<Record<Quantization, BlockFormat>> = {
   IQ4_NL,
   IQ4_XS,
   MXFP4,
+  TQ1_0,
+  TQ2_0,
+  IQ2_XXS,
+  IQ2_XS,
+  IQ2_S,
+  IQ3_XXS,
+  IQ3_S,
+  IQ1_S,
+  IQ1_M,
 };
 
 /**
@@ -80,20 +91,11 @@ export function formatByNumber(number: number): Quantization | undefined {
 const UNSUPPORTED: Readonly<Record<number, string>> = {
   9: 'Q8_1',
   15: 'Q8_K',
-  16: 'IQ2_XXS',
-  17: 'IQ2_XS',
-  18: 'IQ3_XXS',
-  19: 'IQ1_S',
-  21: 'IQ3_S',
-  22: 'IQ2_S',
   24: 'I8',
   25: 'I16',
   26: 'I32',
   27: 'I64',
   28: 'F64',
-  29: 'IQ1_M',
-  34: 'TQ1_0',
-  35: 'TQ2_0',
 };
 
 /** An unsupported format's number for a message: `23 (IQ4_XS)`, or the bare number if its name is unknown. */

@@ -13,7 +13,7 @@ import {
 import type { Vector } from '../vector.ts';
 import type { Dispatch, Kernel } from './program.ts';
 import { attendChunks, headPairs, mergeChunks, store } from './shaders/attention.ts';
-import { SHADER_FORMATS } from './shaders/formats.ts';
+import { shaderFormat } from './shaders/formats.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import {
   embed,
@@ -151,7 +151,7 @@ function inTwo(workgroups: number): [number, number] {
 function encodeEmbed(context: EncodingContext, { table, tokens, y }: EmbedOperation): Dispatch[] {
   const { rowBytes, parts } = context.matrix(table.id);
   const at = context.tokens(tokens);
-  const kernel = kernelOf(`embed ${table.type}`, () => embed(SHADER_FORMATS[table.type]), 'read-only-storage');
+  const kernel = kernelOf(`embed ${table.type}`, () => embed(shaderFormat(table.type)), 'read-only-storage');
   return parts.map(({ buffer, rowFrom, rowCount }) => {
     const numbers = [at, context.place(y), table.columns, rowBytes, rowFrom, rowCount];
     return { kernel, numbers, extra: buffer, workgroups: [tokens.length] };
@@ -201,7 +201,7 @@ function encodeRounding(context: EncodingContext, x: Vector): { readonly dispatc
 
 /** The kernel for products of bytes, and its workgroups. */
 function packedKernel({ type }: Matrix, tokens: number, rows: number): Pick<Dispatch, 'kernel' | 'workgroups'> {
-  const code = () => multiplyPackedTiles(SHADER_FORMATS[type]);
+  const code = () => multiplyPackedTiles(shaderFormat(type));
   return {
     kernel: kernelOf(`multiply ${type}, packed tiles`, code, 'read-only-storage'),
     workgroups: [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)],
@@ -215,7 +215,7 @@ function multiplyKernel(
   rows: number,
   { lanes, tileValues }: EncodingContext,
 ): Pick<Dispatch, 'kernel' | 'workgroups'> {
-  const format = SHADER_FORMATS[type as Quantization];
+  const format = shaderFormat(type);
   if (tokens > MOST_VECTORS) {
     const kernel = kernelOf(
       `multiply ${type}, tiles of ${tileValues}`,

@@ -1,5 +1,5 @@
 import type { MatrixSource } from '../matrix.ts';
-import { SHADER_FORMATS } from './shaders/formats.ts';
+import { shaderFormat } from './shaders/formats.ts';
 
 /** Rows of a matrix in a buffer of their own: a buffer that shaders read is limited in size. */
 export interface MatrixPart {
@@ -27,7 +27,7 @@ export function uploadMatrix(
   fileRowBytes: number,
   read: (from: number, to: number) => Uint8Array,
 ): UploadedMatrix {
-  const { block, bytes } = SHADER_FORMATS[type];
+  const { block, bytes } = shaderFormat(type);
   const rowBytes = Math.ceil(columns / block) * bytes;
   const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
   // Shaders read whole words, up to one past the last byte.

@@ -27,6 +27,7 @@ constexpr ChunkOrder chunkOrder(Type type) {
       return {{0, 2, 1, 3, 4, 6, 5, 7}};
     case Type::Q2_K:
     case Type::Q3_K:
+    case Type::TQ2_0:
       return {{0, 4, 1, 5, 2, 6, 3, 7}};
     default:
       return {{0, 1, 2, 3, 4, 5, 6, 7}};

@@ -1,19 +1,35 @@
 #pragma once
 #include "../../formats/i_quants.hpp"
+#include "decode_lattices.hpp"
 #include "dot_blocks.hpp"
 #include "dot_k_quants.hpp"
+#include "dot_ternary.hpp"
 #include "matmul.hpp"
 
 /**
- * Dot products of superblocks whose weights have more than six bits: the byte products of four of them don't fit into
- * 16 bits, so that sums are scaled in single precision rather than, as those of the K-quants, as integers. A lane's sum
- * is below 2^24, and so exact. Chunks of weights are in natural order.
+ * Dot products of the I-quants in superblocks. Most have weights of more than six bits: the byte products of four don't
+ * fit into 16 bits, so that sums are scaled in single precision rather than, as those of the K-quants, as integers. A
+ * lane's sum is below 2^24, and so exact. Chunks of weights are in natural order.
  */
 namespace hearth {
 namespace {
 
-/** Superblocks of levels, whose products this file has. */
-constexpr bool hasLevels(Type type) { return type == Type::IQ4_XS; }
+/** The formats whose products this file has. */
+constexpr bool hasLevels(Type type) {
+  switch (type) {
+    case Type::IQ4_XS:
+    case Type::IQ2_XXS:
+    case Type::IQ2_XS:
+    case Type::IQ2_S:
+    case Type::IQ3_XXS:
+    case Type::IQ3_S:
+    case Type::IQ1_S:
+    case Type::IQ1_M:
+      return true;
+    default:
+      return false;
+  }
+}
 
 template <>
 inline void decodeSuperblock<Type::IQ4_XS>(const std::uint8_t* block, __m512i (&out)[4]) {

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { dequantize } from '../../../engine/gguf/formats/formats.ts';
-import { QUANTIZATION_NAMES, type Quantization } from '../../../engine/model/quantization.ts';
+import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
+import { manyBlocks } from './many-blocks.ts';
 
 type Golden = Readonly<Partial<Record<Quantization, { readonly blocks: string; readonly values: string }>>>;
 const golden = JSON.parse(readFileSync('test/golden/dequantized-blocks.json', 'utf8')) as Golden;
@@ -14,6 +16,20 @@ for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
     assert.ok(out.length >= 128);
     dequantize(type, Buffer.from(blocks, 'hex'), out);
     assert.is(Buffer.from(out.buffer).toString('hex'), values);
+  });
+}
+
+const hashes = JSON.parse(readFileSync('test/golden/decoded-hashes.json', 'utf8')) as Partial<
+  Record<Quantization, string>
+>;
+
+for (const type of QUANTIZATION_NAMES.filter((name) => QUANTIZATIONS[name].block > 1)) {
+  test(`${type}: 1024 random blocks, every point of a lattice among them, are decoded as ggml does`, () => {
+    const { block, bytes } = QUANTIZATIONS[type];
+    const blocks = manyBlocks(type);
+    const out = new Float32Array((blocks.length / bytes) * block);
+    dequantize(type, blocks, out);
+    assert.is(createHash('sha256').update(new Uint8Array(out.buffer)).digest('hex'), hashes[type]);
   });
 }
 

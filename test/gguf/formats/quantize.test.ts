@@ -38,6 +38,15 @@ const MOST: Readonly<Record<Quantization, number>> = {
   IQ4_NL: 0.08,
   IQ4_XS: 0.08,
   MXFP4: 0.115,
+  TQ1_0: 0.444,
+  TQ2_0: 0.444,
+  IQ2_XXS: 0.385,
+  IQ2_XS: 0.338,
+  IQ2_S: 0.293,
+  IQ3_XXS: 0.209,
+  IQ3_S: 0.162,
+  IQ1_S: 0.515,
+  IQ1_M: 0.46,
 };
 
 for (const type of QUANTIZATION_NAMES) {

@@ -28,7 +28,9 @@ struct Scales {
 constexpr Scales layouts[] = {
     {Type::Q8_0, 0, 0},   {Type::Q4_0, 0, 0}, {Type::Q4_1, 0, 2}, {Type::Q5_0, 0, 0},   {Type::Q5_1, 0, 2},
     {Type::Q2_K, 80, 82}, {Type::Q3_K, 108, 0}, {Type::Q4_K, 0, 2}, {Type::Q5_K, 0, 2}, {Type::Q6_K, 208, 0},
-    {Type::IQ4_NL, 0, 0}, {Type::IQ4_XS, 0, 0}, {Type::MXFP4, 0, 0}};
+    {Type::IQ4_NL, 0, 0}, {Type::IQ4_XS, 0, 0}, {Type::MXFP4, 0, 0},
+    {Type::TQ1_0, 52, 0}, {Type::TQ2_0, 64, 0}, {Type::IQ2_XXS, 0, 0}, {Type::IQ2_XS, 0, 0}, {Type::IQ2_S, 0, 0},
+    {Type::IQ3_XXS, 0, 0}, {Type::IQ3_S, 0, 0}, {Type::IQ1_S, 0, 0}, {Type::IQ1_M, 0, 0}};
 static_assert(sizeof layouts / sizeof layouts[0] + 3 == typeCount, "all but F32, F16 and BF16");
 
 struct AlignedBytes {
@@ -46,9 +48,14 @@ std::vector<std::uint8_t> randomRows(const Scales& layout) {
   for (auto& byte : bytes) byte = static_cast<std::uint8_t>(std::rand());
   const std::uint16_t scale = floatToHalf(0.01f);
   for (std::size_t block = 0; block < bytes.size(); block += format.bytes) {
-    // The scale of MXFP4 is a power of two in one byte.
+    // The scale of MXFP4 is a power of two in one byte, that of IQ1_M four bits in each of four numbers.
     if (layout.type == Type::MXFP4) {
       bytes[block] = 121;
+    } else if (layout.type == Type::IQ1_M) {
+      for (std::size_t part = 0; part < 4; part++) {
+        std::uint8_t& byte = bytes[block + 49 + 2 * part];
+        byte = static_cast<std::uint8_t>((byte & 15) | (scale >> (4 * part) & 15) << 4);
+      }
     } else {
       std::memcpy(bytes.data() + block + layout.scale, &scale, 2);
     }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { writeLatticeHeader } from '../../../native/lattice-header.ts';
 import { testIf } from '../../support/needs.ts';
 
 const COMPILER = 'aarch64-linux-gnu-g++';
@@ -34,7 +35,8 @@ testIf(
         join(KERNELS, 'neon.cpp'),
         join(KERNELS, 'scalar.cpp'),
       ];
-      execFileSync(COMPILER, [...FLAGS, ...sources, '-o', program]);
+      writeLatticeHeader(folder);
+      execFileSync(COMPILER, [...FLAGS, '-I', folder, ...sources, '-o', program]);
       const { status, stdout, stderr } = spawnSync(EMULATOR, ['-cpu', 'max', program], { encoding: 'utf8' });
       assert.is(status, 0, `${stdout}${stderr}`);
     } finally {

@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import { quantize } from '../../../engine/gguf/formats/formats.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
+import { GPU_FORMATS } from '../../../engine/kernels/webgpu/shaders/formats.ts';
+import { QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
 import { nmse } from '../../runtime/nmse.ts';
 import { GPU_KERNELS, testGpu, testPackedGpu } from '../../support/gpu.ts';
 import { randomFrom, randomValues } from '../random-from.ts';
@@ -28,7 +29,7 @@ async function product(kernels: Kernels, type: Quantization, source: Uint8Array,
   return [...y.values];
 }
 
-for (const type of QUANTIZATION_NAMES) {
+for (const type of GPU_FORMATS) {
   testGpu(`${type}: with whole numbers a GPU gives the exact product, for few tokens and in tiles`, async (kernels) => {
     const random = randomFrom(7);
     const columns = columnsOf(type);

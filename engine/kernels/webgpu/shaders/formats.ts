@@ -1,4 +1,4 @@
-import type { Quantization } from '../../../model/quantization.ts';
+import { QUANTIZATION_NAMES, type Quantization } from '../../../model/quantization.ts';
 
 /**
  * How shaders read a format. x = step·q − shift, with one step and shift for each group of `width` values; the formats
@@ -73,8 +73,8 @@ const IQ4_LEVELS = lookUp(
 );
 const FP4_LEVELS = lookUp('0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0');
 
-/** One row per format. */
-export const SHADER_FORMATS: Readonly<Record<Quantization, ShaderFormat>> = {
+/** One row per format; those of lattices would need their tables in memory, and have none. */
+const SHADER_FORMATS: Readonly<Partial<Record<Quantization, ShaderFormat>>> = {
   F32: {
     block: 32,
     bytes: 128,
@@ -270,4 +270,43 @@ fn steps(block: u32, group: u32) -> vec2f {
 }
 fn quants(block: u32, i: u32) -> vec4f { return lookUp(nibbles(block + 1u + (i & 15u), 4u * (i >> 4u))); }`,
   },
+  TQ1_0: {
+    block: 256,
+    bytes: 54,
+    width: 32,
+    shifted: false,
+    // The n-th digits of 32, 16 and 4 bytes are together.
+    code: `
+fn steps(block: u32, group: u32) -> vec2f { return vec2f(half(block + 52u), 0.0); }
+fn digits(at: u32, n: u32) -> vec4f {
+  let powers = array<u32, 5>(1u, 3u, 9u, 27u, 81u);
+  let bytes = (vec4u(word(at)) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u);
+  return vec4f((((bytes * powers[n]) & vec4u(255u)) * 3u) >> vec4u(8u)) - 1.0;
+}
+fn quants(block: u32, i: u32) -> vec4f {
+  if (i < 160u) { return digits(block + (i & 31u), i >> 5u); }
+  if (i < 240u) { return digits(block + 32u + (i & 15u), (i - 160u) >> 4u); }
+  return digits(block + 48u, (i - 240u) >> 2u);
+}`,
+  },
+  TQ2_0: {
+    block: 256,
+    bytes: 66,
+    width: 32,
+    shifted: false,
+    code: `${TWO_BITS}
+fn steps(block: u32, group: u32) -> vec2f { return vec2f(half(block + 64u), 0.0); }
+fn quants(block: u32, i: u32) -> vec4f { return twoBits(block, i) - 1.0; }`,
+  },
 };
+
+/** The formats that shaders read. */
+export const GPU_FORMATS = QUANTIZATION_NAMES.filter((name) => SHADER_FORMATS[name] !== undefined);
+
+/** @throws RangeError for a format that is not among GPU_FORMATS */
+export function shaderFormat(type: Quantization): ShaderFormat {
+  const format = SHADER_FORMATS[type];
+  if (format === undefined)
+    throw new RangeError(`no shader reads ${type}; those that can be read: ${GPU_FORMATS.join(', ')}`);
+  return format;
+}

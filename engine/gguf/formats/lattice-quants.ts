@@ -1,0 +1,241 @@
+import type { BlockFormat } from './block-format.ts';
+import { type ChosenPoints, choosePoints, createChosenPoints, fitLattice } from './fit-lattice.ts';
+import { roundWithin } from './fit-scales.ts';
+import { readHalf, writeHalf } from './half.ts';
+import { LATTICES, type Lattice } from './lattices.ts';
+
+// The I-quants of less than four bits: several values are a point of a lattice, stored as its number. A block has 256
+// values in groups of 16 or 32: x = d unit (2 s_g + 1) v, where v is a value of a point, with a sign of its own or, in
+// IQ1_S and IQ1_M, moved by an eighth. All products are exact in single precision, in any order.
+
+/** Some bits of a block, for each of its points, groups or eights of values: the first bit, counted from bit 0. */
+interface Bits {
+  readonly count: number;
+  readonly at: (index: number) => number;
+}
+
+interface LatticeLayout {
+  readonly lattice: Lattice;
+  readonly unit: number;
+  /** Values that share a scale. */
+  readonly width: 16 | 32;
+  /** Of group g: s. */
+  readonly scale: Bits;
+  /** Of point p: the lower eight bits of its number, and the higher ones. */
+  readonly low: Bits['at'];
+  readonly high?: Bits;
+  /** Of eight values: their signs, of which seven are stored if the number of negative ones is even. */
+  readonly signs?: Bits;
+  /** Of `width` values: whether they are moved down by an eighth, not up. */
+  readonly shift?: { readonly width: 8 | 32; readonly at: Bits['at'] };
+  /** d, where it isn't the f16 at the beginning. */
+  readonly d?: {
+    readonly read: (bytes: Uint8Array, at: number) => number;
+    readonly write: (bytes: Uint8Array, at: number, value: number) => number;
+  };
+}
+
+/**
+ * IQ2_XXS: 66 bytes, 256 points of 8 values, unit 1/8. Bytes 0–1: d. Eight groups of 32 in 8 bytes each: four numbers
+ * of points, then 32 bits: four times seven signs, and s.
+ */
+export const IQ2_XXS = latticeFormat(66, {
+  lattice: LATTICES.IQ2_XXS,
+  unit: 1 / 8,
+  width: 32,
+  scale: { count: 4, at: (group) => 16 + 64 * group + 60 },
+  low: (point) => 16 + 64 * (point >>> 2) + 8 * (point & 3),
+  signs: { count: 7, at: (eight) => 16 + 64 * (eight >>> 2) + 32 + 7 * (eight & 3) },
+});
+
+/**
+ * IQ2_XS: 74 bytes, 512 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–65: 16 bits a point, nine of its number and
+ * seven signs. Bytes 66–73: s of sixteen groups of 16, four bits each.
+ */
+export const IQ2_XS = latticeFormat(74, {
+  lattice: LATTICES.IQ2_XS,
+  unit: 1 / 8,
+  width: 16,
+  scale: { count: 4, at: (group) => 8 * 66 + 4 * group },
+  low: (point) => 16 + 16 * point,
+  high: { count: 1, at: (point) => 16 + 16 * point + 8 },
+  signs: { count: 7, at: (eight) => 16 + 16 * eight + 9 },
+});
+
+/**
+ * IQ2_S: 82 bytes, 1024 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–33: the lower bits of points' numbers.
+ * Bytes 34–65: signs. Bytes 66–73: the higher two bits. Bytes 74–81: s of sixteen groups of 16, four bits each.
+ */
+export const IQ2_S = latticeFormat(82, {
+  lattice: LATTICES.IQ2_S,
+  unit: 1 / 8,
+  width: 16,
+  scale: { count: 4, at: (group) => 8 * 74 + 4 * group },
+  low: (point) => 16 + 8 * point,
+  high: { count: 2, at: (point) => 8 * 66 + 2 * point },
+  signs: { count: 8, at: (eight) => 8 * 34 + 8 * eight },
+});
+
+/**
+ * IQ3_XXS: 98 bytes, 256 points of 4 values, unit 1/4. Bytes 0–1: d. Bytes 2–65: the points' numbers. Bytes 66–97: for
+ * each of eight groups of 32 32 bits: four times seven signs, and s.
+ */
+export const IQ3_XXS = latticeFormat(98, {
+  lattice: LATTICES.IQ3_XXS,
+  unit: 1 / 4,
+  width: 32,
+  scale: { count: 4, at: (group) => 8 * 66 + 32 * group + 28 },
+  low: (point) => 16 + 8 * point,
+  signs: { count: 7, at: (eight) => 8 * 66 + 32 * (eight >>> 2) + 7 * (eight & 3) },
+});
+
+/**
+ * IQ3_S: 110 bytes, 512 points of 4 values, unit 1. Bytes 0–1: d. Bytes 2–65: the lower bits of the points' numbers.
+ * Bytes 66–73: their ninth bits. Bytes 74–105: signs. Bytes 106–109: s of eight groups of 32, four bits each.
+ */
+export const IQ3_S = latticeFormat(110, {
+  lattice: LATTICES.IQ3_S,
+  unit: 1,
+  width: 32,
+  scale: { count: 4, at: (group) => 8 * 106 + 4 * group },
+  low: (point) => 16 + 8 * point,
+  high: { count: 1, at: (point) => 8 * 66 + point },
+  signs: { count: 8, at: (eight) => 8 * 74 + 8 * eight },
+});
+
+/**
+ * IQ1_S: 50 bytes, 2048 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–33: the lower bits of the points' numbers.
+ * Bytes 34–49: 16 bits for each of eight groups of 32: four times the higher three bits, s of three bits, and whether
+ * values are moved down.
+ */
+export const IQ1_S = latticeFormat(50, {
+  lattice: LATTICES.IQ1,
+  unit: 1 / 8,
+  width: 32,
+  scale: { count: 3, at: (group) => 8 * 34 + 16 * group + 12 },
+  low: (point) => 16 + 8 * point,
+  high: { count: 3, at: (point) => 8 * 34 + 16 * (point >>> 2) + 3 * (point & 3) },
+  shift: { width: 32, at: (group) => 8 * 34 + 16 * group + 15 },
+});
+
+/**
+ * IQ1_M: 56 bytes, 2048 points of 8 values, unit 1/8. Bytes 0–31: the lower bits of the points' numbers. Bytes 32–47:
+ * four bits a point: the higher three, and whether its values are moved down. Bytes 48–55: four times 16 bits: s of
+ * four groups of 16, three bits each, and four bits of d, the lowest first.
+ */
+export const IQ1_M = latticeFormat(56, {
+  lattice: LATTICES.IQ1,
+  unit: 1 / 8,
+  width: 16,
+  scale: { count: 3, at: (group) => 8 * 48 + 16 * (group >>> 2) + 3 * (group & 3) },
+  low: (point) => 8 * point,
+  high: { count: 3, at: (point) => 8 * 32 + 4 * point },
+  shift: { width: 8, at: (point) => 8 * 32 + 4 * point + 3 },
+  d: {
+    read(bytes, at) {
+      const half = new Uint8Array(2);
+      for (let part = 0; part < 4; part++)
+        writeBits(half, 4 * part, 4, readBits(bytes, 8 * at + 400 + 16 * part - 4, 4));
+      return readHalf(half, 0);
+    },
+    write(bytes, at, value) {
+      const half = new Uint8Array(2);
+      const written = writeHalf(half, 0, value);
+      for (let part = 0; part < 4; part++)
+        writeBits(bytes, 8 * at + 400 + 16 * part - 4, 4, readBits(half, 4 * part, 4));
+      return written;
+    },
+  },
+});
+
+/** @param size bytes of a block */
+function latticeFormat(size: number, layout: LatticeLayout): BlockFormat {
+  const { lattice, unit, width, scale, low, high, signs, shift, d = { read: readHalf, write: writeHalf } } = layout;
+  const levelWidth = lattice.width;
+  return {
+    decode(bytes, at, out, to) {
+      const first = 8 * at;
+      const steps = d.read(bytes, at) * unit;
+      for (let point = 0; point < 256 / levelWidth; point++) {
+        const begin = levelWidth * point;
+        const upper = high === undefined ? 0 : readBits(bytes, first + high.at(point), high.count);
+        const number = readBits(bytes, first + low(point), 8) | (upper << 8);
+        const s = readBits(bytes, first + scale.at(Math.floor(begin / width)), scale.count);
+        const step = steps * (2 * s + 1);
+        const negative = signs === undefined ? 0 : readSigns(bytes, first + signs.at(begin >>> 3), signs.count);
+        const moved =
+          shift === undefined ? 0 : 1 - 2 * readBits(bytes, first + shift.at(Math.floor(begin / shift.width)), 1);
+        for (let j = 0; j < levelWidth; j++) {
+          const level = (lattice.points[levelWidth * number + j] as number) + moved;
+          out[to + begin + j] = step * ((negative >>> ((begin + j) & 7)) & 1 ? -level : level);
+        }
+      }
+    },
+    encode(values, from, bytes, at) {
+      bytes.fill(0, at, at + size);
+      const first = 8 * at;
+      const options = {
+        lattice,
+        signs: signs === undefined ? 'none' : signs.count === 7 ? 'even' : 'any',
+        shiftWidth: shift?.width ?? 0,
+      } as const;
+      const fits = new Float64Array(256 / width);
+      for (let group = 0; group < fits.length; group++) {
+        fits[group] = fitLattice(values, from + width * group, width, options);
+      }
+      const most = 2 ** (scale.count + 1) - 1;
+      const steps = d.write(bytes, at, Math.max(...fits) / most / unit) * unit;
+      if (steps === 0) return;
+      for (const [group, fit] of fits.entries()) {
+        const s = roundWithin((fit / steps - 1) / 2, 0, (most - 1) / 2);
+        writeBits(bytes, first + scale.at(group), scale.count, s);
+        choosePoints(values, from + width * group, width, steps * (2 * s + 1), options, CHOSEN);
+        write(bytes, first, width * group, CHOSEN);
+      }
+    },
+  };
+
+  /** Writes the points of the group of values that begins at `begin`. */
+  function write(bytes: Uint8Array, first: number, begin: number, chosen: ChosenPoints): void {
+    for (let value = begin; value < begin + width; value += levelWidth) {
+      const point = value / levelWidth;
+      const number = chosen.points[(value - begin) / levelWidth] as number;
+      writeBits(bytes, first + low(point), 8, number & 255);
+      if (high !== undefined) writeBits(bytes, first + high.at(point), high.count, number >>> 8);
+    }
+    for (let value = begin; value < begin + width && signs !== undefined; value += 8) {
+      const negative = chosen.signs[(value - begin) / 8] as number;
+      writeBits(bytes, first + signs.at(value / 8), signs.count, negative);
+    }
+    for (let value = begin; value < begin + width && shift !== undefined; value += shift.width) {
+      writeBits(bytes, first + shift.at(value / shift.width), 1, chosen.down[(value - begin) / shift.width] as number);
+    }
+  }
+}
+
+const CHOSEN = createChosenPoints();
+
+/** Up to 16 bits of little-endian numbers. */
+function readBits(bytes: Uint8Array, at: number, count: number): number {
+  const byte = at >>> 3;
+  const three = (bytes[byte] as number) | ((bytes[byte + 1] ?? 0) << 8) | ((bytes[byte + 2] ?? 0) << 16);
+  return (three >>> (at & 7)) & (2 ** count - 1);
+}
+
+/** Sets bits that are zeros. */
+function writeBits(bytes: Uint8Array, at: number, count: number, value: number): void {
+  for (let bit = 0; bit < count; bit++) {
+    const place = at + bit;
+    bytes[place >>> 3] = (bytes[place >>> 3] as number) | (((value >>> bit) & 1) << (place & 7));
+  }
+}
+
+/** Eight signs; where seven are stored, the eighth makes the number of negative ones even. */
+function readSigns(bytes: Uint8Array, at: number, count: number): number {
+  const signs = readBits(bytes, at, count);
+  if (count === 8) return signs;
+  let parity = signs ^ (signs >>> 4);
+  parity ^= parity >>> 2;
+  parity ^= parity >>> 1;
+  return signs | ((parity & 1) << 7);
+}
