@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+
 /** Tables of the documentation that `npm run reproduce` prints: the file, the mark around the table, and its source. */
 export const TABLES = [
   { file: 'README.md', marker: 'errors by table', from: 'tables.md' },
@@ -21,4 +23,13 @@ export function linesOf(text: string): string[][] {
 /** The text between the marks of a table. */
 export function between(text: string, marker: string): string {
   return text.split(`<!-- ${marker} -->`)[1]?.split(`<!-- end of ${marker} -->`)[0] ?? '';
+}
+
+/** Writes a table between its marks. @throws Error where the file has none */
+export function renewTable(file: string, marker: string, table: string): void {
+  const text = readFileSync(file, 'utf8');
+  const [begin, end] = [`<!-- ${marker} -->\n`, `\n<!-- end of ${marker} -->`];
+  const [start, stop] = [text.indexOf(begin), text.indexOf(end)];
+  if (start < 0 || stop < start) throw new Error(`${file} has no ${begin.trim()} … ${end.trim()}`);
+  writeFileSync(file, `${text.slice(0, start + begin.length)}\n${table}${text.slice(stop)}`);
 }

@@ -188,7 +188,7 @@ async function benchModelWith(
       const rounds = await contest(discipline, hearth, started.slice(1), repetitions);
       const cell = cellOf({ ...discipline, type, threads, model, rounds });
       cells.push(cell);
-      const ratios = cell.peers.map(({ name, ratio }) => `${ratio.median.toFixed(2)} of ${name}`);
+      const ratios = cell.peers.map(({ name, ratio }) => `${ratio.median.toFixed(2)} × ${name}`);
       process.stderr.write(`  ${cell.kind} ${cell.tokens}: ${ratios.join(', ') || 'done'}\n`);
     }
   } finally {

@@ -1,0 +1,54 @@
+import { threeDigits } from '../../../engine/input/format.ts';
+import type { Cell, Spread } from './cell.ts';
+
+/** What `npm run bench:engine -- --json` writes. */
+export interface RecordedBench {
+  /** The processor's name, as the operating system has it. */
+  readonly processor: string;
+  /** Load average of the minute before. */
+  readonly load: number;
+  readonly engines: readonly string[];
+  readonly cells: readonly Cell[];
+}
+
+/** Where the run is that docs/performance.md shows. */
+export const RECORDED = 'test/bench/engine/recorded.json';
+
+/** The figures of docs/performance.md, in Markdown: what ran, and a table with columns for each peer. */
+export function performanceTable({ processor, load, engines, cells }: RecordedBench): string {
+  const names = [...new Set(cells.flatMap(({ peers }) => peers.map(({ name }) => name)))];
+  const rounds = Math.min(...cells.map((cell) => cell.rounds));
+  const header = [
+    ...['weights', 'threads', 'what', 'Hearth, tokens/s', 'share of the limit'],
+    ...names.flatMap((name) => [`${name}, tokens/s`, 'share of the limit', 'Hearth’s ratio (quartiles)']),
+  ];
+  const rows = cells.map((cell) => [
+    ...[
+      cell.type,
+      String(cell.threads),
+      `${cell.kind} ${cell.tokens}`,
+      threeDigits(cell.hearth),
+      shareText(cell.share),
+    ],
+    ...names.flatMap((name) => {
+      const peer = cell.peers.find((each) => each.name === name);
+      if (peer === undefined) return ['–', '–', '–'];
+      return [threeDigits(peer.tokensPerSecond), shareText(peer.share), ratioText(peer.ratio)];
+    }),
+  ]);
+  const line = (items: readonly string[]): string => `| ${items.join(' | ')} |`;
+  const ruler = line(header.map((_, column) => (column === 0 || column === 2 ? '---' : '---:')));
+  return `${engines.map((engine) => `- ${engine}`).join('\n')}
+- ${processor}; load average before the run: ${load.toFixed(2)}; at least ${rounds} rounds
+
+${[line(header), ruler, ...rows.map(line)].join('\n')}
+`;
+}
+
+function shareText({ median }: Spread): string {
+  return `${(100 * median).toFixed(0)} %`;
+}
+
+function ratioText({ median, lower, upper }: Spread): string {
+  return `${median.toFixed(2)} (${lower.toFixed(2)}–${upper.toFixed(2)})`;
+}
