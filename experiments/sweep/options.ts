@@ -33,6 +33,17 @@ export const SWEEP_OPTIONS = {
 } as const;
 export type SweepOptions = OptionValues<typeof SWEEP_OPTIONS>;
 
+/** @throws InputError where an option is given that is only for sweeps */
+export function refuseSweepOptions({ on, point, resume, printScript }: SweepOptions): void {
+  const given = [
+    ...(on.kind === 'local' ? [] : ['--on']),
+    ...(point === undefined ? [] : ['--point']),
+    ...(resume === undefined ? [] : ['--resume']),
+    ...(printScript ? ['--print-script'] : []),
+  ];
+  if (given[0] !== undefined) throw new InputError(given[0], 'is for --sensitivity; leave it out');
+}
+
 /** @throws InputError for any other text */
 export function readPlace(flag: string, text: string): Place {
   if (text === 'local' || text === 'slurm') return { kind: text };

@@ -12,6 +12,7 @@ const KINDS = {
   'halda-gap': { module: '../halda-gap/sweep-points.ts', block: 1 },
   rounds: { module: '../rounds/sweep-points.ts', block: 1 },
   upgrades: { module: '../upgrades/sweep-points.ts', block: 250 },
+  reproduce: { module: '../papers/sensitivity/sweep-points.ts', block: 1 },
   'sweep-capacity': { module: '../sweep-capacity/sweep-points.ts', block: 1 },
 } as const;
 export type SweepKind = keyof typeof KINDS;

@@ -30,7 +30,7 @@ import { splitChecks, splitComparisons } from './splits.ts';
 import { type HelmResults, helmSummary } from './summary.ts';
 import { helmSystem } from './systems.ts';
 
-const MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
+export const HELM_MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
 /** The machine whose file has the bandwidth that HELM's profiler measured (4.1.2). */
 const PROFILED = 'helm-4060';
 
@@ -45,12 +45,7 @@ export interface HelmReproduction extends HelmResults {
 /** Fits the constants that no source states, and compares every cell. */
 export function computeHelm(step: (label: string) => void): HelmReproduction {
   const { cells, clusters, clusterOf, modelOf, caseOf } = helmInputs();
-  const fitted = FITTED_CELLS.flatMap(({ cells: places }) => places.map((place) => fittedCell(cells, place)));
-  const constants = calibrate(cells, (cell) => {
-    const one = caseOf(cell);
-    if (one === undefined) throw new RangeError(`${cell.system} isn't modelled, so nothing is fitted to it`);
-    return one;
-  });
+  const { fitted, constants } = fitHelm({ cells, caseOf });
   const comparisons = compare(helmRules({ cells, constants, fitted, caseOf }), step);
   const contexts = contextComparisons({ cells, clusterOf, modelOf });
   const results = {
@@ -71,6 +66,20 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
   };
 }
 
+/** The constants, and the cells that they are fitted to. */
+export function fitHelm({ cells, caseOf }: Pick<HelmInputs, 'cells' | 'caseOf'>): {
+  readonly fitted: readonly PublishedCell[];
+  readonly constants: HelmConstants;
+} {
+  const fitted = FITTED_CELLS.flatMap(({ cells: places }) => places.map((place) => fittedCell(cells, place)));
+  const constants = calibrate(cells, (cell) => {
+    const one = caseOf(cell);
+    if (one === undefined) throw new RangeError(`${cell.system} isn't modelled, so nothing is fitted to it`);
+    return one;
+  });
+  return { fitted, constants };
+}
+
 /** The thesis's cells with their systems, models and machines. */
 export interface HelmInputs {
   readonly cells: readonly PublishedCell[];
@@ -81,9 +90,10 @@ export interface HelmInputs {
   readonly caseOf: (cell: PublishedCell) => HelmCase | undefined;
 }
 
-export function helmInputs(): HelmInputs {
+/** @param machineOf the machine of a name, as its file has it unless given */
+export function helmInputs(machineOf: (name: string) => LoadedCluster = loadClusterFile): HelmInputs {
   const cells = loadPublished().filter(({ paper }) => paper === 'helm');
-  const clusters = new Map(MACHINES.map((name) => [name as string, loadClusterFile(name)]));
+  const clusters = new Map(HELM_MACHINES.map((name) => [name as string, machineOf(name)]));
   const clusterOf = (name: string): LoadedCluster['cluster'] => {
     const cluster = clusters.get(name)?.cluster;
     if (cluster === undefined) throw new RangeError(`${name} is no machine of the thesis`);

@@ -6,6 +6,7 @@ import {
   namedW4a16Model,
 } from '../../../datasets/load.ts';
 import type { PublishedCell } from '../../../datasets/published.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { type Column, tableCsv, tableJson, terminalTable } from '../../report/columns.ts';
 import { type Conflict, cellAt, compare, inPoints, type Rule, useOf } from '../comparison.ts';
@@ -30,7 +31,18 @@ export interface HeterollmReproduction {
 
 /** Predicts and simulates every figure. */
 export function computeHeterollm(step: (label: string) => void): HeterollmReproduction {
-  const loaded = loadClusterFile('hetero-8gen3');
+  const loaded = loadClusterFile(HETEROLLM_MACHINE);
+  const { rules, runs, engines, modelOf } = heterollmRules(loaded.cluster);
+  const comparisons = compare(rules, step);
+  const conflicts = heterollmConflicts(runs, engines, loaded.cluster, modelOf);
+  return { loaded, comparisons, conflicts };
+}
+
+/** The chip's file in datasets/clusters. */
+export const HETEROLLM_MACHINE = 'hetero-8gen3';
+
+/** A rule per figure on a machine, and what they are answered with. */
+export function heterollmRules(cluster: Cluster) {
   const catalogue = loadCatalogue();
   const models = new Map<string, Model>();
   const modelOf = (name: string): Model => {
@@ -38,12 +50,10 @@ export function computeHeterollm(step: (label: string) => void): HeterollmReprod
     models.set(name, model);
     return model;
   };
-  const runs = createRuns(loaded.cluster, modelOf);
+  const runs = createRuns(cluster, modelOf);
   const published = loadPublished().filter(({ paper }) => paper === 'heterollm');
-  const engines = createEngines(published, loaded.cluster, modelOf);
-  const comparisons = compare(figureRules(runs, engines, published), step);
-  const conflicts = heterollmConflicts(runs, engines, loaded.cluster, modelOf);
-  return { loaded, comparisons, conflicts };
+  const engines = createEngines(published, cluster, modelOf);
+  return { rules: figureRules(runs, engines, published), runs, engines, modelOf };
 }
 
 /** A rule per figure. @throws RangeError for a figure that is not on file: a slip in rules.ts */
