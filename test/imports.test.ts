@@ -162,6 +162,8 @@ const BORROWED: Readonly<Record<string, string>> = {
   // The report on the papers judges values of the testbeds, which that experiment chooses.
   'experiments/papers': 'experiments/consistency',
   'experiments/partition-sweep': 'experiments/rounds',
+  // How a plan is simulated in its steady state.
+  'experiments/upgrades': 'experiments/partition-sweep',
   'experiments/prefetch-release': 'experiments/ring-timelines',
   // Models with random weights, made unless they are there.
   'experiments/split-measured': 'experiments/measure',

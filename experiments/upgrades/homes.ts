@@ -7,6 +7,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { UpgradeParts } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
+import { createJudge } from '../partition-sweep/judge.ts';
 
 /** What is bought: nothing, or one part for one device, or faster links for all. */
 export const UPGRADES = ['none', 'disk', 'memory', 'GPU', 'links'] as const;
@@ -19,7 +20,12 @@ export interface UpgradesSetting {
   readonly models: readonly Model[];
   readonly workload: Workload;
   readonly parts: UpgradeParts;
+  /** How long a token of a plan takes: by the closed forms, or simulated. The plan is the optimum of the closed forms. */
+  readonly answer: Answer;
 }
+
+export const ANSWERS = ['predicted', 'simulated'] as const;
+export type Answer = (typeof ANSWERS)[number];
 
 /** A point of the sweep: one home, one model, one upgrade. */
 export interface UpgradePoint {
@@ -49,18 +55,23 @@ export function homeCluster({ home, model }: Omit<UpgradePoint, 'upgrade'>, sett
 }
 
 /**
- * The least predicted TPOT of a point, seconds, over the devices that the part can be bought for; `null` if nothing
- * runs, or nothing can be bought. By the exact optimum of the closed forms under `lru`, what Linux and macOS do.
+ * The least TPOT of a point, seconds, predicted or simulated, over the devices that the part can be bought for; `null` if nothing
+ * runs, or nothing can be bought. Plans are the exact optimum of the
+ * closed forms under `lru`, what Linux and macOS do.
  * @param own the home of the point, from homeCluster
  */
 export function leastSeconds(
   { model, upgrade }: UpgradePoint,
   own: Cluster,
-  { workload, parts }: UpgradesSetting,
+  { workload, parts, answer }: UpgradesSetting,
 ): number | null {
   const seconds = upgradedClusters(own, upgrade, parts).map((belief) => {
     const { plan } = optimal({ belief, model, workload, reclaim: 'lru' });
     if (plan === undefined) return Number.POSITIVE_INFINITY;
+    if (answer === 'simulated') {
+      const judged = createJudge({ cluster: belief, model, workload, reclaim: 'os' })(plan);
+      return 'failed' in judged ? Number.POSITIVE_INFINITY : judged.seconds;
+    }
     const { tokenSeconds, infeasible } = createRingPredictor(belief, model, workload, { reclaim: 'lru' })(plan);
     return infeasible.length > 0 ? Number.POSITIVE_INFINITY : tokenSeconds;
   });

@@ -4,7 +4,7 @@ import { barChart, type Figure } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
-import { UPGRADES } from './homes.ts';
+import { type Answer, UPGRADES } from './homes.ts';
 import type { UpgradeGroup } from './summary.ts';
 
 const BOUGHT = UPGRADES.filter((name) => name !== 'none');
@@ -67,7 +67,7 @@ export function findingsOf(groups: readonly UpgradeGroup[]): string[] {
   });
 }
 
-export function upgradesPage(groups: readonly UpgradeGroup[]): NonNullable<Results['page']> {
+export function upgradesPage(groups: readonly UpgradeGroup[], answer: Answer): NonNullable<Results['page']> {
   return {
     title: 'Which home clusters should upgrade what first?',
     sections: [
@@ -81,7 +81,7 @@ export function upgradesPage(groups: readonly UpgradeGroup[]): NonNullable<Resul
           },
           {
             kind: 'text',
-            text: 'Random homes of two to four devices. One part is bought: a fast NVMe disk, twice the memory or the next larger GPU for the PC that gains most by it, or 2.5 Gbit/s links for all. Times are closed-form predictions of the best plan before and after (prima.cpp Eq. 1, reclaim lru), not simulations. Parts are soldered in phones and Apple’s machines. Prices are not counted.',
+            text: `Random homes of two to four devices. One part is bought: a fast NVMe disk, twice the memory or the next larger GPU for the PC that gains most by it, or 2.5 Gbit/s links for all. Times are ${answer === 'predicted' ? 'closed-form predictions' : 'simulations'} of the best plan before and after, which is the optimum of the closed forms (prima.cpp Eq. 1, reclaim lru). Parts are soldered in phones and Apple’s machines. Prices are not counted.`,
           },
           tableBlock(upgradesTable(groups)),
         ],

@@ -31,6 +31,7 @@ const setting: UpgradesSetting = {
   models,
   workload: createWorkload({ context: 1024 }),
   parts: upgradeParts(loadDevices()),
+  answer: 'predicted',
 };
 const sweep: Sweep = createSweep('upgrades', setting, homes * models.length * UPGRADES.length);
 

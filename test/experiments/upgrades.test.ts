@@ -20,6 +20,7 @@ const setting: UpgradesSetting = {
   models: [createNamedModel(loadCatalogue(), 'Llama-3-70B')],
   workload: createWorkload({ context: 1024 }),
   parts: upgradeParts(loadDevices()),
+  answer: 'predicted',
 };
 
 test('no upgrade of disk, memory or links makes the best plan slower', () => {
@@ -46,6 +47,19 @@ test('a point has the same result whichever point was computed before it', () =>
   const alone = points.map((point) => createEvaluate(both)(point));
   assert.equal(points.map(evaluate), alone);
   assert.equal(points.toReversed().map(evaluate), alone.toReversed());
+});
+
+test('most points take the same time simulated as predicted', () => {
+  const [predicted, simulated] = (['predicted', 'simulated'] as const).map((answer) => {
+    const evaluate = createEvaluate({ ...setting, answer });
+    return Array.from({ length: 100 }, (_, point) => evaluate(point) as number | null);
+  });
+  const ratios = (predicted ?? []).flatMap((seconds, point) => {
+    const other = simulated?.[point];
+    return typeof seconds === 'number' && typeof other === 'number' ? [other / seconds] : [];
+  });
+  assert.ok(ratios.length > 40, `${ratios.length}`);
+  assert.ok(ratios.filter((ratio) => Math.abs(ratio - 1) < 0.1).length > ratios.length / 2, ratios.join(' '));
 });
 
 test('the summary counts the largest gain above 5 %, homes that run nothing, and medians', () => {
