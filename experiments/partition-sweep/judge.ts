@@ -9,13 +9,6 @@ import { simulatedReclaim } from '../../simulator/options.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
 
-/**
- * Extents of the page cache and reads of prefetching threads in a sweep, bytes: larger than the simulator's own, for a
- * fraction of its events. test/bench/sweep.ts measures what that does to the TPOT.
- */
-export const EXTENT_BYTES = 16 * 2 ** 20;
-export const CHUNK_BYTES = 512 * 2 ** 20;
-
 /** The times of a plan, or the reason why it can't be run. */
 export type Judged =
   /** TPOT in the steady state, seconds: simulated, and by the closed forms (reclaim `overflow`). */
@@ -29,20 +22,15 @@ export interface JudgeParts {
   readonly reclaim: Reclaim;
 }
 
-/**
- * When a run with prefetching is checked for a steady state: its last token takes as long as the one before, up to a
- * share. Nine plans in ten are steady at the first check, as the prompt fills the cache and one token settles
- * prefetching.
- * Without prefetching the first token is like all others: it finds in memory what the prompt left there, and leaves the
- * same.
- */
-const LOOKS: ReadonlyMap<number, number> = new Map([
-  [2, 0.05],
-  [5, 1e-3],
-]);
+/** Tokens that count as equally long differ by this share at most. */
+const SAME_SHARE = 1e-3;
+
+/** Tokens after which a run with prefetching may begin anew. */
+const LONGEST_PERIOD = 4;
 
 /**
- * A run that never becomes steady counts with the mean over this many tokens, without those in which the cache settles.
+ * A run that never becomes periodic counts with the mean over this many tokens, without those in which the cache
+ * settles.
  */
 const LONGEST = { outputTokens: 24, settling: 8 } as const;
 
@@ -57,16 +45,17 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       workload: { ...workload, promptTokens: 1, outputTokens: LONGEST.outputTokens },
       context: 'fixed',
       record: 'tokens',
-      joinsLayers: true,
-      extentBytes: EXTENT_BYTES,
-      chunkBytes: CHUNK_BYTES,
+      // Only without prefetching do the times stay the same.
+      joinsLayers: !prefetches(plan),
       reclaim: simulatedReclaim(reclaim),
-      isEnough: prefetches(plan) ? isSteady : () => true,
+      isEnough: prefetches(plan) ? (tokens) => periodOf(decodeSeconds(tokens)) !== undefined : () => true,
     });
     const [shortage] = outOfMemory;
     if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
     const seconds = decodeSeconds(trace.tokens);
-    return seconds.length < LONGEST.outputTokens ? (seconds.at(-1) as number) : mean(seconds.slice(LONGEST.settling));
+    // Without prefetching the first token is like all others: it finds what the prompt left, and leaves the same.
+    const period = prefetches(plan) ? periodOf(seconds) : 1;
+    return mean(seconds.slice(period === undefined ? LONGEST.settling : -period));
   };
   return (plan) => {
     try {
@@ -84,12 +73,18 @@ function prefetches({ weights }: Plan): boolean {
   return Object.values(weights).some(({ prefetch }) => prefetch !== 'none');
 }
 
-/** The tokens begin with the prompt. */
-function isSteady(tokens: readonly TokenInterval[]): boolean {
-  const share = LOOKS.get(tokens.length - 1);
-  if (share === undefined) return false;
-  const [before, last] = decodeSeconds(tokens).slice(-2) as [number, number];
-  return Math.abs(last - before) <= share * before;
+/** The least number of tokens, p, so that the last p + 1 take as long as those p tokens before them. */
+export function periodOf(seconds: readonly number[]): number | undefined {
+  for (let period = 1; period <= LONGEST_PERIOD; period++) {
+    const compared = seconds.slice(-period - 1);
+    const first = seconds.length - compared.length - period;
+    if (first >= 0 && compared.every((own, index) => isSame(own, seconds[first + index] as number))) return period;
+  }
+  return undefined;
+}
+
+function isSame(one: number, other: number): boolean {
+  return Math.abs(one - other) <= SAME_SHARE * other;
 }
 
 function decodeSeconds(tokens: readonly TokenInterval[]): number[] {

@@ -2,7 +2,7 @@ import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 import { managedWindows, type WindowLoad } from '../../engine/schedule/ring-aware/windows.ts';
-import { EXTENT_BYTES } from './judge.ts';
+import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
 
 /**
  * Weights policies of a whole plan, by name:
@@ -62,7 +62,7 @@ export function withPolicy(plan: Plan, costs: RingCosts, policy: PolicyName): Pl
       layers: (cpuLayers + gpuLayers) / windows,
       gpuLayers: gpuLayers / windows,
       output: plan.output.device === device ? plan.output.processor : undefined,
-      extentBytes: EXTENT_BYTES,
+      extentBytes: DEFAULT_EXTENT_BYTES,
     };
     return [device, weightsPolicy(policy, costs, own, load)] as const;
   });

@@ -22,7 +22,7 @@ const WORKLOAD = createWorkload({ context: 1024 });
 const FLAT_BYTES = 4 * 2 ** 20;
 
 /**
- * Measures partition-sweep with its default options: speed with one thread, errors of its short cuts, growth of memory.
+ * Measures partition-sweep with its default options: speed with one thread, errors of stopping early, growth of memory.
  */
 export async function benchSweep(): Promise<Result[]> {
   const speed = await benchSpeed();
@@ -67,12 +67,12 @@ async function benchSpeed(): Promise<Result> {
   return {
     what: `sweep, ${MODEL.name} on ${CLUSTER.devices.length} devices`,
     measured: `${median.toFixed(0)} plans/s per core (${spread})`,
-    target: '≥ 300 plans/s per core',
-    met: median >= 300,
+    target: '≥ 1500 plans/s per core',
+    met: median >= 1500,
   };
 }
 
-/** Compares a sweep's TPOT with the mean of tokens 9 to 24 at the simulator's own sizes of extents and chunks. */
+/** Compares a sweep's TPOT, of the first tokens that repeat, with the mean of tokens 9 to 24. */
 function accuracy(sweeper: Sweeper): Result[] {
   const errors = plansOf(sweeper, 300, 2).flatMap((plan) => {
     const judged = sweeper.judge(plan);
@@ -80,13 +80,14 @@ function accuracy(sweeper: Sweeper): Result[] {
   });
   const sorted = errors.sort((a, b) => a - b);
   const { median, p95 } = summarise(sorted);
+  const worst = sorted.at(-1) as number;
   const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;
   return [
     {
-      what: `sweep, error of its short cuts, ${errors.length} plans`,
-      measured: `median ${percent(median)} (p95 ${percent(p95)}, worst ${percent(sorted.at(-1) as number)})`,
-      target: 'median ≤ 1 %',
-      met: median <= 0.01,
+      what: `sweep, error of stopping early, ${errors.length} plans`,
+      measured: `median ${percent(median)} (p95 ${percent(p95)}, worst ${percent(worst)})`,
+      target: 'median ≤ 1 %, worst ≤ 10 %',
+      met: median <= 0.01 && worst <= 0.1,
     },
   ];
 }

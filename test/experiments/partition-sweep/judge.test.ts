@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { CHUNK_BYTES, EXTENT_BYTES } from '../../../experiments/partition-sweep/judge.ts';
+import { periodOf } from '../../../experiments/partition-sweep/judge.ts';
+import { POLICIES } from '../../../experiments/partition-sweep/policies.ts';
 import { sampleNumbers } from '../../../experiments/partition-sweep/space.ts';
 import { createSweeper } from '../../../experiments/partition-sweep/sweeper.ts';
 import { simulate } from '../../../simulator/simulate.ts';
@@ -14,7 +15,7 @@ for (const name of ['prima-home', 'prima-home-metal']) {
   const cluster = loadCluster(name);
   const model = createNamedModel(loadCatalogue(), 'Llama-3-70B');
 
-  /** Seconds of decoded tokens with a sweep's extents and chunks, simulated layer by layer. */
+  /** Seconds of decoded tokens, simulated layer by layer. */
   const tokenSeconds = (plan: Plan, outputTokens: number): number[] => {
     const { trace } = simulate({
       cluster,
@@ -23,8 +24,6 @@ for (const name of ['prima-home', 'prima-home-metal']) {
       workload: { ...WORKLOAD, promptTokens: 1, outputTokens },
       context: 'fixed',
       record: 'tokens',
-      extentBytes: EXTENT_BYTES,
-      chunkBytes: CHUNK_BYTES,
     });
     return trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
   };
@@ -59,5 +58,36 @@ for (const name of ['prima-home', 'prima-home-metal']) {
     assert.ok(judged >= 30, `${judged} plans without prefetching`);
   });
 }
+
+test('a token counts once it repeats, alone or with those before it', () => {
+  assert.is(periodOf([2, 2]), undefined);
+  assert.is(periodOf([3, 2, 2, 2.001]), 1);
+  assert.is(periodOf([3, 2, 2, 2.01]), undefined);
+  assert.is(periodOf([5, 1, 2, 1, 2, 1]), 2);
+  assert.is(periodOf([1, 2, 1, 2]), undefined);
+  assert.is(periodOf([9, 1, 1, 2, 1, 1, 2, 1]), 3);
+});
+
+test('plans at a limit of memory, where coarser reads would fall on its other side, have the time of a long run', () => {
+  const { link: _, ...cluster } = loadCluster('prima-home');
+  const model = createNamedModel(loadCatalogue(), 'Llama-3-70B');
+  const given = { step: 4, gpuLevels: 1, outputs: ['cpu', 'gpu'], policies: POLICIES, reclaim: 'os' } as const;
+  const sweeper = createSweeper({ ...given, cluster, model, workload: WORKLOAD, rounds: [1, 2, 4, 5, 8] });
+  for (const number of [22063, 30666, 60376, 46052]) {
+    const plan = sweeper.plan(number);
+    const { trace } = simulate({
+      cluster: loadCluster('prima-home'),
+      model,
+      plan,
+      workload: { ...WORKLOAD, promptTokens: 1, outputTokens: 24 },
+      context: 'fixed',
+      record: 'tokens',
+    });
+    const later = trace.tokens.filter(({ phase }) => phase === 'decode').slice(8);
+    const seconds = later.reduce((sum, { start, end }) => sum + end - start, 0) / later.length;
+    const judged = sweeper.judge(plan);
+    assert.ok('seconds' in judged && Math.abs(judged.seconds / seconds - 1) < 0.01, `plan ${number}: ${seconds} s`);
+  }
+});
 
 test.run();

@@ -30,8 +30,8 @@ test('pinned weights depend on each device’s memory, and a device that holds e
     gpuLayers: [0, 0, 0],
     policy: 'pinned',
   });
-  // Of 2 · 80 bytes, 100 less page tables and four of a sweep's extents hold P + (160 − P) / 2.
-  const room = 100 * GIB - (160 * GIB * 6) / 1024 - 64 * MIB;
+  // Of 2 · 80 bytes, 100 less page tables and four extents hold P + (160 − P) / 2.
+  const room = 100 * GIB - (160 * GIB * 6) / 1024 - 16 * MIB;
   assert.equal(plan.weights, {
     a: { prefetch: 'populate', release: 'pinned', pinned: 2 * room - 160 * GIB },
     b: { prefetch: 'none', release: 'none' },
