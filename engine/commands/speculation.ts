@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { Option } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
@@ -124,7 +123,7 @@ export function openDrafts(parts: DrafterParts): Drafts | undefined {
     speculation: (model, earlier = []) =>
       createSpeculation({
         ...{ model, earlier, drafter: draft?.drafter },
-        drafterShare: (draft?.fileBytes ?? 0) / statSync(file).size,
+        drafterShare: (draft?.fileBytes ?? 0) / withFile(file, ({ size }) => size),
         lookup: request.lookup === undefined ? undefined : createPromptLookup(request.lookup),
         tokens: request.tokens,
       }),
@@ -152,7 +151,7 @@ function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
     vocabularySize: Math.min(shape.vocabularySize, parts.vocabularySize),
     clock: () => performance.now() / 1000,
   });
-  const fileBytes = statSync(draft).size;
+  const fileBytes = withFile(draft, ({ size }) => size);
   return { drafter, fileBytes, bytes: fileBytes + kvCachesBytes(shape, room, 'F16') };
 }
 

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { InputError } from '../input/input-error.ts';
-import type { ByteSource } from './byte-source.ts';
+import { type ByteSource, joinedSource } from './byte-source.ts';
+import { partPaths } from './file-parts.ts';
 
 /** Opens `path`, calls `use` with its bytes, and closes it. @throws InputError if it isn't a readable file */
 export function withFile<Result>(path: string, use: (source: ByteSource) => Result): Result {
@@ -18,8 +19,35 @@ export interface OpenFile {
   close(): void;
 }
 
-/** Opens `path`; the caller closes it. @throws InputError if it isn't a readable file */
+/**
+ * Opens `path`, and the other parts of a model if it is named as the first of several; the caller closes it.
+ * @throws InputError if it isn't a readable file, or a part is missing
+ */
 export function openFile(path: string): OpenFile {
+  const paths = partPaths(path);
+  if (paths.length === 1) return openOne(path);
+  const opened: OpenFile[] = [];
+  const close = (): void => {
+    for (const file of opened) file.close();
+  };
+  try {
+    for (const [index, part] of paths.entries()) {
+      if (!existsSync(part))
+        throw new InputError(
+          part,
+          `there is no such file; it is part ${index + 1} of ${paths.length}, all of which must lie in one folder`,
+        );
+      opened.push(openOne(part));
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const sources = opened.map(({ source }) => source);
+  return { source: joinedSource(path, sources), close };
+}
+
+function openOne(path: string): OpenFile {
   const descriptor = open(path);
   const close = (): void => closeSync(descriptor);
   const status = fstatSync(descriptor);

@@ -17,7 +17,7 @@ export interface Gguf {
   readonly alignment: number;
   /** Offset in the file at which the tensors' data begin. */
   readonly dataOffset: number;
-  /** Size of the whole file in bytes. */
+  /** Size of the whole file in bytes; of several, with what lies between them (file-parts.ts). */
   readonly fileBytes: number;
 }
 

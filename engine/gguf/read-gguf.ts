@@ -2,6 +2,7 @@ import type { ByteSource } from './byte-source.ts';
 import { type Cursor, createCursor } from './cursor.ts';
 import type { Gguf } from './gguf.ts';
 import { GgufError } from './gguf-error.ts';
+import { checkWhole, joinParts } from './join-parts.ts';
 import { GGUF_LIMITS } from './limits.ts';
 import { metadataFields } from './metadata-fields.ts';
 import type { Metadata } from './metadata-value.ts';
@@ -17,10 +18,25 @@ export const DEFAULT_ALIGNMENT = 32;
 /**
  * Reads the header of a GGUF file, version 2 or 3, little endian: magic, version, number of tensors, number of metadata
  * entries, metadata, list of tensors. The data begin at the next multiple of the alignment; they are not read. Every
- * count, length and offset is checked against GGUF_LIMITS and the file's size before it is used.
- * @throws GgufError with the byte, what was found there and what is allowed
+ * count, length and offset is checked against GGUF_LIMITS and the file's size before it is used. Of a model in several
+ * files all headers are read, and made one.
+ * @throws GgufError with the byte, what was found there and what is allowed; InputError if parts don't fit together
  */
 export function readGguf(source: ByteSource): Gguf {
+  const { name, size, parts } = source;
+  if (parts !== undefined)
+    return joinParts(
+      name,
+      size,
+      parts,
+      parts.map((part) => readHeader(part.source)),
+    );
+  const gguf = readHeader(source);
+  checkWhole(gguf);
+  return gguf;
+}
+
+function readHeader(source: ByteSource): Gguf {
   const cursor = createCursor(source);
   const version = readVersion(cursor);
   const tensors = cursor.count('the number of tensors', GGUF_LIMITS.tensors);

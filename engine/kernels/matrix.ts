@@ -1,3 +1,4 @@
+import { type Part, partAt, partPaths, placeParts } from '../gguf/file-parts.ts';
 import type { Quantization } from '../model/quantization.ts';
 
 /** A weight matrix known to the kernels: contiguous rows, each a whole number of blocks of its format. */
@@ -14,6 +15,30 @@ export interface MappedFile {
   readonly path: string;
   /** In bytes. */
   readonly size: number;
+  /** The files that it is made up of, if it is a model in several (engine/gguf/file-parts.ts). */
+  readonly parts?: readonly MappedPart[];
+}
+
+export interface MappedPart extends Part {
+  readonly file: MappedFile;
+}
+
+/** Maps a model's file, or its parts as one file. @param mapOne maps a file by itself */
+export function mapParts(path: string, mapOne: (path: string) => MappedFile): MappedFile {
+  const files = partPaths(path).map(mapOne);
+  const [first] = files as [MappedFile];
+  if (files.length === 1) return first;
+  const places = placeParts(files.map(({ size }) => size));
+  const parts = files.map((file, index) => ({ file, ...(places[index] as Part) }));
+  const last = places.at(-1) as Part;
+  return { id: first.id, path, size: last.from + last.size, parts };
+}
+
+/** The file in which a byte of a mapped one lies, and its place there. */
+export function placeInFile(file: MappedFile, offset: number): { readonly file: MappedFile; readonly offset: number } {
+  if (file.parts === undefined) return { file, offset };
+  const part = partAt(file.parts, offset);
+  return { file: part.file, offset: offset - part.from };
 }
 
 /** Where a matrix is: at `offset` (default 0) of a mapped file, or of bytes that the caller doesn't change. */

@@ -23,6 +23,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
                         InstanceMethod<&FilePagesObject::random>("random"),
                         InstanceMethod<&FilePagesObject::submit>("submit"),
                         InstanceMethod<&FilePagesObject::buffer>("buffer"),
+                        InstanceMethod<&FilePagesObject::shareBuffers>("shareBuffers"),
                         InstanceMethod<&FilePagesObject::read>("read"),
                         InstanceMethod<&FilePagesObject::wait>("wait"),
                         InstanceMethod<&FilePagesObject::poll>("poll"),
@@ -41,6 +42,8 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
   }
 
  private:
+  using Buffers = std::vector<std::shared_ptr<Buffer>>;
+
   PageWorker& worker() {
     if (!worker_) throw std::logic_error("the pages are closed");
     return *worker_;
@@ -69,23 +72,26 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
   Napi::Value buffer(const Napi::CallbackInfo& info) {
     const std::size_t bytes = wholeNumber(info, 0);
     auto owner = std::make_unique<std::shared_ptr<Buffer>>(std::make_shared<Buffer>(bytes));
-    buffers_.push_back(*owner);
+    buffers_->push_back(*owner);
     // The array keeps the memory alive, even after the pages are closed.
     const auto array = Napi::ArrayBuffer::New(
         info.Env(), (*owner)->data(), bytes, [](Napi::Env, void*, std::shared_ptr<Buffer>* shared) { delete shared; },
         owner.get());
     static_cast<void>(owner.release());
     const Napi::Array result = Napi::Array::New(info.Env(), 2);
-    result.Set(0u, toNumber(info, buffers_.size() - 1));
+    result.Set(0u, toNumber(info, buffers_->size() - 1));
     result.Set(1u, array);
     return result;
   }
+
+  /** (pages of another file): has the buffers of those, for files that are parts of one. */
+  void shareBuffers(const Napi::CallbackInfo& info) { buffers_ = Unwrap(info[0].As<Napi::Object>())->buffers_; }
 
   /** (from, to, buffer, offset) → job */
   Napi::Value read(const Napi::CallbackInfo& info) {
     return toNumber(info, worker().submit({.kind = PageJobKind::Read,
                                            .range = {wholeNumber(info, 0), wholeNumber(info, 1)},
-                                           .target = buffers_.at(wholeNumber(info, 2)),
+                                           .target = buffers_->at(wholeNumber(info, 2)),
                                            .offset = wholeNumber(info, 3)}));
   }
 
@@ -122,7 +128,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
 
   void close(const Napi::CallbackInfo&) {
     worker_.reset();
-    buffers_.clear();
+    buffers_ = std::make_shared<Buffers>();
   }
 
   static Napi::Value toObject(Napi::Env env, const PageOutcome& outcome) {
@@ -137,7 +143,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
   }
 
   std::unique_ptr<PageWorker> worker_;
-  std::vector<std::shared_ptr<Buffer>> buffers_;
+  std::shared_ptr<Buffers> buffers_ = std::make_shared<Buffers>();
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ const TEXTS = ['', 'llama', 'gpt2', 'qwen3', '\0', 'x'.repeat(300), '\u{10ffff}'
 
 /** Short but complete headers: most of their bytes are lengths, types and offsets rather than vocabulary. */
 export function shortHeaders(): Parts[] {
-  return ARCHITECTURES.map((architecture) => {
+  const whole = ARCHITECTURES.map((architecture) => {
     const own = { qkvBias: architecture === 'qwen2', tiedEmbeddings: architecture === 'qwen3' };
     const { metadata, tensors } = madeModel({ ...TINY_SHAPE, architecture, ...own, vocabularySize: 258 }, 'Q4_K_M');
     const words = { of: 'string', values: ['a', 'b', '<s>'] } as const;
@@ -39,6 +39,22 @@ export function shortHeaders(): Parts[] {
     ]);
     return { metadata: short, tensors };
   });
+  const first = whole[0] as Parts;
+  return [...whole, { ...first, metadata: new Map([...first.metadata, ...splitEntries(0, first.tensors.length)]) }];
+}
+
+/** Metadata of one of two files of a model that is in both. */
+export function splitEntries(part: 0 | 1, tensors: number): [string, MetadataValue][] {
+  return [
+    ['split.no', { type: 'uint16', value: part }],
+    ['split.count', { type: 'uint16', value: 2 }],
+    ['split.tensors.count', { type: 'int32', value: tensors }],
+  ];
+}
+
+/** The second file of a model whose first is the last of the short headers: it has no tensors. */
+export function secondPart(): Uint8Array {
+  return encodeHeader(new Map(splitEntries(1, 0)), []);
 }
 
 /**

@@ -41,6 +41,8 @@ export interface NativePages extends NativeJobs<NativePageOutcome> {
   random(on: boolean): void;
   submit(kind: number, from: number, to: number, lookBack: number): number;
   buffer(bytes: number): [buffer: number, bytes: ArrayBuffer];
+  /** Has the buffers of another file's pages from now on. */
+  shareBuffers(other: NativePages): void;
   read(from: number, to: number, buffer: number, offset: number): number;
   /** Calls back asynchronously once the job has ended or the pages are closed. */
   whenDone(job: number, callback: () => void): void;

@@ -2,10 +2,12 @@ import { InputError } from '../../input/input-error.ts';
 import { QUANTIZATIONS } from '../../model/quantization.ts';
 import { checkCache, checkMatrix, checkOperation, sharedValues } from '../checks.ts';
 import type { FilePages } from '../file-pages.ts';
+import { joinPages } from '../join-pages.ts';
 import type { Kernels } from '../kernels.ts';
 import type { CacheFile } from '../key-value-cache.ts';
+import { type MappedFile, mapParts, placeInFile } from '../matrix.ts';
 import { vectorOver } from '../vector.ts';
-import { mappedFileError, type NativeAddon, reserved } from './addon.ts';
+import { mappedFileError, type NativeAddon, type NativePages, reserved } from './addon.ts';
 import { cacheFile } from './cache-file.ts';
 import { type CommandBuffer, encode } from './commands.ts';
 import { filePages } from './file-pages.ts';
@@ -30,21 +32,27 @@ export function nativeKernels(
   const allPages: FilePages[] = [];
   const cacheFiles: CacheFile[] = [];
   const commands: CommandBuffer = { numbers: new Float64Array(1024), count: 0 };
+  const mapOne = (path: string): MappedFile => {
+    try {
+      const [id, size] = engine.mapFile(path);
+      paths[id] = path;
+      return { id, path, size };
+    } catch (error) {
+      throw new InputError(path, (error as Error).message);
+    }
+  };
   return {
     name: 'native',
     instructionSet: engine.instructionSet,
     threads,
-    mapFile(path) {
-      try {
-        const [id, size] = engine.mapFile(path);
-        paths[id] = path;
-        return { id, path, size };
-      } catch (error) {
-        throw new InputError(path, (error as Error).message);
-      }
-    },
+    mapFile: (path) => mapParts(path, mapOne),
     pages(file) {
-      const opened = filePages(engine.pages(file.id), file.path);
+      const parts = file.parts ?? [{ file, from: 0, size: file.size }];
+      const natives = parts.map((part) => engine.pages(part.file.id));
+      for (const native of natives.slice(1)) native.shareBuffers(natives[0] as NativePages);
+      const opened = joinPages(
+        parts.map((part, index) => ({ ...part, pages: filePages(natives[index] as NativePages, part.file.path) })),
+      );
       allPages.push(opened);
       return opened;
     },
@@ -52,11 +60,12 @@ export function nativeKernels(
       const bytes = checkMatrix(matrix);
       const { source, offset = 0, type, rows, columns } = matrix;
       const format = QUANTIZATIONS[type].ggmlType;
-      const id =
-        source instanceof Uint8Array
-          ? engine.matrix(source.subarray(offset, offset + bytes), format, rows, columns)
-          : engine.mappedMatrix(source.id, offset, format, rows, columns);
-      return { id, type, rows, columns };
+      if (source instanceof Uint8Array) {
+        const id = engine.matrix(source.subarray(offset, offset + bytes), format, rows, columns);
+        return { id, type, rows, columns };
+      }
+      const place = placeInFile(source, offset);
+      return { id: engine.mappedMatrix(place.file.id, place.offset, format, rows, columns), type, rows, columns };
     },
     vector(contents) {
       const length = typeof contents === 'number' ? contents : contents.length;

@@ -3,6 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import { checkMatrix } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
 import type { CacheFile } from '../key-value-cache.ts';
+import { type MappedFile, mapParts, placeInFile } from '../matrix.ts';
 import { cacheFile } from './cache-file.ts';
 import { kernelsInMemory } from './kernels-in-memory.ts';
 import type { ReferenceMemory } from './memory.ts';
@@ -16,23 +17,25 @@ export function referenceKernels(): Kernels {
   const memory: ReferenceMemory = { matrices: [], caches: [] };
   const cacheFiles: CacheFile[] = [];
   const inMemory = kernelsInMemory(memory);
+  const mapOne = (path: string): MappedFile => {
+    try {
+      const status = statSync(path);
+      if (!status.isFile()) throw new Error('is not a regular file');
+      if (status.size === 0) throw new Error('is empty');
+      const id = files.push(openSync(path, 'r')) - 1;
+      return { id, path, size: status.size };
+    } catch (error) {
+      throw new InputError(path, (error as Error).message);
+    }
+  };
   return {
     ...inMemory,
-    mapFile(path) {
-      try {
-        const status = statSync(path);
-        if (!status.isFile()) throw new Error('is not a regular file');
-        if (status.size === 0) throw new Error('is empty');
-        const id = files.push(openSync(path, 'r')) - 1;
-        return { id, path, size: status.size };
-      } catch (error) {
-        throw new InputError(path, (error as Error).message);
-      }
-    },
+    mapFile: (path) => mapParts(path, mapOne),
     matrix(matrix) {
       const { source, offset = 0 } = matrix;
       if (source instanceof Uint8Array) return inMemory.matrix(matrix);
-      const bytes = readBytes(files[source.id] as number, offset, checkMatrix(matrix));
+      const place = placeInFile(source, offset);
+      const bytes = readBytes(files[place.file.id] as number, place.offset, checkMatrix(matrix));
       return inMemory.matrix({ ...matrix, source: bytes, offset: 0 });
     },
     cacheFile({ folder }) {

@@ -1,18 +1,19 @@
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bufferSource, joinedSource } from '../../../engine/gguf/byte-source.ts';
 import { describeGguf } from '../../../engine/gguf/describe-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
 import { concat } from '../mutate-bytes.ts';
-import { type Header, mutateHeader, shortHeaders } from '../mutate-gguf.ts';
+import { type Header, mutateHeader, secondPart, shortHeaders } from '../mutate-gguf.ts';
 import type { FuzzTarget } from '../target.ts';
 
 /**
  * GGUF files. An input is the size of the file (8 bytes, little endian) and its beginning. The header is read and
- * described, as `hearth inspect` does; a file that is a model is then made, with patterned weights, and loaded, and two
+ * described, as `hearth inspect` does, by itself and as the first of two files; a file that is a model is then made, with patterned weights, and loaded, and two
  * tokens are evaluated by the fastest kernels.
  */
 export function open(): FuzzTarget {
@@ -20,22 +21,32 @@ export function open(): FuzzTarget {
   const folder = mkdtempSync(join(tmpdir(), 'hearth-fuzz-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'model.gguf');
+  const second = bufferSource('model-00002-of-00002.gguf', secondPart());
   return {
     input: (random) => encodeInput(mutateHeader(headers, random)),
     read(input) {
       const header = decodeInput(input);
-      const gguf = readGguf({ name: 'model.gguf', size: header.fileBytes, read: reader(header) });
-      try {
-        describeGguf(gguf);
-      } catch (error) {
-        if (error instanceof InputError && !error.message.includes('\n')) return 'not a model';
-        throw error;
-      }
+      const source = { name: 'model.gguf', size: header.fileBytes, read: reader(header) };
+      // As the first of two files: whatever is said of them fits in a line.
+      refusal(() => describeGguf(readGguf(joinedSource('model-00001-of-00002.gguf', [source, second]))));
+      const gguf = readGguf(source);
+      if (refusal(() => describeGguf(gguf)) !== undefined) return 'not a model';
       if (header.fileBytes > MOST_FILE_BYTES) return 'a model, not loaded';
       writeModel(path, header);
       return evaluate(path);
     },
   };
+}
+
+/** The line with which something is refused; other errors are thrown. */
+function refusal(attempt: () => void): string | undefined {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof InputError && !error.message.includes('\n')) return error.message;
+    throw error;
+  }
+  return undefined;
 }
 
 const SIZE_BYTES = 8;
