@@ -8,13 +8,15 @@ namespace {
 /** `Bytes` bytes with `Count` ternary digits each, the n-th digits of all before the next: see TQ1_0 of engine/gguf. */
 template <int Bytes, int Count>
 inline void unpackTernary(const std::uint8_t* packed, std::int8_t* quants) {
-  std::uint8_t rest[Bytes];
-  __builtin_memcpy(rest, packed, Bytes);
-  for (int n = 0; n < Count; n++) {
-    for (int j = 0; j < Bytes; j++) {
-      // The digit is the upper byte of the product, the rest the lower one; by comparisons, which vectors have.
-      quants[Bytes * n + j] = static_cast<std::int8_t>((rest[j] > 85) + (rest[j] > 170) - 1);
-      rest[j] = static_cast<std::uint8_t>(3 * rest[j]);
+  constexpr int width = Bytes < 16 ? Bytes : 16;
+  for (int begin = 0; begin < Bytes; begin += width) {
+    Sixteen rest{};
+    __builtin_memcpy(&rest, packed + begin, width);
+    for (int n = 0; n < Count; n++) {
+      // The digit is the upper byte of the product, the rest the lower one. Comparisons give −1 for true.
+      const Sixteen digits = -static_cast<Sixteen>(rest > 85) - static_cast<Sixteen>(rest > 170) - 1;
+      __builtin_memcpy(quants + Bytes * n + begin, &digits, width);
+      rest = rest + rest + rest;
     }
   }
 }
