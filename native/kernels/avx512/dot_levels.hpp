@@ -118,16 +118,5 @@ inline __m512 addSuperblock(__m512 sum, const std::uint8_t*, const Superblock<T>
   return _mm512_fmadd_ps(dots, _mm512_set1_ps(x.scales[superblock]), sum);
 }
 
-/** Half-precision scales are what matmul.hpp reads; here the scale is a power of two. */
-template <>
-inline void decodeRow<Type::MXFP4>(const std::uint8_t* row, std::size_t columns, const QuantRows& out) {
-  for (std::size_t i = 0; i < columns / 32; i++) {
-    const std::uint8_t* block = row + i * formatOf(Type::MXFP4).bytes;
-    const __m256i weights = _mm512_castsi512_si256(decodeBlocks<Type::MXFP4>(block, block));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.quants + i * 32), weights);
-    out.scales[i] = blockScale<Type::MXFP4>(block);
-  }
-}
-
 }  // namespace
 }  // namespace hearth

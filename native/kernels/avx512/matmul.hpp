@@ -179,7 +179,7 @@ void decodeRow(const std::uint8_t* row, std::size_t columns, const QuantRows& ou
       const std::uint8_t* block = row + i * bytes;
       const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(block, block));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.quants + i * 32), weights);
-      out.scales[i] = halfAt(block);
+      out.scales[i] = blockScale<T>(block);
       if constexpr (formatOf(T).hasMinimum) out.minimums[i] = -halfAt(block + 2);
     }
   }
