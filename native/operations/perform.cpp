@@ -123,8 +123,9 @@ struct ScratchBytes {
 };
 
 /** y (+)= sums + bias for `count` rows from `row` on. */
-void finishRows(const float* sums, std::size_t row, std::size_t count, std::span<const float> bias, bool accumulate,
-                float* y) {
+void finishRows(const KernelTable& table, const float* sums, std::size_t row, std::size_t count,
+                std::span<const float> bias, bool accumulate, float* y) {
+  if (accumulate && bias.empty()) return table.add(sums, count, y);
   for (std::size_t r = 0; r < count; r++) {
     const float value = bias.empty() ? sums[r] : sums[r] + bias[row + r];
     y[r] = accumulate ? y[r] + value : value;
@@ -175,7 +176,7 @@ struct Perform {
     }
     auto* sums = reinterpret_cast<float*>(scratch.bytes + bytes);
     matvec(rows, activations, sums);
-    finishRows(sums, begin, count, o.bias, o.accumulate, o.y.data() + begin);
+    finishRows(table, sums, begin, count, o.bias, o.accumulate, o.y.data() + begin);
   }
 
   void operator()(const ActivateOperation& o) const {
@@ -210,7 +211,7 @@ struct Perform {
       manyTokensOf(table, o.matrix.type, o.rounding).multiply({rows, o.packs.data(), o.tokens, out, stride, rest});
     }
     for (std::size_t t = 0; !direct && t < o.tokens; t++) {
-      finishRows(sums + t * count, begin, count, o.bias, o.accumulate, o.y.data() + t * o.matrix.rows + begin);
+      finishRows(table, sums + t * count, begin, count, o.bias, o.accumulate, o.y.data() + t * o.matrix.rows + begin);
     }
   }
 

@@ -85,7 +85,7 @@ std::vector<float> products(const KernelTable& table, Type type, const Rows& row
   const AlignedBytes activations(table.activationBytes(type, columns));
   for (std::size_t t = 0; t < tokenCount; t++) {
     table.activate(type, hearth::Rounding::word, x.data() + t * columns, columns, activations.data);
-    table.matvec[i](rows, activations.data, y.data() + t * rowCount);
+    table.fewTokens[i].matvec(rows, activations.data, y.data() + t * rowCount);
   }
   return y;
 }
