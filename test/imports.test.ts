@@ -68,7 +68,10 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ],
   ['engine/text', ['engine/input', 'engine/gguf']],
   ['engine/text/speculation', ['engine/input', 'engine/cost', 'engine/gguf', 'engine/text']],
-  ['engine/runtime/batch', ['engine/batch', 'engine/input', 'engine/runtime', 'engine/text']],
+  [
+    'engine/runtime/batch',
+    ['engine/batch', 'engine/input', 'engine/runtime', 'engine/text', 'engine/text/speculation'],
+  ],
   ['engine/server', ['engine/input', 'engine/text', 'engine/runtime/batch']],
   ['engine/terminal', ['engine/input']],
   [

@@ -6,10 +6,12 @@ import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvFormat } from '../model/kv-format.ts';
+import type { BatchDraftOptions } from '../runtime/batch/create-batch-engine.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
+import { readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 
 /** The parsed options of `hearth serve`. */
 export interface ServeRequest {
@@ -32,6 +34,8 @@ export interface ServeRequest {
   readonly kvCache: KvFormat;
   readonly memory: number | undefined;
   readonly kernels: KernelOptions;
+  /** What guesses at tokens; `undefined`: nothing. */
+  readonly drafts: BatchDraftOptions | undefined;
   /** The ring that computes; `undefined`: this machine does. */
   readonly ring: RingRequest | undefined;
 }
@@ -51,6 +55,8 @@ interface Options extends RingOptions {
   readonly context?: string;
   readonly parallel: string;
   readonly kv: string;
+  readonly lookup?: string | true;
+  readonly draftTokens?: string;
   readonly threads?: string;
   readonly exact?: boolean;
   readonly kernels: string;
@@ -95,6 +101,8 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     )
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
+    .addOption(SPECULATION_OPTIONS.lookup)
+    .option('--draft-tokens <n>', 'with --lookup: guess n tokens at a time (default: as many as pay)')
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact);
@@ -137,8 +145,21 @@ function readOptions(options: Options, called: Command): ServeRequest {
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     kernels: readKernels(options),
     parallel: readCount('--parallel', options.parallel, 1, 1024),
+    drafts: readLookup(options),
     ring: readRing(options, called),
   };
+}
+
+/** @throws InputError for a ring, whose devices are not asked for several tokens of a text at a time here */
+function readLookup({ lookup, draftTokens, worker, cluster }: Options): BatchDraftOptions | undefined {
+  if (lookup === undefined) {
+    if (draftTokens !== undefined) throw new InputError('--draft-tokens', 'is used only with --lookup; add it');
+    return undefined;
+  }
+  if (worker.length > 0 || cluster !== undefined)
+    throw new InputError('--lookup', 'is for a server on one machine; leave it out with a ring');
+  const read = readDrafts(draftTokens === undefined ? { lookup } : { lookup, draftTokens });
+  return { lookup: read.lookup as number, tokens: read.tokens };
 }
 
 /** @throws InputError for a name, and for an address beyond loopback without a key */

@@ -93,7 +93,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
   const { sequences, watch: watchLoad, close } = await openSequences(request, context);
   const template = chatTemplate(gguf);
   const chat = template === undefined ? undefined : createChatPrompt(gguf, tokenizer);
-  const engine = createBatchEngine({ sequences, tokenizer });
+  const engine = createBatchEngine({ sequences, tokenizer, drafts: request.drafts });
   const watch = watchLoad?.(() => engine.load);
   const model = {
     name,

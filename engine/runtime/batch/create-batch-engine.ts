@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { type BatchLimits, PROMPT_TOKENS_BESIDE_DECODING } from '../../batch/request-policy.ts';
+import { type BatchLimits, PROMPT_TOKENS_BESIDE_DECODING, type RequestWork } from '../../batch/request-policy.ts';
 import { createRequestQueue, type QueuedRequest, type QueuedWork } from '../../batch/request-queue.ts';
 import { InputError } from '../../input/input-error.ts';
 import { checkRoom } from '../../text/generate.ts';
+import { type BatchOffer, createBatchDrafts } from '../../text/speculation/batch-drafts.ts';
+import { MOST_DRAFTED } from '../../text/speculation/create-speculation.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { KeptPage, Sequence, Sequences, SequenceWork } from '../sequences.ts';
 import { valuesOf } from '../wanted-rows.ts';
@@ -18,8 +20,17 @@ export interface BatchEngineOptions {
   readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
   /** Default: `PROMPT_TOKENS_BESIDE_DECODING`. */
   readonly promptTokensBesideDecoding?: number;
+  /** Guesses at the tokens of texts, which passes verify; default: none. The texts stay the same. */
+  readonly drafts?: BatchDraftOptions | undefined;
   /** Seconds. Default: the process's clock. */
   readonly clock?: () => number;
+}
+
+export interface BatchDraftOptions {
+  /** Last tokens that are looked for in a text at most. */
+  readonly lookup: number;
+  /** Tokens at a time; `undefined`: as many as pay. */
+  readonly tokens: number | undefined;
 }
 
 /** A request that is not done. */
@@ -39,16 +50,39 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   const limits: BatchLimits = { pageTokens, passTokens: mostTokens, promptTokensBesideDecoding };
   const queue = createRequestQueue<Open, Sequence, KeptPage>(sequences, limits);
   const rate = createRate(clock);
+  const lengths = options.drafts && createBatchDrafts(options.drafts.tokens);
   let nextId = 0;
   let isClosed = false;
   let loop: Promise<void> | undefined;
 
+  /**
+   * What is drafted for each work of a pass, where all texts decode: nothing that needs another page, or that others
+   * might have none for.
+   */
+  const draftsFor = (work: readonly QueuedWork<Open, Sequence>[]): readonly (BatchOffer | undefined)[] => {
+    if (!work.every(isDecoding) || !lengths?.maySearch(work.length)) return [];
+    const share = Math.floor(mostTokens / work.length) - 1;
+    const offers = work.map(({ request, from }) =>
+      request.task.draft(Math.min(share, MOST_DRAFTED, pageTokens - (from % pageTokens) - 1)),
+    );
+    const most = lengths.most(
+      work.length,
+      offers.filter((offer) => offer !== undefined),
+    );
+    return offers.map((offer) => offer && { ...offer, tokens: offer.tokens.slice(0, most) });
+  };
+
   /** Evaluates the work of a pass, and lets the requests take what they wanted: texts choose their next tokens. */
   const evaluate = async (work: readonly QueuedWork<Open, Sequence>[]): Promise<void> => {
-    const parts = work.map((own) => {
+    const start = clock();
+    const offers = draftsFor(work);
+    const searched = clock();
+    const parts = work.map((own, index) => {
       const { history, task } = own.request;
       if (own.from === 0) task.begin();
-      return { ...own, tokens: history.slice(own.from, own.from + own.count), logits: task.wanted(own.isLast) };
+      const drafted = offers[index]?.tokens ?? [];
+      const tokens = [...history.slice(own.from, own.from + own.count), ...drafted];
+      return { ...own, tokens, drafted, logits: drafted.length > 0 ? ('all' as const) : task.wanted(own.isLast) };
     });
     const found = await sequences.evaluate(
       parts.map(({ text: sequence, tokens, logits, isGenerated }): SequenceWork => {
@@ -58,17 +92,33 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     let first = 0;
     for (const part of parts) {
       queue.evaluated(part);
-      const { id, task } = part.request;
+      const { id, task, history } = part.request;
       const own = found.subarray(first, first + valuesOf(model, part));
       first += own.length;
-      if (part.logits === 'last') rate.add(1);
+      const before = history.length;
       try {
-        if (!task.take(own, { isLast: part.isLast, cachedTokens: queue.cachedTokens(id) })) queue.remove(id);
+        const goesOn = task.take(own, {
+          isLast: part.isLast,
+          cachedTokens: queue.cachedTokens(id),
+          drafted: part.drafted,
+        });
+        if (part.logits !== 'hidden' && history.length > before) rate.add(history.length - before);
+        // Drafted tokens that were wrong are forgotten; the last token of a text is never evaluated.
+        if (goesOn && part.drafted.length > 0) part.text.rewind(history.length - 1);
+        if (!goesOn) queue.remove(id);
       } catch (error) {
         task.fail(error);
         queue.remove(id);
       }
     }
+    if (lengths === undefined || !work.every(isDecoding)) return;
+    const drafts = parts.flatMap(({ request, from, drafted }, index) => {
+      const matched = offers[index]?.matched ?? 0;
+      const accepted = Math.min(drafted.length, request.history.length - from - 2);
+      return drafted.length === 0 ? [] : [{ matched, drafted: drafted.length, accepted }];
+    });
+    const searchSeconds = offers.length === 0 ? 0 : searched - start;
+    lengths.passed({ texts: work.length, drafts, searchSeconds, seconds: clock() - searched });
   };
 
   const run = async (): Promise<void> => {
@@ -104,7 +154,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
       checkPrompt(prompt);
       checkRoom(prompt.length, tokens, contextLength);
       checkPages(prompt.length + tokens - 1, `${prompt.length} tokens of the prompt and ${tokens} to generate`);
-      const text = createRequestText({ request, tokenizer, clock });
+      const text = createRequestText({ request, tokenizer, lookup: options.drafts?.lookup, clock });
       start(text);
       return text.handle;
     },
@@ -148,4 +198,9 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     const needed = Math.ceil(tokens / pageTokens);
     if (needed > pages) throw new InputError('KV memory', `${what} need ${needed} pages, and there are ${pages}`);
   }
+}
+
+/** Whether a work is the newest token of a text, which was generated. */
+function isDecoding({ count, isGenerated, isLast }: RequestWork): boolean {
+  return count === 1 && isGenerated && isLast;
 }

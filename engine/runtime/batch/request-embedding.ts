@@ -28,6 +28,7 @@ export function createRequestEmbedding({ tokens, signal }: EmbeddingRequest, hid
       return signal?.aborted === true;
     },
     begin: () => void sums.fill(0),
+    draft: () => undefined,
     wanted: () => 'hidden',
     take(states, { isLast }) {
       for (let row = 0; row < states.length; row += hiddenSize)

@@ -1,4 +1,13 @@
+import type { BatchOffer } from '../../text/speculation/batch-drafts.ts';
 import type { SequenceWork } from '../sequences.ts';
+
+/** A pass, as a request sees it. */
+export interface TakenPass {
+  readonly isLast: boolean;
+  readonly cachedTokens: number;
+  /** Tokens that were evaluated after its last one. */
+  readonly drafted: readonly number[];
+}
 
 /** What a request makes of the passes in which its tokens are evaluated. */
 export interface RequestTask {
@@ -10,14 +19,16 @@ export interface RequestTask {
   readonly sharesPages: boolean;
   /** Called when its first tokens are to be evaluated, after a preemption again. */
   begin(): void;
+  /** What may follow its tokens, at most so many; `undefined`: nothing is known. */
+  draft(most: number): BatchOffer | undefined;
   /** What it needs of tokens in a pass. @param isLast whether all tokens are evaluated then */
   wanted(isLast: boolean): SequenceWork['logits'];
   /**
-   * Takes what it wanted.
+   * Takes what it wanted; with drafted tokens, logits after its last token and after each of them.
    * @param found in memory that the next pass overwrites
    * @returns whether it goes on; throws what the request fails with
    */
-  take(found: Float32Array, pass: { readonly isLast: boolean; readonly cachedTokens: number }): boolean;
+  take(found: Float32Array, pass: TakenPass): boolean;
   interrupt(cachedTokens: number): void;
   fail(error: unknown): void;
 }

@@ -1,5 +1,6 @@
 import type { Generated } from '../../text/generate.ts';
 import { createTextStream } from '../../text/generate.ts';
+import { createPromptLookup } from '../../text/speculation/prompt-lookup.ts';
 import { createStopStrings } from '../../text/stop-strings.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from './batch-engine.ts';
@@ -15,16 +16,19 @@ export interface RequestText extends RequestTask {
 export interface RequestTextOptions {
   readonly request: BatchRequest;
   readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
+  /** Last tokens that are looked for in the text at most; `undefined`: nothing is drafted. */
+  readonly lookup: number | undefined;
   /** Seconds. */
   readonly clock: () => number;
 }
 
-export function createRequestText({ request, tokenizer, clock }: RequestTextOptions): RequestText {
+export function createRequestText({ request, tokenizer, lookup, clock }: RequestTextOptions): RequestText {
   const { prompt, sampler, topLogprobs } = request;
   const stream = createTextStream(tokenizer);
   const stops = createStopStrings(request.stops ?? []);
   const history = [...prompt];
   const queue = createPieces();
+  const found = lookup === undefined ? undefined : createPromptLookup(lookup);
   const start = clock();
   let [first, last] = [start, start];
   let text = '';
@@ -65,20 +69,20 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
     sharesPages: true,
     begin() {},
     wanted: (isLast) => (isLast ? 'last' : 'none'),
-    take(logits, { isLast, cachedTokens }) {
+    draft(most) {
+      // A pass gives a token more than it verifies.
+      const room = Math.min(most, request.tokens - (history.length - prompt.length) - 1);
+      const offer = room < 1 ? undefined : found?.find(history, room);
+      return offer === undefined || offer.tokens.length === 0 ? undefined : offer;
+    },
+    take(logits, { isLast, cachedTokens, drafted }) {
       if (!isLast) return true;
-      const token = sampler(logits, history);
-      last = clock();
-      if (history.length === prompt.length) first = last;
-      history.push(token);
-      let shown = tokenizer.stops.has(token) ? '' : stops.add(stream.add(token));
-      const reason = reasonAfter(token);
-      if (reason !== undefined) shown += rest();
-      text += shown;
-      const logprobs = topLogprobs === undefined ? {} : { logprobs: tokenLogprobs(logits, token, topLogprobs) };
-      queue.push({ text: shown, token, ...logprobs });
-      if (reason !== undefined) end(reason, cachedTokens);
-      return reason === undefined;
+      const width = logits.length / (drafted.length + 1);
+      for (let index = 0; ; index++) {
+        const token = next(logits.subarray(index * width, (index + 1) * width), cachedTokens);
+        if (token === undefined) return false;
+        if (token !== drafted[index]) return true;
+      }
     },
     interrupt(cachedTokens) {
       text += rest();
@@ -89,6 +93,23 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
       reject(error);
     },
   };
+
+  /** Chooses the next token. @returns `undefined` if it is the last */
+  function next(logits: Float32Array, cachedTokens: number): number | undefined {
+    const token = sampler(logits, history);
+    last = clock();
+    if (history.length === prompt.length) first = last;
+    history.push(token);
+    let shown = tokenizer.stops.has(token) ? '' : stops.add(stream.add(token));
+    const reason = reasonAfter(token);
+    if (reason !== undefined) shown += rest();
+    text += shown;
+    const logprobs = topLogprobs === undefined ? {} : { logprobs: tokenLogprobs(logits, token, topLogprobs) };
+    queue.push({ text: shown, token, ...logprobs });
+    if (reason === undefined) return token;
+    end(reason, cachedTokens);
+    return undefined;
+  }
 }
 
 interface Pieces {

@@ -8,7 +8,11 @@ import { randomStream } from '../../../engine/input/random-stream.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece } from '../../../engine/runtime/batch/batch-engine.ts';
-import { type BatchEngineOptions, createBatchEngine } from '../../../engine/runtime/batch/create-batch-engine.ts';
+import {
+  type BatchDraftOptions,
+  type BatchEngineOptions,
+  createBatchEngine,
+} from '../../../engine/runtime/batch/create-batch-engine.ts';
 import { loadSequences, loadTransformer } from '../../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../../engine/runtime/sequences.ts';
 import { generate } from '../../../engine/text/generate.ts';
@@ -69,7 +73,7 @@ async function piecesOf(pieces: AsyncIterable<GeneratedPiece>): Promise<Generate
 }
 
 /** Every request alone, then all of them together, arriving one after another in chunks, with too few pages. */
-async function aloneAndTogether(path: string, kernels: Kernels): Promise<void> {
+async function aloneAndTogether(path: string, kernels: Kernels, drafts?: BatchDraftOptions): Promise<void> {
   const lone = engineOf({ path, kernels, pages: 24 });
   const expected: GeneratedPiece[][] = [];
   for (const [seed, length, tokens] of REQUESTS) {
@@ -81,7 +85,7 @@ async function aloneAndTogether(path: string, kernels: Kernels): Promise<void> {
   let passes = 0;
   const starts = new Set<object>();
   const { sequences, engine } = engineOf({
-    ...{ path, kernels, pages: 17, promptTokensBesideDecoding: 7 },
+    ...{ path, kernels, pages: 17, promptTokensBesideDecoding: 7, drafts },
     edit: (own) => ({
       ...own,
       get freePages() {
@@ -225,6 +229,50 @@ for (const name of ['llama-Q8_0', 'qwen2-Q4_K_M', 'llama-F16'] satisfies GoldenM
 
 test('so it has on the reference kernels', async () => {
   await aloneAndTogether(tiny, reference);
+});
+
+/** Guesses that are nearly all wrong, nearly all right, and as many as pay. */
+const DRAFTS: readonly BatchDraftOptions[] = [
+  { lookup: 2, tokens: 3 },
+  { lookup: 2, tokens: undefined },
+];
+for (const name of ['llama-Q8_0', 'llama-F16'] satisfies GoldenModel[])
+  testNative(`${name}: so it has with guessed tokens`, async () => {
+    const kernels = openKernels({ implementation: 'native', threads: 2 });
+    for (const drafts of DRAFTS) await aloneAndTogether(goldenModel(name), kernels, drafts);
+    kernels.close();
+  });
+
+test('guessed tokens that are right make passes fewer, and wrong ones are forgotten', async () => {
+  for (const drafts of [{ lookup: 2, tokens: 3 }, undefined]) {
+    const passes: number[] = [];
+    const { sequences, engine } = engineOf({
+      ...{ pages: 12, pageTokens: 8, drafts },
+      edit: (own) => ({
+        ...own,
+        get freePages() {
+          return own.freePages;
+        },
+        async evaluate(work) {
+          passes.push(work.reduce((sum, { tokens }) => sum + tokens.length, 0));
+          return await own.evaluate(work);
+        },
+      }),
+    });
+    // Texts that say again what they said: the sampler doesn't look at the logits.
+    const sampler = (_logits: Float32Array, history: readonly number[]) =>
+      [1, 2, 3, 4, 5, 9][history.length % 6] as number;
+    const results = [40, 30].map((tokens) => engine.submit({ prompt: [1, 2, 3], tokens, sampler }).result);
+    for (const [index, { tokens }] of (await Promise.all(results)).entries())
+      assert.equal(
+        tokens,
+        Array.from({ length: [40, 30][index] as number }, (_, at) => [1, 2, 3, 4, 5, 9][(at + 3) % 6]),
+      );
+    if (drafts === undefined) assert.is(passes.length, 40);
+    else assert.ok(passes.length < 22, `${passes.length} passes`);
+    await engine.close();
+    assert.is(sequences.freePages, 12);
+  }
 });
 
 testNative('a request has the tokens that generation has by itself', async () => {
