@@ -38,7 +38,7 @@ export interface Situation {
   allowed: Uint32Array | undefined;
 }
 
-/** Frames that are looked at for a token at most, some 50 ms of work: a schema that needs more is hostile. */
+/** Frames that are looked at for a token at most: some 0.1 s of work. */
 const MOST_WORK = 2 ** 18;
 
 /** Situations and bytes of sets that are remembered: a schema of usual size has a few hundred. */
