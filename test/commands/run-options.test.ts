@@ -133,7 +133,7 @@ for (const [what, options, expected] of MISTAKES) {
 test('memory that Node.js itself already exceeds is an error', async () => {
   assert.match(
     (await requested(...RING, '--memory', '1MiB')) as string,
-    /^--memory: 1MiB is too little; Node\.js and its heap take [\d.]+ MiB of it$/,
+    /^--memory: 1MiB is too little; Node\.js and its heap take [\d.]+ [MG]iB of it$/,
   );
 });
 

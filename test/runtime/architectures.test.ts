@@ -96,7 +96,7 @@ for (const mix of ['F32', 'Q8_0', 'Q6_K'] as const) {
     const separate = await madeFile({ folder, name: 'separate', mix });
     const fused = await madeFile({ folder, name: 'fused', mix, edit: fuse });
     for (const implementation of NATIVE_SETS.length > 0 ? (['reference', 'native'] as const) : ['reference' as const])
-      assert.equal(logits(fused, implementation), logits(separate, implementation));
+      assert.equal(logits(fused, { implementation }), logits(separate, { implementation }));
   });
 }
 
