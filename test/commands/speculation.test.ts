@@ -76,7 +76,7 @@ test('a draft with another vocabulary is refused in one line', async () => {
 testIf(NATIVE_SETS.length > 0, 'native kernels are not built', 'drafts work within a memory budget', async () => {
   // In processes of their own: the budget counts all that a process holds, and this one's tests hold much.
   const tokensOf = async (...drafts: readonly string[]): Promise<number[]> => {
-    const streamed = ['--memory', '600MiB', '--temperature', '0', ...KERNELS, ...drafts];
+    const streamed = ['--memory', '800MiB', '--temperature', '0', ...KERNELS, ...drafts];
     const { code, stdout, stderr } = await runScript('bin/hearth.js', ...OPTIONS, ...streamed);
     assert.is(code, 0, stderr);
     return JSON.parse(stdout).tokens;

@@ -6,7 +6,7 @@ import { bf16ToFloat, floatToBf16 } from '../../engine/gguf/formats/half.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
-import { BF16_SETS } from '../support/bf16-sets.ts';
+import { BF16_SETS } from '../support/rounding-sets.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from './whole-number-rows.ts';
