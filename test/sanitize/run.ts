@@ -15,15 +15,20 @@ const ROOT = join(TESTS, '..');
 const ADDON = join(ROOT, 'native/build/sanitize/hearth.node');
 /** The folders whose tests run native code. */
 const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'commands', 'profile'];
-/** Tests that mostly wait for time limits of connections, which are no native code. */
-const WAITING = ['ring/faults', 'ring/floods', 'ring/raw-peers', 'ring/refusals'].map((name) => `${name}.test.ts`);
+/**
+ * Tests that mostly wait for time limits of connections, which are no native code, and the one of golden models, which
+ * runs what runtime/architectures does for longer.
+ */
+const LEFT_OUT = ['ring/faults', 'ring/floods', 'ring/raw-peers', 'ring/refusals', 'runtime/golden'].map(
+  (name) => `${name}.test.ts`,
+);
 
 const wanted = process.argv.slice(2);
 const files = FOLDERS.flatMap((folder) =>
   readdirSync(join(TESTS, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
 )
   .filter((file) => file.endsWith('.test.ts') && wanted.every((part) => file.includes(part)))
-  .filter((file) => !WAITING.includes(file) && !usesGpu(file));
+  .filter((file) => !LEFT_OUT.includes(file) && !usesGpu(file));
 if (files.length === 0) {
   console.error(`no test of ${FOLDERS.join(', ')} has ${wanted.join(' and ')} in its path`);
   process.exit(2);
