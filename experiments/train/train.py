@@ -190,7 +190,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="the folder of prepare.ts")
     parser.add_argument("--shape", choices=SHAPES, required=True)
-    parser.add_argument("--minutes", type=float, required=True, help="time to train; the rate falls to zero over it")
+    parser.add_argument("--minutes", type=float, required=True, help="processor time to train; the rate falls over it")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--documents", type=int, default=24, help="documents in a batch")
     parser.add_argument("--seed", type=int, default=1)
@@ -206,7 +206,7 @@ def main():
     others = [weights for name, weights in model.named_parameters() if weights.dim() < 2 or "blk" not in name]
     optimizers = [torch.optim.AdamW(others, betas=(0.9, 0.98), weight_decay=0), Muon(matrices)]
     name = os.path.join(options.folder, f"stories-{options.shape}")
-    begin = saved = time.monotonic()
+    begin = saved = time.process_time()
     step = tokens = 0
     recent = []
     with open(f"{name}.csv", "w", newline="") as file:
@@ -214,7 +214,7 @@ def main():
         log.writerow(["step", "tokens", "seconds", "rate", "training_loss", "held_out_loss"])
 
         def report():
-            row = [step, tokens, round(time.monotonic() - begin), f"{rate:.2e}"]
+            row = [step, tokens, round(time.process_time() - begin), f"{rate:.2e}"]
             row += [f"{np.mean(recent):.4f}", f"{held_out_loss(model, held_out[:200]):.4f}"]
             log.writerow(row)
             file.flush()
@@ -222,7 +222,7 @@ def main():
             recent.clear()
 
         for batch in batches(training, options.documents, np.random.default_rng(options.seed)):
-            done = (time.monotonic() - begin) / (60 * options.minutes)
+            done = (time.process_time() - begin) / (60 * options.minutes)
             if done >= 1:
                 break
             rate = options.rate * min(1, (step + 1) / 100) * (0.02 + 0.98 * (1 + math.cos(math.pi * done)) / 2)
@@ -238,9 +238,9 @@ def main():
             recent.append(loss.item() / count)
             if step % 100 == 0:
                 report()
-            if time.monotonic() - saved > 120:
+            if time.process_time() - saved > 120:
                 save(name, model)
-                saved = time.monotonic()
+                saved = time.process_time()
         if recent:
             report()
     save(name, model)
