@@ -15,6 +15,8 @@ export interface Clock {
   schedule(item: Scheduled, time: number, priority: number): void;
   /** Takes a scheduled item back. */
   unschedule(item: Scheduled): void;
+  /** The time for which an item is scheduled. */
+  timeOf(item: Scheduled): number;
 }
 
 /** A resource's own event: the next moment, if any, at which the resource has something to do. */

@@ -1,9 +1,14 @@
-import { EventHeap } from './heap.ts';
+import { EventCalendar } from './calendar.ts';
 import { EventLane } from './lane.ts';
 
 /** An item of an EventQueue, in one queue at a time: it keeps its slot there, −1 while it is in none. */
 export interface Queued {
   slot: number;
+  /**
+   * Reads what the item's turn will read, a little ahead of it. Among many items each one's memory has left the caches;
+   * that of several items read in a row is fetched at the same time.
+   */
+  touch?(): void;
 }
 
 /** Priorities are whole numbers from −LARGEST_PRIORITY to LARGEST_PRIORITY. */
@@ -17,7 +22,7 @@ const SWEPT_FROM = 64;
 
 /**
  * A queue in the order (time, priority, sequence of arrival). Entries of the current instant that arrive in order go
- * through the lane, all others through the heap; the order is the same either way.
+ * through the lane, all others through the calendar; the order is the same either way.
  *
  * A discarded entry stays in place, dead, until it reaches the front or until dead entries outnumber living ones and
  * are swept out. So push and take are O(log n), discard is O(1) amortised, and memory follows the number of living
@@ -30,33 +35,38 @@ export class EventQueue<T extends Queued> {
   time = 0;
   private sequence = 0;
   private dead = 0;
-  private readonly heap = new EventHeap();
+  private readonly calendar = new EventCalendar((slot) => this.items[slot]?.touch?.());
   private readonly lane = new EventLane();
-  /** The item of each slot; undefined where the slot is free or its entry dead. */
+  /**
+   * The item of each slot; undefined where its entry is dead. A free slot keeps its last item, which is often the next
+   * as well: a store of a reference makes the engine's collector look at the item's page.
+   */
   private readonly items: (T | undefined)[] = [];
+  /** The time of each slot's entry. */
+  private readonly times: number[] = [];
   private readonly freeSlots: number[] = [];
 
   /** @param priority lower goes first among equal times */
   push(item: T, time: number, priority: number): void {
     const order = priority * PRIORITY_STEP + this.sequence++;
     const slot = this.freeSlots.pop() ?? this.items.length;
-    this.items[slot] = item;
+    if (this.items[slot] !== item) this.items[slot] = item;
+    this.times[slot] = time;
     item.slot = slot;
     this.size++;
     if (this.lane.accepts(time, order, this.time)) this.lane.push(time, order, slot);
-    else this.heap.push(time, order, slot);
+    else this.calendar.push(time, order, slot);
   }
 
   /** Takes out the first entry, unless there is none or its time lies beyond `limit`. */
   take(limit = Number.POSITIVE_INFINITY): T | undefined {
     if (this.dead > 0) this.dropDead();
     if (this.size === 0) return undefined;
-    const fromHeap = this.heapIsFirst();
-    const time = fromHeap ? this.heap.firstTime : this.lane.time;
+    const fromCalendar = this.calendarIsFirst();
+    const time = fromCalendar ? this.calendar.firstTime : this.lane.time;
     if (time > limit) return undefined;
-    const slot = fromHeap ? this.heap.removeFirst() : this.lane.removeFirst();
+    const slot = fromCalendar ? this.calendar.removeFirst() : this.lane.removeFirst();
     const item = this.items[slot] as T;
-    this.items[slot] = undefined;
     this.freeSlots.push(slot);
     item.slot = -1;
     this.time = time;
@@ -68,14 +78,19 @@ export class EventQueue<T extends Queued> {
   first(): T | undefined {
     if (this.dead > 0) this.dropDead();
     if (this.size === 0) return undefined;
-    return this.items[this.heapIsFirst() ? this.heap.firstSlot : this.lane.firstSlot];
+    return this.items[this.calendarIsFirst() ? this.calendar.firstSlot : this.lane.firstSlot];
   }
 
   /** The time of the first item; infinite if there is none. */
   get firstTime(): number {
     if (this.dead > 0) this.dropDead();
     if (this.size === 0) return Number.POSITIVE_INFINITY;
-    return this.heapIsFirst() ? this.heap.firstTime : this.lane.time;
+    return this.calendarIsFirst() ? this.calendar.firstTime : this.lane.time;
+  }
+
+  /** The time of `item`, which must stand in this queue. */
+  timeOf(item: T): number {
+    return this.times[item.slot] as number;
   }
 
   /** Takes `item`, which must stand in this queue, out of turn. */
@@ -87,22 +102,22 @@ export class EventQueue<T extends Queued> {
     if (this.dead >= SWEPT_FROM && this.dead > this.size) this.sweep();
   }
 
-  /** Whether the first entry is the heap's; there must be one. */
-  private heapIsFirst(): boolean {
-    const { heap, lane } = this;
-    if (heap.count === 0) return false;
+  /** Whether the first entry is the calendar's; there must be one. */
+  private calendarIsFirst(): boolean {
+    const { calendar, lane } = this;
+    if (calendar.count === 0) return false;
     if (lane.count === 0) return true;
-    return heap.firstTime === lane.time ? heap.firstOrder < lane.firstOrder : heap.firstTime < lane.time;
+    return calendar.firstTime === lane.time ? calendar.firstOrder < lane.firstOrder : calendar.firstTime < lane.time;
   }
 
   /** Drops dead entries until a living one is first. */
   private dropDead(): void {
-    const { heap, lane } = this;
+    const { calendar, lane } = this;
     while (this.dead > 0) {
-      const fromHeap = this.heapIsFirst();
-      const slot = fromHeap ? heap.firstSlot : lane.firstSlot;
+      const fromCalendar = this.calendarIsFirst();
+      const slot = fromCalendar ? calendar.firstSlot : lane.firstSlot;
       if (this.items[slot] !== undefined) return;
-      this.freeSlots.push(fromHeap ? heap.removeFirst() : lane.removeFirst());
+      this.freeSlots.push(fromCalendar ? calendar.removeFirst() : lane.removeFirst());
       this.dead--;
     }
   }
@@ -113,7 +128,7 @@ export class EventQueue<T extends Queued> {
       this.freeSlots.push(slot);
       return false;
     };
-    this.heap.filter(keeps);
+    this.calendar.filter(keeps);
     this.lane.filter(keeps);
     this.dead = 0;
   }

@@ -4,15 +4,24 @@ import { DeadlockError, Interrupt, ProcessError, seconds, type Waiting } from '.
 import { createOneShot, type OneShot } from './one-shot.ts';
 import { EventQueue, LARGEST_PRIORITY } from './queue.ts';
 
+/** What a process's turns seldom touch, kept apart so that the caches hold more of what each turn does. */
+interface Rare<Result> {
+  readonly name: string;
+  readonly onEnd: (process: Process<unknown>) => void;
+  readonly end: OneShot<Result>;
+  /** The interrupt that is scheduled to be thrown. */
+  thrown: Interrupt | undefined;
+  /** Causes of interrupts that came while it was not waiting: they end its next waits. */
+  readonly interrupts: unknown[];
+}
+
 /**
  * Steps under way, made by `simulation.spawn`. A model joins and interrupts it; `settled`, `resume` and `due` are for
  * the event loop.
  */
 export class Process<Result> implements Waiter, Scheduled {
   slot = -1;
-  /** Whether it has returned or failed. */
-  hasEnded = false;
-  private readonly end: OneShot<Result>;
+  private readonly steps: Steps<Result>;
   /**
    * What it waits for, or waited for last; `undefined` before its first turn, after it has slept, and while an
    * interrupt is scheduled.
@@ -23,27 +32,37 @@ export class Process<Result> implements Waiter, Scheduled {
    * lives, and memory that is read again, as long as the wait.
    */
   private isAsleep = false;
-  private wakeTime = 0;
-  /** The interrupt that is scheduled to be thrown. */
-  private thrown: Interrupt | undefined = undefined;
-  /** Causes of interrupts that came while it was not waiting: they end its next waits. */
-  private readonly interrupts: unknown[] = [];
+  /** An interrupt is scheduled, or ends the next wait. */
+  private isInterrupted = false;
+  /** Whether it has returned or failed. */
+  hasEnded = false;
+  readonly clock: Clock;
+  /** Lower goes first at the same instant. */
+  readonly priority: number;
+  private readonly rare: Rare<Result>;
 
   constructor(
-    readonly clock: Clock,
-    readonly name: string,
-    /** Lower goes first at the same instant. */
-    readonly priority: number,
-    private readonly steps: Steps<Result>,
-    private readonly onEnd: (process: Process<unknown>) => void,
+    clock: Clock,
+    name: string,
+    priority: number,
+    steps: Steps<Result>,
+    onEnd: (process: Process<unknown>) => void,
   ) {
-    this.end = createOneShot(`the end of process "${name}"`);
+    this.steps = steps;
+    this.clock = clock;
+    this.priority = priority;
+    const end = createOneShot<Result>(() => `the end of process "${name}"`);
+    this.rare = { name, onEnd, end, thrown: undefined, interrupts: [] };
     clock.schedule(this, clock.now, priority);
+  }
+
+  get name(): string {
+    return this.rare.name;
   }
 
   /** What it waits for, after the words "waits for"; `undefined` if it does not wait. */
   get waitsFor(): string | undefined {
-    if (this.isAsleep) return describeWake(this.wakeTime);
+    if (this.isAsleep) return describeWake(this.clock.timeOf(this));
     return this.effect?.state === 'waiting' ? this.effect.source.describe(this.effect) : undefined;
   }
 
@@ -52,7 +71,7 @@ export class Process<Result> implements Waiter, Scheduled {
    * ProcessError; if nobody waits, `run` throws it.
    */
   join(): Effect<Result> {
-    return this.end.wait();
+    return this.rare.end.wait();
   }
 
   /**
@@ -62,10 +81,16 @@ export class Process<Result> implements Waiter, Scheduled {
    */
   interrupt(cause: unknown): boolean {
     if (this.hasEnded) return false;
+    this.isInterrupted = true;
     if (this.isAsleep) this.wakeUp(cause);
     else if (this.effect?.state === 'waiting') this.replaceWait(this.effect, cause);
-    else this.interrupts.push(cause);
+    else this.rare.interrupts.push(cause);
     return true;
+  }
+
+  /** Looking up a property reads the generator's first words; the result is used, or the compiler would leave it out. */
+  touch(): void {
+    if (this.steps.next === undefined) throw new TypeError(`process "${this.name}": its steps are no generator`);
   }
 
   settled(effect: Effect<unknown>): void {
@@ -78,9 +103,17 @@ export class Process<Result> implements Waiter, Scheduled {
 
   /** The first turn, the end of a sleep, or an interrupt. */
   due(): void {
-    const { thrown } = this;
     this.isAsleep = false;
-    this.thrown = undefined;
+    if (this.isInterrupted) this.throwInterrupt();
+    else this.advance(false, undefined);
+  }
+
+  /** Throws the interrupt that is scheduled, if one is: at the first turn it may have been too early for that. */
+  private throwInterrupt(): void {
+    const { rare } = this;
+    const { thrown } = rare;
+    rare.thrown = undefined;
+    this.isInterrupted = rare.interrupts.length > 0;
     this.advance(thrown !== undefined, thrown);
   }
 
@@ -92,8 +125,8 @@ export class Process<Result> implements Waiter, Scheduled {
       while (!step.done) {
         const effect = step.value;
         const { source } = effect;
-        if (this.interrupts.length > 0) {
-          this.replaceWait(effect, this.interrupts.shift());
+        if (this.isInterrupted) {
+          this.replaceWait(effect, this.rare.interrupts.shift());
           return;
         }
         if (source.wakeTime !== undefined) {
@@ -110,31 +143,30 @@ export class Process<Result> implements Waiter, Scheduled {
       return;
     }
     this.hasEnded = true;
-    this.onEnd(this);
-    this.end.succeed(step.value);
+    this.rare.onEnd(this);
+    this.rare.end.succeed(step.value);
   }
 
   private fail(error: unknown): void {
-    const { name, clock } = this;
-    const failure = error instanceof ProcessError ? error : new ProcessError(name, clock.now, error);
-    const { isAwaited } = this.end;
+    const { rare, clock } = this;
+    const failure = error instanceof ProcessError ? error : new ProcessError(rare.name, clock.now, error);
+    const { isAwaited } = rare.end;
     this.hasEnded = true;
-    this.onEnd(this);
-    this.end.fail(failure);
+    rare.onEnd(this);
+    rare.end.fail(failure);
     if (!isAwaited) throw failure;
   }
 
   private sleep(wakeTime: number): void {
     this.effect = undefined;
     this.isAsleep = true;
-    this.wakeTime = wakeTime;
     this.clock.schedule(this, wakeTime, this.priority);
   }
 
   /** An interrupt takes the place of the rest of the sleep. */
   private wakeUp(cause: unknown): void {
     const { clock } = this;
-    this.thrown = new Interrupt(cause, this.wakeTime - clock.now);
+    this.rare.thrown = new Interrupt(cause, clock.timeOf(this) - clock.now);
     this.isAsleep = false;
     clock.unschedule(this);
     clock.schedule(this, clock.now, this.priority);
@@ -142,7 +174,7 @@ export class Process<Result> implements Waiter, Scheduled {
 
   /** Gives up what the process waits for, or is about to wait for; an interrupt takes its place. */
   private replaceWait(effect: Effect<unknown>, cause: unknown): void {
-    this.thrown = new Interrupt(cause, effect.source.remaining?.(effect));
+    this.rare.thrown = new Interrupt(cause, effect.source.remaining?.(effect));
     this.effect = undefined;
     effect.giveUp();
     this.clock.schedule(this, this.clock.now, this.priority);
@@ -271,5 +303,9 @@ class EventLoop implements Simulation {
 
   unschedule(item: Scheduled): void {
     this.events.discard(item);
+  }
+
+  timeOf(item: Scheduled): number {
+    return this.events.timeOf(item);
   }
 }
