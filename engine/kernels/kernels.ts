@@ -1,4 +1,3 @@
-import type { Quantization } from '../model/quantization.ts';
 import type { FilePages } from './file-pages.ts';
 import type { CacheFile, CachePlace, KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MappedFile, Matrix, MatrixSource } from './matrix.ts';
@@ -21,9 +20,6 @@ export interface Kernels {
   /** The instruction set used: "amx", "avx512bf16", "avx512", "avx2", "neon", "scalar", or "none" for the others. */
   readonly instructionSet: string;
   readonly threads: number;
-
-  /** The formats that `matrix` takes; every one unless given. */
-  readonly formats?: readonly Quantization[];
 
   /** Maps a file of weights without reading it. @throws InputError if it can't be mapped */
   mapFile(path: string): MappedFile;

@@ -132,7 +132,7 @@ async function measureGpu(
     const probes = await createGpuProbes({
       gpu,
       weightsFile: file,
-      formats: gpu.kernels.formats ?? QUANTIZATION_NAMES,
+      formats: QUANTIZATION_NAMES,
       freeRam,
     });
     const rounds = quick ? 1 : LEAST_ROUNDS;

@@ -1,7 +1,6 @@
 import type { ByteSource } from '../gguf/byte-source.ts';
 import { dequantize } from '../gguf/formats/formats.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
-import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
@@ -53,7 +52,7 @@ export interface WeightsSource {
 
 /** The same for what makes no use of weights but their shapes. */
 export type NamedWeights = Omit<WeightsSource, 'kernels'> & {
-  readonly kernels: Pick<Kernels, 'matrix' | 'vector' | 'formats'>;
+  readonly kernels: Pick<Kernels, 'matrix' | 'vector'>;
 };
 
 /** A run of a matrix's rows. */
@@ -187,13 +186,6 @@ function loadMatrix({ kernels, file, place }: NamedWeights, tensor: GgufTensor, 
   const { shape, type } = tensor;
   const [columns, allRows] = shape as readonly [number, number];
   const { from, count } = rows ?? { from: 0, count: allRows };
-  if (kernels.formats?.includes(type) === false) {
-    const able = kernels.formats.join(', ');
-    throw new InputError(
-      file.path,
-      `${tensor.name} is in ${type}, which GPUs don't read here; leave its layer to the CPU (--gpu-layers), or give a model in ${able}`,
-    );
-  }
   const { source, offset } = place?.(tensor) ?? { source: file, offset: tensor.offset };
   const begin = offset + from * quantizedBytes(columns, type);
   return { matrix: kernels.matrix({ source, offset: begin, type, rows: count, columns }) };

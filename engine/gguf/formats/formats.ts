@@ -4,7 +4,7 @@ import { BF16, F16, F32 } from './floats.ts';
 import { LARGEST_HALF } from './half.ts';
 import { IQ4_NL, IQ4_XS } from './i-quants.ts';
 import { Q2_K, Q3_K, Q4_K, Q5_K, Q6_K } from './k-quants.ts';
-import { IQ1_M, IQ1_S, IQ2_S, IQ2_XS, IQ2_XXS, IQ3_S, IQ3_XXS } from './lattice-quants.ts';
+import { LATTICE_FORMATS } from './lattice-quants.ts';
 import { Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 } from './legacy-quants.ts';
 import { MXFP4 } from './microscaling.ts';
 import { TQ1_0, TQ2_0 } from './ternary-quants.ts';
@@ -29,13 +29,7 @@ export const BLOCK_FORMATS: Readonly<Record<Quantization, BlockFormat>> = {
   MXFP4,
   TQ1_0,
   TQ2_0,
-  IQ2_XXS,
-  IQ2_XS,
-  IQ2_S,
-  IQ3_XXS,
-  IQ3_S,
-  IQ1_S,
-  IQ1_M,
+  ...LATTICE_FORMATS,
 };
 
 /**

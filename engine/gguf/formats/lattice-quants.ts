@@ -8,13 +8,23 @@ import { LATTICES, type Lattice } from './lattices.ts';
 // values in groups of 16 or 32: x = d unit (2 s_g + 1) v, where v is a value of a point, with a sign of its own or, in
 // IQ1_S and IQ1_M, moved by an eighth. All products are exact in single precision, in any order.
 
-/** Some bits of a block, for each of its points, groups or eights of values: the first bit, counted from bit 0. */
-interface Bits {
+/** Numbers of some bits in a block, one for each of its points, groups or eights of values. Bits count from bit 0. */
+export interface Bits {
   readonly count: number;
-  readonly at: (index: number) => number;
+  /** Where number 0 begins. */
+  readonly first: number;
+  /** From one number to the next; if `every` is given, from the first of so many numbers to that of the next ones. */
+  readonly step: number;
+  /** A power of two. */
+  readonly every?: number;
+  /** Between numbers of which `every` are together. */
+  readonly inner?: number;
 }
 
-interface LatticeLayout {
+/** What decoders read, in TypeScript and in shaders. */
+export interface LatticeLayout {
+  /** Bytes of a block. */
+  readonly size: number;
   readonly lattice: Lattice;
   readonly unit: number;
   /** Values that share a scale. */
@@ -22,149 +32,159 @@ interface LatticeLayout {
   /** Of group g: s. */
   readonly scale: Bits;
   /** Of point p: the lower eight bits of its number, and the higher ones. */
-  readonly low: Bits['at'];
+  readonly low: Bits;
   readonly high?: Bits;
   /** Of eight values: their signs, of which seven are stored if the number of negative ones is even. */
   readonly signs?: Bits;
   /** Of `width` values: whether they are moved down by an eighth, not up. */
-  readonly shift?: { readonly width: 8 | 32; readonly at: Bits['at'] };
-  /** d, where it isn't the f16 at the beginning. */
-  readonly d?: {
-    readonly read: (bytes: Uint8Array, at: number) => number;
-    readonly write: (bytes: Uint8Array, at: number, value: number) => number;
-  };
+  readonly shift?: { readonly width: 8 | 32; readonly down: Bits };
+  /** The four parts of d, the lowest first, where it isn't the f16 at the beginning. */
+  readonly d?: Bits;
 }
 
-/**
- * IQ2_XXS: 66 bytes, 256 points of 8 values, unit 1/8. Bytes 0–1: d. Eight groups of 32 in 8 bytes each: four numbers
- * of points, then 32 bits: four times seven signs, and s.
- */
-export const IQ2_XXS = latticeFormat(66, {
-  lattice: LATTICES.IQ2_XXS,
-  unit: 1 / 8,
-  width: 32,
-  scale: { count: 4, at: (group) => 16 + 64 * group + 60 },
-  low: (point) => 16 + 64 * (point >>> 2) + 8 * (point & 3),
-  signs: { count: 7, at: (eight) => 16 + 64 * (eight >>> 2) + 32 + 7 * (eight & 3) },
-});
-
-/**
- * IQ2_XS: 74 bytes, 512 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–65: 16 bits a point, nine of its number and
- * seven signs. Bytes 66–73: s of sixteen groups of 16, four bits each.
- */
-export const IQ2_XS = latticeFormat(74, {
-  lattice: LATTICES.IQ2_XS,
-  unit: 1 / 8,
-  width: 16,
-  scale: { count: 4, at: (group) => 8 * 66 + 4 * group },
-  low: (point) => 16 + 16 * point,
-  high: { count: 1, at: (point) => 16 + 16 * point + 8 },
-  signs: { count: 7, at: (eight) => 16 + 16 * eight + 9 },
-});
-
-/**
- * IQ2_S: 82 bytes, 1024 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–33: the lower bits of points' numbers.
- * Bytes 34–65: signs. Bytes 66–73: the higher two bits. Bytes 74–81: s of sixteen groups of 16, four bits each.
- */
-export const IQ2_S = latticeFormat(82, {
-  lattice: LATTICES.IQ2_S,
-  unit: 1 / 8,
-  width: 16,
-  scale: { count: 4, at: (group) => 8 * 74 + 4 * group },
-  low: (point) => 16 + 8 * point,
-  high: { count: 2, at: (point) => 8 * 66 + 2 * point },
-  signs: { count: 8, at: (eight) => 8 * 34 + 8 * eight },
-});
-
-/**
- * IQ3_XXS: 98 bytes, 256 points of 4 values, unit 1/4. Bytes 0–1: d. Bytes 2–65: the points' numbers. Bytes 66–97: for
- * each of eight groups of 32 32 bits: four times seven signs, and s.
- */
-export const IQ3_XXS = latticeFormat(98, {
-  lattice: LATTICES.IQ3_XXS,
-  unit: 1 / 4,
-  width: 32,
-  scale: { count: 4, at: (group) => 8 * 66 + 32 * group + 28 },
-  low: (point) => 16 + 8 * point,
-  signs: { count: 7, at: (eight) => 8 * 66 + 32 * (eight >>> 2) + 7 * (eight & 3) },
-});
-
-/**
- * IQ3_S: 110 bytes, 512 points of 4 values, unit 1. Bytes 0–1: d. Bytes 2–65: the lower bits of the points' numbers.
- * Bytes 66–73: their ninth bits. Bytes 74–105: signs. Bytes 106–109: s of eight groups of 32, four bits each.
- */
-export const IQ3_S = latticeFormat(110, {
-  lattice: LATTICES.IQ3_S,
-  unit: 1,
-  width: 32,
-  scale: { count: 4, at: (group) => 8 * 106 + 4 * group },
-  low: (point) => 16 + 8 * point,
-  high: { count: 1, at: (point) => 8 * 66 + point },
-  signs: { count: 8, at: (eight) => 8 * 74 + 8 * eight },
-});
-
-/**
- * IQ1_S: 50 bytes, 2048 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–33: the lower bits of the points' numbers.
- * Bytes 34–49: 16 bits for each of eight groups of 32: four times the higher three bits, s of three bits, and whether
- * values are moved down.
- */
-export const IQ1_S = latticeFormat(50, {
-  lattice: LATTICES.IQ1,
-  unit: 1 / 8,
-  width: 32,
-  scale: { count: 3, at: (group) => 8 * 34 + 16 * group + 12 },
-  low: (point) => 16 + 8 * point,
-  high: { count: 3, at: (point) => 8 * 34 + 16 * (point >>> 2) + 3 * (point & 3) },
-  shift: { width: 32, at: (group) => 8 * 34 + 16 * group + 15 },
-});
-
-/**
- * IQ1_M: 56 bytes, 2048 points of 8 values, unit 1/8. Bytes 0–31: the lower bits of the points' numbers. Bytes 32–47:
- * four bits a point: the higher three, and whether its values are moved down. Bytes 48–55: four times 16 bits: s of
- * four groups of 16, three bits each, and four bits of d, the lowest first.
- */
-export const IQ1_M = latticeFormat(56, {
-  lattice: LATTICES.IQ1,
-  unit: 1 / 8,
-  width: 16,
-  scale: { count: 3, at: (group) => 8 * 48 + 16 * (group >>> 2) + 3 * (group & 3) },
-  low: (point) => 8 * point,
-  high: { count: 3, at: (point) => 8 * 32 + 4 * point },
-  shift: { width: 8, at: (point) => 8 * 32 + 4 * point + 3 },
-  d: {
-    read(bytes, at) {
-      const half = new Uint8Array(2);
-      for (let part = 0; part < 4; part++)
-        writeBits(half, 4 * part, 4, readBits(bytes, 8 * at + 400 + 16 * part - 4, 4));
-      return readHalf(half, 0);
-    },
-    write(bytes, at, value) {
-      const half = new Uint8Array(2);
-      const written = writeHalf(half, 0, value);
-      for (let part = 0; part < 4; part++)
-        writeBits(bytes, 8 * at + 400 + 16 * part - 4, 4, readBits(half, 4 * part, 4));
-      return written;
-    },
+export const LATTICE_LAYOUTS = {
+  /**
+   * IQ2_XXS: 66 bytes, 256 points of 8 values, unit 1/8. Bytes 0–1: d. Eight groups of 32 in 8 bytes each: four numbers
+   * of points, then 32 bits: four times seven signs, and s.
+   */
+  IQ2_XXS: {
+    size: 66,
+    lattice: LATTICES.IQ2_XXS,
+    unit: 1 / 8,
+    width: 32,
+    scale: { count: 4, first: 16 + 60, step: 64 },
+    low: { count: 8, first: 16, step: 64, every: 4, inner: 8 },
+    signs: { count: 7, first: 16 + 32, step: 64, every: 4, inner: 7 },
   },
-});
+  /**
+   * IQ2_XS: 74 bytes, 512 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–65: 16 bits a point, nine of its number
+   * and seven signs. Bytes 66–73: s of sixteen groups of 16, four bits each.
+   */
+  IQ2_XS: {
+    size: 74,
+    lattice: LATTICES.IQ2_XS,
+    unit: 1 / 8,
+    width: 16,
+    scale: { count: 4, first: 8 * 66, step: 4 },
+    low: { count: 8, first: 16, step: 16 },
+    high: { count: 1, first: 16 + 8, step: 16 },
+    signs: { count: 7, first: 16 + 9, step: 16 },
+  },
+  /**
+   * IQ2_S: 82 bytes, 1024 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–33: the lower bits of points' numbers.
+   * Bytes 34–65: signs. Bytes 66–73: the higher two bits. Bytes 74–81: s of sixteen groups of 16, four bits each.
+   */
+  IQ2_S: {
+    size: 82,
+    lattice: LATTICES.IQ2_S,
+    unit: 1 / 8,
+    width: 16,
+    scale: { count: 4, first: 8 * 74, step: 4 },
+    low: { count: 8, first: 16, step: 8 },
+    high: { count: 2, first: 8 * 66, step: 2 },
+    signs: { count: 8, first: 8 * 34, step: 8 },
+  },
+  /**
+   * IQ3_XXS: 98 bytes, 256 points of 4 values, unit 1/4. Bytes 0–1: d. Bytes 2–65: the points' numbers. Bytes 66–97: for
+   * each of eight groups of 32 32 bits: four times seven signs, and s.
+   */
+  IQ3_XXS: {
+    size: 98,
+    lattice: LATTICES.IQ3_XXS,
+    unit: 1 / 4,
+    width: 32,
+    scale: { count: 4, first: 8 * 66 + 28, step: 32 },
+    low: { count: 8, first: 16, step: 8 },
+    signs: { count: 7, first: 8 * 66, step: 32, every: 4, inner: 7 },
+  },
+  /**
+   * IQ3_S: 110 bytes, 512 points of 4 values, unit 1. Bytes 0–1: d. Bytes 2–65: the lower bits of the points' numbers.
+   * Bytes 66–73: their ninth bits. Bytes 74–105: signs. Bytes 106–109: s of eight groups of 32, four bits each.
+   */
+  IQ3_S: {
+    size: 110,
+    lattice: LATTICES.IQ3_S,
+    unit: 1,
+    width: 32,
+    scale: { count: 4, first: 8 * 106, step: 4 },
+    low: { count: 8, first: 16, step: 8 },
+    high: { count: 1, first: 8 * 66, step: 1 },
+    signs: { count: 8, first: 8 * 74, step: 8 },
+  },
+  /**
+   * IQ1_S: 50 bytes, 2048 points of 8 values, unit 1/8. Bytes 0–1: d. Bytes 2–33: the lower bits of the points' numbers.
+   * Bytes 34–49: 16 bits for each of eight groups of 32: four times the higher three bits, s of three bits, and whether
+   * values are moved down.
+   */
+  IQ1_S: {
+    size: 50,
+    lattice: LATTICES.IQ1,
+    unit: 1 / 8,
+    width: 32,
+    scale: { count: 3, first: 8 * 34 + 12, step: 16 },
+    low: { count: 8, first: 16, step: 8 },
+    high: { count: 3, first: 8 * 34, step: 16, every: 4, inner: 3 },
+    shift: { width: 32, down: { count: 1, first: 8 * 34 + 15, step: 16 } },
+  },
+  /**
+   * IQ1_M: 56 bytes, 2048 points of 8 values, unit 1/8. Bytes 0–31: the lower bits of the points' numbers. Bytes 32–47:
+   * four bits a point: the higher three, and whether its values are moved down. Bytes 48–55: four times 16 bits: s of
+   * four groups of 16, three bits each, and four bits of d, the lowest first.
+   */
+  IQ1_M: {
+    size: 56,
+    lattice: LATTICES.IQ1,
+    unit: 1 / 8,
+    width: 16,
+    scale: { count: 3, first: 8 * 48, step: 16, every: 4, inner: 3 },
+    low: { count: 8, first: 0, step: 8 },
+    high: { count: 3, first: 8 * 32, step: 4 },
+    shift: { width: 8, down: { count: 1, first: 8 * 32 + 3, step: 4 } },
+    d: { count: 4, first: 8 * 48 + 12, step: 16 },
+  },
+} as const satisfies Record<string, LatticeLayout>;
 
-/** @param size bytes of a block */
-function latticeFormat(size: number, layout: LatticeLayout): BlockFormat {
-  const { lattice, unit, width, scale, low, high, signs, shift, d = { read: readHalf, write: writeHalf } } = layout;
+export const LATTICE_FORMATS = {
+  IQ2_XXS: latticeFormat(LATTICE_LAYOUTS.IQ2_XXS),
+  IQ2_XS: latticeFormat(LATTICE_LAYOUTS.IQ2_XS),
+  IQ2_S: latticeFormat(LATTICE_LAYOUTS.IQ2_S),
+  IQ3_XXS: latticeFormat(LATTICE_LAYOUTS.IQ3_XXS),
+  IQ3_S: latticeFormat(LATTICE_LAYOUTS.IQ3_S),
+  IQ1_S: latticeFormat(LATTICE_LAYOUTS.IQ1_S),
+  IQ1_M: latticeFormat(LATTICE_LAYOUTS.IQ1_M),
+} as const satisfies Record<keyof typeof LATTICE_LAYOUTS, BlockFormat>;
+
+function latticeFormat(layout: LatticeLayout): BlockFormat {
+  const { size, lattice, unit, width, scale, low, high, signs, shift, d } = layout;
   const levelWidth = lattice.width;
+  const readScale = (bytes: Uint8Array, at: number): number => {
+    if (d === undefined) return readHalf(bytes, at);
+    const half = new Uint8Array(2);
+    for (let part = 0; part < 4; part++) writeBits(half, 4 * part, 4, readBits(bytes, 8 * at + bitOf(d, part), 4));
+    return readHalf(half, 0);
+  };
+  const writeScale = (bytes: Uint8Array, at: number, value: number): number => {
+    if (d === undefined) return writeHalf(bytes, at, value);
+    const half = new Uint8Array(2);
+    const written = writeHalf(half, 0, value);
+    for (let part = 0; part < 4; part++) writeBits(bytes, 8 * at + bitOf(d, part), 4, readBits(half, 4 * part, 4));
+    return written;
+  };
   return {
     decode(bytes, at, out, to) {
       const first = 8 * at;
-      const steps = d.read(bytes, at) * unit;
+      const steps = readScale(bytes, at) * unit;
       for (let point = 0; point < 256 / levelWidth; point++) {
         const begin = levelWidth * point;
-        const upper = high === undefined ? 0 : readBits(bytes, first + high.at(point), high.count);
-        const number = readBits(bytes, first + low(point), 8) | (upper << 8);
-        const s = readBits(bytes, first + scale.at(Math.floor(begin / width)), scale.count);
+        const upper = high === undefined ? 0 : readBits(bytes, first + bitOf(high, point), high.count);
+        const number = readBits(bytes, first + bitOf(low, point), 8) | (upper << 8);
+        const s = readBits(bytes, first + bitOf(scale, Math.floor(begin / width)), scale.count);
         const step = steps * (2 * s + 1);
-        const negative = signs === undefined ? 0 : readSigns(bytes, first + signs.at(begin >>> 3), signs.count);
+        const negative = signs === undefined ? 0 : readSigns(bytes, first + bitOf(signs, begin >>> 3), signs.count);
         const moved =
-          shift === undefined ? 0 : 1 - 2 * readBits(bytes, first + shift.at(Math.floor(begin / shift.width)), 1);
+          shift === undefined
+            ? 0
+            : 1 - 2 * readBits(bytes, first + bitOf(shift.down, Math.floor(begin / shift.width)), 1);
         for (let j = 0; j < levelWidth; j++) {
           const level = (lattice.points[levelWidth * number + j] as number) + moved;
           out[to + begin + j] = step * ((negative >>> ((begin + j) & 7)) & 1 ? -level : level);
@@ -184,11 +204,11 @@ function latticeFormat(size: number, layout: LatticeLayout): BlockFormat {
         fits[group] = fitLattice(values, from + width * group, width, options);
       }
       const most = 2 ** (scale.count + 1) - 1;
-      const steps = d.write(bytes, at, Math.max(...fits) / most / unit) * unit;
+      const steps = writeScale(bytes, at, Math.max(...fits) / most / unit) * unit;
       if (steps === 0) return;
       for (const [group, fit] of fits.entries()) {
         const s = roundWithin((fit / steps - 1) / 2, 0, (most - 1) / 2);
-        writeBits(bytes, first + scale.at(group), scale.count, s);
+        writeBits(bytes, first + bitOf(scale, group), scale.count, s);
         choosePoints(values, from + width * group, width, steps * (2 * s + 1), options, CHOSEN);
         write(bytes, first, width * group, CHOSEN);
       }
@@ -200,17 +220,24 @@ function latticeFormat(size: number, layout: LatticeLayout): BlockFormat {
     for (let value = begin; value < begin + width; value += levelWidth) {
       const point = value / levelWidth;
       const number = chosen.points[(value - begin) / levelWidth] as number;
-      writeBits(bytes, first + low(point), 8, number & 255);
-      if (high !== undefined) writeBits(bytes, first + high.at(point), high.count, number >>> 8);
+      writeBits(bytes, first + bitOf(low, point), 8, number & 255);
+      if (high !== undefined) writeBits(bytes, first + bitOf(high, point), high.count, number >>> 8);
     }
     for (let value = begin; value < begin + width && signs !== undefined; value += 8) {
       const negative = chosen.signs[(value - begin) / 8] as number;
-      writeBits(bytes, first + signs.at(value / 8), signs.count, negative);
+      writeBits(bytes, first + bitOf(signs, value / 8), signs.count, negative);
     }
     for (let value = begin; value < begin + width && shift !== undefined; value += shift.width) {
-      writeBits(bytes, first + shift.at(value / shift.width), 1, chosen.down[(value - begin) / shift.width] as number);
+      const down = chosen.down[(value - begin) / shift.width] as number;
+      writeBits(bytes, first + bitOf(shift.down, value / shift.width), 1, down);
     }
   }
+}
+
+/** Where number `index` begins. */
+function bitOf({ first, step, every = 1, inner = 0 }: Bits, index: number): number {
+  const together = index & (every - 1);
+  return first + step * ((index - together) / every) + inner * together;
 }
 
 const CHOSEN = createChosenPoints();

@@ -11,7 +11,6 @@ import { cacheMemory, type ScratchFile } from './cache-memory.ts';
 import { type EncodingContext, encode } from './encode.ts';
 import { createProgram } from './program.ts';
 import { headPairs, MOST_HEAD_SIZE } from './shaders/attention.ts';
-import { GPU_FORMATS } from './shaders/formats.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import { type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
 
@@ -117,7 +116,6 @@ export function webgpuKernels({
     name: 'webgpu',
     instructionSet: 'none',
     threads: 1,
-    formats: GPU_FORMATS,
     mapFile(path) {
       const file = openFile(path);
       return { id: files.push(file) - 1, path, size: file.source.size };

@@ -27,15 +27,16 @@ export function uploadMatrix(
   fileRowBytes: number,
   read: (from: number, to: number) => Uint8Array,
 ): UploadedMatrix {
-  const { block, bytes } = shaderFormat(type);
+  const { block, bytes, table = new Int8Array() } = shaderFormat(type);
   const rowBytes = Math.ceil(columns / block) * bytes;
   const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
   // Shaders read whole words, up to one past the last byte.
-  const most = Math.floor((Math.min(maxStorageBufferBindingSize, maxBufferSize) - 8) / rowBytes);
+  const others = 8 + table.byteLength;
+  const most = Math.floor((Math.min(maxStorageBufferBindingSize, maxBufferSize) - others) / rowBytes);
   const parts: MatrixPart[] = [];
   for (let rowFrom = 0; rowFrom < rows; rowFrom += most) {
     const rowCount = Math.min(most, rows - rowFrom);
-    const size = 4 * Math.ceil((rowCount * rowBytes) / 4) + 4;
+    const size = 4 * Math.ceil((rowCount * rowBytes) / 4) + 4 + table.byteLength;
     const buffer = device.createBuffer({ label: type, size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
     const rowsAtOnce = piecedRows(rowBytes);
     for (let row = 0; row < rowCount; row += rowsAtOnce) {
@@ -44,6 +45,7 @@ export function uploadMatrix(
       const data = padded(read(from, from + count * fileRowBytes), { count, fileRowBytes, rowBytes });
       device.queue.writeBuffer(buffer, row * rowBytes, data);
     }
+    device.queue.writeBuffer(buffer, size - table.byteLength, table);
     parts.push({ buffer, rowFrom, rowCount });
   }
   // Lets the device free the memory through which the data went.

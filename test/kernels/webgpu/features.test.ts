@@ -5,9 +5,8 @@ import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import type { Operation } from '../../../engine/kernels/operation.ts';
 import { openDevice, type UsedFeature } from '../../../engine/kernels/webgpu/open-device.ts';
 import { scratchFile } from '../../../engine/kernels/webgpu/scratch-file.ts';
-import { GPU_FORMATS } from '../../../engine/kernels/webgpu/shaders/formats.ts';
 import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
-import { QUANTIZATIONS, quantizedBytes } from '../../../engine/model/quantization.ts';
+import { QUANTIZATION_NAMES, QUANTIZATIONS, quantizedBytes } from '../../../engine/model/quantization.ts';
 import { testIf } from '../../support/needs.ts';
 
 /**
@@ -42,7 +41,7 @@ async function checked(without: readonly UsedFeature[], operations: (kernels: Ke
 function everyOperation(kernels: Kernels): readonly Operation[] {
   const vector = (length: number) => kernels.vector(length);
   const cache = (type: 'F16' | 'F32') => kernels.cache({ type, kvHeads: 1, capacity: 4, headSize: 6 });
-  const products = GPU_FORMATS.flatMap((type): Operation[] => {
+  const products = QUANTIZATION_NAMES.flatMap((type): Operation[] => {
     const columns = Math.max(32, QUANTIZATIONS[type].block);
     const source = new Uint8Array(2 * quantizedBytes(columns, type));
     const matrix = kernels.matrix({ source, type, rows: 2, columns });

@@ -3,8 +3,7 @@ import * as assert from 'uvu/assert';
 import { quantize } from '../../../engine/gguf/formats/formats.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { GPU_FORMATS } from '../../../engine/kernels/webgpu/shaders/formats.ts';
-import { QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
+import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
 import { nmse } from '../../runtime/nmse.ts';
 import { GPU_KERNELS, testGpu, testPackedGpu } from '../../support/gpu.ts';
 import { randomFrom, randomValues } from '../random-from.ts';
@@ -29,7 +28,7 @@ async function product(kernels: Kernels, type: Quantization, source: Uint8Array,
   return [...y.values];
 }
 
-for (const type of GPU_FORMATS) {
+for (const type of QUANTIZATION_NAMES) {
   testGpu(`${type}: with whole numbers a GPU gives the exact product, for few tokens and in tiles`, async (kernels) => {
     const random = randomFrom(7);
     const columns = columnsOf(type);
@@ -68,7 +67,7 @@ testGpu('bias is added, and with accumulate what y had before', async (kernels) 
 });
 
 testGpu('an embedding gives the rows of any format', async (kernels) => {
-  for (const type of ['F32', 'Q4_K', 'Q6_K'] as const) {
+  for (const type of ['F32', 'Q4_K', 'Q6_K', 'IQ3_S'] as const) {
     const columns = columnsOf(type);
     const source = quantize(type, Float32Array.from(randomValues(randomFrom(9), 5 * columns)));
     const [found, expected] = await Promise.all(
@@ -90,8 +89,8 @@ const BYTE_NMSE = 3e-5;
 
 testPackedGpu('rounded to bytes, tiles of packed products are near those of the reference', async (packed) => {
   const plain = GPU_KERNELS[0]?.kernels as Kernels;
-  // Groups of 32 and 16 values, without and with a shift; features.test.ts compiles the other formats' shaders.
-  for (const type of ['Q8_0', 'Q4_K', 'Q6_K', 'Q2_K'] as const) {
+  // Groups of 32 and 16 values, without and with a shift, and a lattice; features.test.ts compiles the other formats' shaders.
+  for (const type of ['Q8_0', 'Q4_K', 'Q6_K', 'Q2_K', 'IQ1_M'] as const) {
     const random = randomFrom(10);
     // More than one block, tokens and rows that aren't whole tiles, and one token of zeros.
     const columns = 2 * QUANTIZATIONS[type].block;

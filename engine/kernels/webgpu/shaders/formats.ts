@@ -1,25 +1,6 @@
-import { QUANTIZATION_NAMES, type Quantization } from '../../../model/quantization.ts';
-
-/**
- * How shaders read a format. x = step·q − shift, with one step and shift for each group of `width` values; the formats
- * themselves are described in engine/gguf/formats.
- */
-export interface ShaderFormat {
-  /** Values of a block as shaders see it; unquantized formats are read 32 values at a time. */
-  readonly block: number;
-  /** Bytes of a block. */
-  readonly bytes: number;
-  /** Values that share a step and a shift. */
-  readonly width: 16 | 32;
-  /** Whether there is a shift. */
-  readonly shifted: boolean;
-  /**
-   * WGSL: `fn steps(block: u32, group: u32) -> vec2f`, step and shift of a group, and
-   * `fn quants(block: u32, i: u32) -> vec4f`, q of the values i to i + 3, where i is a multiple of 4. `block` is the
-   * byte at which the block begins.
-   */
-  readonly code: string;
-}
+import type { Quantization } from '../../../model/quantization.ts';
+import { LATTICE_SHADERS } from './lattice-formats.ts';
+import type { ShaderFormat } from './shader-format.ts';
 
 /** WGSL functions that read the storage buffer `w` of 32-bit words byte by byte. */
 export const READ_BYTES = `
@@ -73,8 +54,8 @@ const IQ4_LEVELS = lookUp(
 );
 const FP4_LEVELS = lookUp('0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0');
 
-/** One row per format; those of lattices would need their tables in memory, and have none. */
-const SHADER_FORMATS: Readonly<Partial<Record<Quantization, ShaderFormat>>> = {
+/** One row per format. */
+const SHADER_FORMATS: Readonly<Record<Quantization, ShaderFormat>> = {
   F32: {
     block: 32,
     bytes: 128,
@@ -298,15 +279,9 @@ fn quants(block: u32, i: u32) -> vec4f {
 fn steps(block: u32, group: u32) -> vec2f { return vec2f(half(block + 64u), 0.0); }
 fn quants(block: u32, i: u32) -> vec4f { return twoBits(block, i) - 1.0; }`,
   },
+  ...LATTICE_SHADERS,
 };
 
-/** The formats that shaders read. */
-export const GPU_FORMATS = QUANTIZATION_NAMES.filter((name) => SHADER_FORMATS[name] !== undefined);
-
-/** @throws RangeError for a format that is not among GPU_FORMATS */
 export function shaderFormat(type: Quantization): ShaderFormat {
-  const format = SHADER_FORMATS[type];
-  if (format === undefined)
-    throw new RangeError(`no shader reads ${type}; those that can be read: ${GPU_FORMATS.join(', ')}`);
-  return format;
+  return SHADER_FORMATS[type];
 }

@@ -1,6 +1,6 @@
-import type { ShaderFormat } from './formats.ts';
 import { READ_BYTES } from './formats.ts';
 import { PRODUCT_PARAMS, TILE } from './multiply.ts';
+import type { ShaderFormat } from './shader-format.ts';
 
 /** Values that share a scale where activations are rounded to 8 bits. */
 export const ROUNDED_GROUP = 32;

@@ -1,6 +1,6 @@
-import type { ShaderFormat } from './formats.ts';
 import { READ_BYTES } from './formats.ts';
 import { enabling, LANES, type LanesTogether } from './lanes.ts';
+import type { ShaderFormat } from './shader-format.ts';
 
 /** Most tokens of one pass of `multiplyVectors`. */
 export const MOST_VECTORS = 8;
