@@ -110,10 +110,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
-    .option(
-      '--gpu-layers <n>',
-      'the last n layers, or all, and the output run on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',
-    )
+    .addOption(OPTIONS.gpuLayers)
     .addOption(OPTIONS.device)
     .option(
       '--gpu-memory <size>',

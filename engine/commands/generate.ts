@@ -8,11 +8,9 @@ import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
-import { openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import type { Model } from '../model/model.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
-import { openSplitModel } from '../runtime/split-transformer.ts';
 import type { PartTime } from '../runtime/transformer.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { type Generated, generate, type LanguageModel, PROMPT_PART, type VerifyingModel } from '../text/generate.ts';
@@ -24,7 +22,7 @@ import { lookAhead } from '../text/speculation/look-ahead.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
-import { planAutomatically, planWithLayers } from './gpu-layers.ts';
+import { openSplit } from './open-split.ts';
 import { describeSpeculation, openDrafts } from './speculation.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
@@ -135,10 +133,19 @@ interface ModelRequest extends Pick<Generation, 'request' | 'prompt' | 'signal'>
 
 /** The model on the processors that were asked for. */
 async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedModel> {
-  const { request, context, prompt, memory, onPart } = parts;
-  const { model: path, kvCache } = request;
-  const split = request.gpuLayers === 0 ? undefined : await openSplit(kernels, parts);
-  if (split !== undefined) return split;
+  const { request, shape, context, prompt, memory, signal, onPart } = parts;
+  const { model: path, kvCache, gpuLayers, device, gpuPaging: paging, profile } = request;
+  if (gpuLayers !== 0) {
+    const { exact } = request.kernels;
+    const split = await openSplit(
+      {
+        ...{ cpu: kernels, gpuLayers, device, exact, model: shape, file: path, context, profile, signal, paging },
+        ...{ promptTokens: prompt.length, kvFormat: kvCache },
+      },
+      ({ on }, plan, onLayer) => on(plan, onLayer),
+    );
+    if (split !== undefined) return { model: split.result, close: split.close };
+  }
   const begin = performance.now() / 1000;
   const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
   const loaded = loadTransformer(path, {
@@ -155,52 +162,6 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
     if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
   };
   return { model, verifying: model, close };
-}
-
-/** The model on CPU and GPU; `undefined` if it is best on the CPU alone. */
-async function openSplit(cpu: Kernels, parts: ModelRequest): Promise<OpenedModel | undefined> {
-  const { request, shape, context, prompt, signal } = parts;
-  const { gpuLayers, device, gpuPaging: paging, profile, model: file, kvCache } = request;
-  const { kernels: gpu, adapter } = await openGpuKernels({ adapter: device, exact: request.kernels.exact });
-  const log = (line: string): void => void process.stderr.write(`${line}\n`);
-  const promptTokens = prompt.length;
-  const asked = { model: shape, file, context, promptTokens, kvFormat: kvCache, paging, profile, signal, log };
-  let close = (): void => gpu.close();
-  try {
-    const plan =
-      gpuLayers === 'auto'
-        ? await planAutomatically({ ...asked, threads: cpu.threads, gpu: device ?? adapter })
-        : planWithLayers(shape, gpuLayers, paging === undefined ? 'with-layers' : 'host');
-    if (plan === undefined) {
-      close();
-      return undefined;
-    }
-    const opened = openSplitModel(file, { cpu, gpu, context, kvCache, paging });
-    close = () => {
-      opened.close();
-      gpu.close();
-    };
-    const onGpu = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
-    log(`${onGpu} of ${shape.layers} layers on ${adapter}`);
-    return {
-      model: await withProgress(onGpu, (step) => opened.on(plan, (layer) => step(`layer ${layer} to the GPU`))),
-      close,
-    };
-  } catch (error) {
-    close();
-    throw error;
-  }
-}
-
-/** Runs something with a progress bar, which is shown on a terminal only. */
-async function withProgress<T>(steps: number, run: (step: (label: string) => void) => Promise<T>): Promise<T> {
-  if (process.stderr.isTTY !== true) return await run(() => {});
-  const progress = createProgress(steps);
-  try {
-    return await run(progress.step);
-  } finally {
-    progress.stop();
-  }
 }
 
 /**

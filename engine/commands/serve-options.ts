@@ -5,10 +5,11 @@ import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
-import type { KvFormat } from '../model/kv-format.ts';
+import { gpuKvFormat, type KvFormat } from '../model/kv-format.ts';
 import type { BatchDraftOptions } from '../runtime/batch/create-batch-engine.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
+import { type GpuLayers, readGpuLayers } from './gpu-layers.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
 import { readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
@@ -36,6 +37,12 @@ export interface ServeRequest {
   readonly kernels: KernelOptions;
   /** What guesses at tokens; `undefined`: nothing. */
   readonly drafts: BatchDraftOptions | undefined;
+  /** Last layers that a GPU of this machine computes, with the output; 0: the CPU computes everything. */
+  readonly gpuLayers: GpuLayers;
+  /** That GPU, by its name or a part of it; `undefined`: the fastest. */
+  readonly device: string | undefined;
+  /** The profile by which `auto` decides; `undefined`: the machine is measured. */
+  readonly profile: string | undefined;
   /** The ring that computes; `undefined`: this machine does. */
   readonly ring: RingRequest | undefined;
 }
@@ -60,6 +67,7 @@ interface Options extends RingOptions {
   readonly threads?: string;
   readonly exact?: boolean;
   readonly kernels: string;
+  readonly gpuLayers?: string;
 }
 
 /** The environment variable of the key: arguments can be read by other users of a machine, an environment can't. */
@@ -105,15 +113,16 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     .option('--draft-tokens <n>', 'with --lookup: guess n tokens at a time (default: as many as pay)')
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
-    .addOption(OPTIONS.exact);
+    .addOption(OPTIONS.exact)
+    .addOption(OPTIONS.gpuLayers);
   return addRingOptions(command).action((options: Options, called: Command) => run(readOptions(options, called)));
 }
 
 /** Options that say where a ring is, and those that are about one. */
 const RING_PLACES = ['cluster', 'worker'];
 const RING_ONLY = [
-  ...['profile', 'keys', 'plain', 'plan', 'scheduler', 'activations', 'chunk', 'maxPressure'],
-  ...['prefetch', 'release', 'linkDelay', 'device'],
+  ...['keys', 'plain', 'plan', 'scheduler', 'activations', 'chunk', 'maxPressure'],
+  ...['prefetch', 'release', 'linkDelay'],
 ];
 
 /** @throws InputError for an option of a ring where there is none */
@@ -124,6 +133,25 @@ function readRing(options: Options, called: Command): RingRequest | undefined {
   if (lone === undefined) return undefined;
   const flag = called.options.find((option) => option.attributeName() === lone)?.long ?? lone;
   throw new InputError(flag, 'is about a ring; give its devices by --worker or --cluster, or leave it out');
+}
+
+/** @throws InputError for a ring, whose plan says what GPUs compute, and for what has no GPU to be about */
+function readGpu({ gpuLayers, device, profile, memory, kv }: Options, called: Command): GpuLayers {
+  const inRing = RING_PLACES.some((name) => called.getOptionValueSource(name) === 'cli');
+  if (inRing) {
+    if (gpuLayers !== undefined)
+      throw new InputError('--gpu-layers', 'is for a server on one machine; of a ring, --plan says what GPUs compute');
+    return 0;
+  }
+  const problem = 'is about a ring or a GPU; give --worker or --cluster, or';
+  if (device !== undefined && gpuLayers === undefined)
+    throw new InputError('--device', `${problem} --gpu-layers, or leave it out`);
+  if (profile !== undefined && gpuLayers !== 'auto')
+    throw new InputError('--profile', `${problem} --gpu-layers auto, or leave it out`);
+  if (gpuLayers === undefined) return 0;
+  if (memory !== undefined) throw new InputError('--memory', 'works on the CPU alone; leave --gpu-layers out');
+  gpuKvFormat(readKvCache(kv));
+  return readGpuLayers(gpuLayers);
 }
 
 function readOptions(options: Options, called: Command): ServeRequest {
@@ -146,7 +174,10 @@ function readOptions(options: Options, called: Command): ServeRequest {
     kernels: readKernels(options),
     parallel: readCount('--parallel', options.parallel, 1, 1024),
     drafts: readLookup(options),
+    gpuLayers: readGpu(options, called),
     ring: readRing(options, called),
+    device: options.device,
+    profile: options.profile,
   };
 }
 

@@ -8,6 +8,7 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
+import type { Model } from '../model/model.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
 import { ringSequences } from '../ring/head/ring-sequences.ts';
 import { createRingTexts } from '../ring/head/ring-texts.ts';
@@ -25,6 +26,7 @@ import { callFormOf } from '../text/tools/tool.ts';
 import { createChatPrompt } from './chat-prompt.ts';
 import { npxEnded } from './npx-parent.ts';
 import { openRing } from './open-ring.ts';
+import { openSplit } from './open-split.ts';
 import { type RingWatch, watchRing } from './ring-watch.ts';
 import { CONTEXT, createServeCommand, type ServeRequest } from './serve-options.ts';
 
@@ -90,7 +92,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     throw new InputError(path, `the vocabulary has ${sizes}; the file is malformed`);
   }
   const context = request.context ?? Math.min(CONTEXT, transformerSettings(whole, shape).contextLength);
-  const { sequences, watch: watchLoad, close } = await openSequences(request, context);
+  const { sequences, watch: watchLoad, close } = await openSequences(request, shape, context);
   const template = chatTemplate(gguf);
   const chat = template === undefined ? undefined : createChatPrompt(gguf, tokenizer);
   const engine = createBatchEngine({ sequences, tokenizer, drafts: request.drafts });
@@ -125,9 +127,9 @@ interface OpenedSequences {
   close(): Promise<void> | void;
 }
 
-/** The model on this machine, or on the devices of a ring. */
-async function openSequences(request: ServeRequest, context: number): Promise<OpenedSequences> {
-  const { model: path, kvCache, memory, parallel } = request;
+/** The model on this machine, on its CPU alone or with a GPU, or on the devices of a ring. */
+async function openSequences(request: ServeRequest, shape: Model, context: number): Promise<OpenedSequences> {
+  const { model: path, kvCache, memory, parallel, gpuLayers, device, profile } = request;
   if (request.ring !== undefined) {
     const { kernels } = request;
     let watch: RingWatch | undefined;
@@ -151,8 +153,27 @@ async function openSequences(request: ServeRequest, context: number): Promise<Op
   const kernels = openKernels(request.kernels);
   try {
     const pages = parallel * Math.ceil(context / PAGE_TOKENS);
-    const place = { pages, pageTokens: PAGE_TOKENS, folder: tmpdir() };
-    return { sequences: loadSequences(path, { kernels, context, kvCache, memory, ...place }), close: kernels.close };
+    const size = { pages, pageTokens: PAGE_TOKENS };
+    const folder = tmpdir();
+    if (gpuLayers !== 0) {
+      const { exact } = request.kernels;
+      const split = await openSplit(
+        {
+          ...{ cpu: kernels, gpuLayers, device, exact, model: shape, file: path, context, profile },
+          // The longest prompt of a pass.
+          ...{ promptTokens: Math.min(PASS_TOKENS, context), kvFormat: kvCache, paging: undefined },
+          signal: new AbortController().signal,
+        },
+        ({ sequences }, plan, onLayer) => sequences(plan, { ...size, place: { folder, ram: 0 } }, onLayer),
+      );
+      const close = (): void => {
+        split?.close();
+        kernels.close();
+      };
+      if (split !== undefined) return { sequences: split.result, close };
+    }
+    const sequences = loadSequences(path, { kernels, context, kvCache, memory, ...size, folder });
+    return { sequences, close: kernels.close };
   } catch (error) {
     kernels.close();
     throw error;

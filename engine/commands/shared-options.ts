@@ -30,6 +30,10 @@ export const OPTIONS = {
     '--device <name>',
     'the GPU that this device computes on too, by its name or a part of it, or none (default: the fastest, unless it is software)',
   ),
+  gpuLayers: new Option(
+    '--gpu-layers <n>',
+    'the last n layers, or all, and the output run on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',
+  ),
   device: new Option(
     '--device <name>',
     'the GPU, by its name or a part of it, as hearth inspect --devices lists them (default: the fastest)',

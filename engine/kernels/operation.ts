@@ -52,9 +52,9 @@ export interface MultiplyOperation {
   readonly bias?: Vector;
   readonly accumulate?: boolean;
   /**
-   * Native kernels have two ways, which round differently: one for a single token, one for many, on packed activations.
-   * `singly` and `together` give every token the result that it has alone, and among many, whatever number of tokens
-   * there are. Default: by the number of tokens. Other kernels have one way.
+   * Native kernels and those of a GPU have two ways, which round differently: one for a single token, one for many, on
+   * packed activations or in tiles. `singly` and `together` give every token the result that it has alone, and among
+   * many, whatever number of tokens there are. Default: by the number of tokens. Reference kernels have one way.
    */
   readonly multiplied?: 'singly' | 'together' | undefined;
 }

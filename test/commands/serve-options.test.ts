@@ -32,6 +32,17 @@ const REFUSED: readonly (readonly [options: readonly string[], line: RegExp])[] 
     /^--lookup: is for a server on one machine; leave it out with a ring/,
   ],
   [['--plan', 'p.json'], /^--plan: is about a ring; give its devices by --worker or --cluster, or leave it out/],
+  [
+    ['--device', 'any'],
+    /^--device: is about a ring or a GPU; give --worker or --cluster, or --gpu-layers, or leave it out/,
+  ],
+  [['--gpu-layers', '1', '--profile', 'p.json'], /^--profile: is about a ring or a GPU; .* or --gpu-layers auto, or/],
+  [['--gpu-layers', 'some'], /^--gpu-layers: "some" is not a whole number/],
+  [['--gpu-layers', '1', '--memory', '1GiB'], /^--memory: works on the CPU alone; leave --gpu-layers out/],
+  [
+    ['--gpu-layers', '1', '--worker', 'tcp://127.0.0.1:9'],
+    /^--gpu-layers: is for a server on one machine; of a ring, --plan says what GPUs compute/,
+  ],
   [['--worker', 'tcp://127.0.0.1:9', '--cluster', 'c.json'], /^--cluster: or --worker is needed, but not both/],
   [['--worker', 'tcp://127.0.0.1:9'], /^--keys: is missing/],
 ];

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import type { RingState } from '../../engine/server/ring-state.ts';
 import { type Running, startHearth, startWorkerProcess, until } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';
+import { testGpu } from '../support/gpu.ts';
 
 /** `hearth serve` as a process, on one machine and on a ring. */
 let [folder, model] = ['', ''];
@@ -88,6 +89,19 @@ test('a server and a ring write the same texts and vectors, whoever asks at the 
   ring.running.child.kill('SIGTERM');
   assert.is(await ring.running.ended, 0, ring.running.stderr);
   await until('the worker is free', 5, () => /freed\n$/.test(worker.running.stderr));
+});
+
+testGpu('a server with a layer on a GPU writes the same texts, whoever asks at the same time', async () => {
+  const { running, client } = await served('--context', '64', '--gpu-layers', '1');
+  assert.match(running.stderr, /^1 of 2 layers on /m);
+  const alone: string[] = [];
+  for (const prompt of PROMPTS) {
+    const { choices } = await client.completions.create({ model: 'tiny', max_tokens: 12, temperature: 0, prompt });
+    alone.push(choices[0]?.text ?? '');
+  }
+  assert.equal(await textsOf(client), alone);
+  running.child.kill('SIGTERM');
+  assert.is(await running.ended, 0, running.stderr);
 });
 
 test('a ring that loses a device it can’t do without refuses what runs, and says why', async () => {

@@ -159,10 +159,30 @@ function encodeEmbed(context: EncodingContext, { table, tokens, y }: EmbedOperat
 }
 
 function encodeMultiply(context: EncodingContext, operation: MultiplyOperation): Dispatch[] {
+  const { matrix, x, multiplied } = operation;
+  const tokens = x.values.length / matrix.columns;
+  if (multiplied === 'together' || (multiplied === undefined && tokens > MOST_VECTORS))
+    return encodeProduct(context, operation, 'tiles');
+  const groups = Array.from({ length: Math.ceil(tokens / MOST_VECTORS) }, (_, group) => group * MOST_VECTORS);
+  return groups.flatMap((from) => encodeProduct(context, tokensOf(operation, from, from + MOST_VECTORS), 'vectors'));
+}
+
+/** The product of some of the tokens. */
+function tokensOf(operation: MultiplyOperation, from: number, to: number): MultiplyOperation {
+  const { matrix, x, y } = operation;
+  const { rows, columns } = matrix;
+  const tokens = x.values.length / columns;
+  if (from === 0 && to >= tokens) return operation;
+  const end = Math.min(to, tokens);
+  return { ...operation, x: x.slice(from * columns, end * columns), y: y.slice(from * rows, end * rows) };
+}
+
+/** @param way `vectors` for up to MOST_VECTORS tokens. Either gives a token the same result, whatever the others are */
+function encodeProduct(context: EncodingContext, operation: MultiplyOperation, way: 'vectors' | 'tiles'): Dispatch[] {
   const { matrix, x, y, bias, accumulate } = operation;
   const { rowBytes, parts } = context.matrix(matrix.id);
   const tokens = x.values.length / matrix.columns;
-  const rounded = context.packedDot && isPackable(matrix.type) && tokens > MOST_VECTORS;
+  const rounded = context.packedDot && isPackable(matrix.type) && way === 'tiles';
   const rounding = rounded ? encodeRounding(context, x) : undefined;
   const products = parts.map(({ buffer, rowFrom, rowCount }): Dispatch => {
     const numbers = [
@@ -178,8 +198,8 @@ function encodeMultiply(context: EncodingContext, operation: MultiplyOperation):
       ],
       ...[bias === undefined ? 0 : context.place(bias), bias === undefined ? 0 : 1, accumulate === true ? 1 : 0],
     ];
-    const kernel = rounded ? packedKernel(matrix, tokens, rowCount) : multiplyKernel(matrix, tokens, rowCount, context);
-    return { ...kernel, numbers, extra: buffer };
+    const kernel = way === 'vectors' ? vectorsKernel : rounded ? packedKernel : tilesKernel;
+    return { ...kernel(matrix, tokens, rowCount, context), numbers, extra: buffer };
   });
   return rounding === undefined ? products : [rounding.dispatch, ...products];
 }
@@ -199,34 +219,33 @@ function encodeRounding(context: EncodingContext, x: Vector): { readonly dispatc
   return { dispatch: { kernel: ROUND, numbers: [context.place(x), place, groups], workgroups }, place };
 }
 
+type ChosenKernel = Pick<Dispatch, 'kernel' | 'workgroups'>;
+
 /** The kernel for products of bytes, and its workgroups. */
-function packedKernel({ type }: Matrix, tokens: number, rows: number): Pick<Dispatch, 'kernel' | 'workgroups'> {
+function packedKernel({ type }: Matrix, tokens: number, rows: number): ChosenKernel {
   const code = () => multiplyPackedTiles(shaderFormat(type));
   return {
     kernel: kernelOf(`multiply ${type}, packed tiles`, code, 'read-only-storage'),
-    workgroups: [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)],
+    workgroups: tiles(tokens, rows),
   };
 }
 
-/** The kernel for a number of tokens, and its workgroups. */
-function multiplyKernel(
-  { type }: Matrix,
-  tokens: number,
-  rows: number,
-  { lanes, tileValues }: EncodingContext,
-): Pick<Dispatch, 'kernel' | 'workgroups'> {
-  const format = shaderFormat(type);
-  if (tokens > MOST_VECTORS) {
-    const kernel = kernelOf(
-      `multiply ${type}, tiles of ${tileValues}`,
-      () => multiplyTiles(format, tileValues),
-      'read-only-storage',
-    );
-    return { kernel, workgroups: [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)] };
-  }
+/** The kernel for many tokens, and its workgroups. */
+function tilesKernel({ type }: Matrix, tokens: number, rows: number, { tileValues }: EncodingContext): ChosenKernel {
+  const code = () => multiplyTiles(shaderFormat(type), tileValues);
+  const kernel = kernelOf(`multiply ${type}, tiles of ${tileValues}`, code, 'read-only-storage');
+  return { kernel, workgroups: tiles(tokens, rows) };
+}
+
+function tiles(tokens: number, rows: number): [number, number] {
+  return [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)];
+}
+
+/** The kernel for a few tokens, and its workgroups. */
+function vectorsKernel({ type }: Matrix, tokens: number, rows: number, { lanes }: EncodingContext): ChosenKernel {
   const together = 2 ** Math.ceil(Math.log2(tokens));
-  const name = `multiply ${type}, ${together} tokens, ${JSON.stringify(lanes)}`;
-  const kernel = kernelOf(name, () => multiplyVectors(format, together, lanes), 'read-only-storage');
+  const code = () => multiplyVectors(shaderFormat(type), together, lanes);
+  const kernel = kernelOf(`multiply ${type}, ${together} tokens, ${JSON.stringify(lanes)}`, code, 'read-only-storage');
   return { kernel, workgroups: inTwo(Math.ceil(rows / rowsOfWorkgroup(together, lanes))) };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { planWithLayers } from '../../../engine/commands/gpu-layers.ts';
 import { randomStream } from '../../../engine/input/random-stream.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
@@ -15,10 +16,12 @@ import {
 } from '../../../engine/runtime/batch/create-batch-engine.ts';
 import { loadSequences, loadTransformer } from '../../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../../engine/runtime/sequences.ts';
+import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
 import { generate } from '../../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../../engine/text/sampling/sampler.ts';
 import { testNative } from '../../kernels/native-sets.ts';
 import { type GoldenModel, goldenModel } from '../../support/golden-models.ts';
+import { testPackedGpu } from '../../support/gpu.ts';
 import { madeFile } from '../made-file.ts';
 import { nmse } from '../nmse.ts';
 import { plainHidden } from '../plain-forward.ts';
@@ -35,11 +38,15 @@ test.after(() => {
   rmSync(folder, { recursive: true });
 });
 
+const CONTEXT = 96;
+
 /** A token is a letter; none ends a text. */
 const TOKENIZER = { bytesOf: (token: number) => Uint8Array.of(97 + (token % 26)), stops: new Set<number>() };
 const greedy = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
 
-interface Setting extends Partial<Omit<BatchEngineOptions, 'sequences'>> {
+interface Setting extends Partial<BatchEngineOptions> {
+  /** Default: they are loaded. */
+  readonly sequences?: Sequences;
   readonly path?: string;
   readonly kernels?: Kernels;
   readonly pages: number;
@@ -53,10 +60,11 @@ function engineOf({
   pages,
   pageTokens = 4,
   edit = (same) => same,
+  sequences: opened,
   ...more
 }: Setting) {
-  const size = { context: 96, kvCache: 'F32', pages, pageTokens } as const;
-  const sequences = edit(loadSequences(path, { kernels, ...size, folder, warn: () => {} }));
+  const size = { context: CONTEXT, kvCache: 'F32', pages, pageTokens } as const;
+  const sequences = edit(opened ?? loadSequences(path, { kernels, ...size, folder, warn: () => {} }));
   return { sequences, engine: createBatchEngine({ sequences, tokenizer: TOKENIZER, ...more }) };
 }
 
@@ -72,9 +80,14 @@ async function piecesOf(pieces: AsyncIterable<GeneratedPiece>): Promise<Generate
   return all;
 }
 
+type Loaded = Pick<Setting, 'path' | 'kernels' | 'sequences'>;
+
 /** Every request alone, then all of them together, arriving one after another in chunks, with too few pages. */
-async function aloneAndTogether(path: string, kernels: Kernels, drafts?: BatchDraftOptions): Promise<void> {
-  const lone = engineOf({ path, kernels, pages: 24 });
+async function aloneAndTogether(
+  load: (pages: number) => Loaded | Promise<Loaded>,
+  drafts?: BatchDraftOptions,
+): Promise<void> {
+  const lone = engineOf({ ...(await load(24)), pages: 24 });
   const expected: GeneratedPiece[][] = [];
   for (const [seed, length, tokens] of REQUESTS) {
     expected.push(await piecesOf(lone.engine.submit(ask(seed, length, tokens))));
@@ -85,7 +98,7 @@ async function aloneAndTogether(path: string, kernels: Kernels, drafts?: BatchDr
   let passes = 0;
   const starts = new Set<object>();
   const { sequences, engine } = engineOf({
-    ...{ path, kernels, pages: 17, promptTokensBesideDecoding: 7, drafts },
+    ...{ ...(await load(17)), pages: 17, promptTokensBesideDecoding: 7, drafts },
     edit: (own) => ({
       ...own,
       get freePages() {
@@ -223,12 +236,24 @@ test('a signal or close ends an embedding, and what never fits is refused', asyn
 for (const name of ['llama-Q8_0', 'qwen2-Q4_K_M', 'llama-F16'] satisfies GoldenModel[])
   testNative(`${name}: under any load each request has the tokens and probabilities that it has alone`, async () => {
     const kernels = openKernels({ implementation: 'native', threads: 2 });
-    await aloneAndTogether(goldenModel(name), kernels);
+    await aloneAndTogether(() => ({ path: goldenModel(name), kernels }));
     kernels.close();
   });
 
 test('so it has on the reference kernels', async () => {
-  await aloneAndTogether(tiny, reference);
+  await aloneAndTogether(() => ({}));
+});
+
+testPackedGpu('so it has on CPU and GPU, with the prompts rounded to bytes there', async (gpu) => {
+  const path = goldenModel('llama-Q8_0');
+  const cpu = openKernels({ implementation: 'reference' });
+  const split = openSplitModel(path, { cpu, gpu, context: CONTEXT, kvCache: 'F32' });
+  const plan = planWithLayers(split.model, 1);
+  const place = { folder, ram: 0 };
+  await aloneAndTogether(async (pages) => ({
+    sequences: await split.sequences(plan, { pages, pageTokens: 4, place }),
+  }));
+  split.close();
 });
 
 /** Guesses that are nearly all wrong, nearly all right, and as many as pay. */
@@ -239,7 +264,7 @@ const DRAFTS: readonly BatchDraftOptions[] = [
 for (const name of ['llama-Q8_0', 'llama-F16'] satisfies GoldenModel[])
   testNative(`${name}: so it has with guessed tokens`, async () => {
     const kernels = openKernels({ implementation: 'native', threads: 2 });
-    for (const drafts of DRAFTS) await aloneAndTogether(goldenModel(name), kernels, drafts);
+    for (const drafts of DRAFTS) await aloneAndTogether(() => ({ path: goldenModel(name), kernels }), drafts);
     kernels.close();
   });
 

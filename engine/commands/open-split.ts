@@ -1,0 +1,62 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import { openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import type { SplitPlan } from '../plan/plan.ts';
+import { openSplitModel, type SplitModel } from '../runtime/split-transformer.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { type AutoRequest, type GpuLayers, planAutomatically, planWithLayers } from './gpu-layers.ts';
+
+export interface SplitRequest extends Omit<AutoRequest, 'threads' | 'gpu' | 'log'> {
+  readonly cpu: Kernels;
+  readonly gpuLayers: GpuLayers;
+  /** The GPU, by its name or a part of it; `undefined`: the fastest. */
+  readonly device: string | undefined;
+  /** Whether products round no activations (KernelOptions.exact). */
+  readonly exact: boolean | undefined;
+}
+
+export interface OpenedSplit<Result> {
+  readonly result: Result;
+  close(): void;
+}
+
+/**
+ * A model on CPU and GPU, with its weights where the plan puts them; `undefined` if it is best on the CPU alone.
+ * @param bring what is made of the model under the plan, with what to call for each layer that came to the GPU
+ * @throws InputError without such a GPU, for more layers than the model has, and as SplitModel does
+ */
+export async function openSplit<Result>(
+  { cpu, gpuLayers, device, exact, ...asked }: SplitRequest,
+  bring: (model: SplitModel, plan: SplitPlan, onLayer: (layer: number) => void) => Promise<Result>,
+): Promise<OpenedSplit<Result> | undefined> {
+  const { model, file, context, kvFormat: kvCache, paging } = asked;
+  const { kernels: gpu, adapter } = await openGpuKernels({ adapter: device, exact });
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  let close = (): void => gpu.close();
+  try {
+    const plan =
+      gpuLayers === 'auto'
+        ? await planAutomatically({ ...asked, threads: cpu.threads, gpu: device ?? adapter, log })
+        : planWithLayers(model, gpuLayers, paging === undefined ? 'with-layers' : 'host');
+    if (plan === undefined) {
+      close();
+      return undefined;
+    }
+    const opened = openSplitModel(file, { cpu, gpu, context, kvCache, paging });
+    close = () => {
+      opened.close();
+      gpu.close();
+    };
+    const onGpu = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
+    log(`${onGpu} of ${model.layers} layers on ${adapter}`);
+    const progress = createProgress(onGpu);
+    try {
+      const result = await bring(opened, plan, (layer) => progress.step(`layer ${layer} to the GPU`));
+      return { result, close };
+    } finally {
+      progress.stop();
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
