@@ -181,14 +181,11 @@ function readOptions(options: Options, called: Command): ServeRequest {
   };
 }
 
-/** @throws InputError for a ring, whose devices are not asked for several tokens of a text at a time here */
-function readLookup({ lookup, draftTokens, worker, cluster }: Options): BatchDraftOptions | undefined {
+function readLookup({ lookup, draftTokens }: Options): BatchDraftOptions | undefined {
   if (lookup === undefined) {
     if (draftTokens !== undefined) throw new InputError('--draft-tokens', 'is used only with --lookup; add it');
     return undefined;
   }
-  if (worker.length > 0 || cluster !== undefined)
-    throw new InputError('--lookup', 'is for a server on one machine; leave it out with a ring');
   const read = readDrafts(draftTokens === undefined ? { lookup } : { lookup, draftTokens });
   return { lookup: read.lookup as number, tokens: read.tokens };
 }

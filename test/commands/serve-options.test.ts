@@ -27,10 +27,6 @@ const REFUSED: readonly (readonly [options: readonly string[], line: RegExp])[] 
   [['--name', ' '], /^--name: is empty/],
   [['--parallel', '0'], /^--parallel: "0" is not a whole number between 1 and 1024/],
   [['--draft-tokens', '3'], /^--draft-tokens: is used only with --lookup; add it/],
-  [
-    ['--lookup', '--worker', 'tcp://127.0.0.1:9'],
-    /^--lookup: is for a server on one machine; leave it out with a ring/,
-  ],
   [['--plan', 'p.json'], /^--plan: is about a ring; give its devices by --worker or --cluster, or leave it out/],
   [
     ['--device', 'any'],

@@ -89,6 +89,11 @@ test('a server and a ring write the same texts and vectors, whoever asks at the 
   ring.running.child.kill('SIGTERM');
   assert.is(await ring.running.ended, 0, ring.running.stderr);
   await until('the worker is free', 5, () => /freed\n$/.test(worker.running.stderr));
+
+  const guessing = await served(...ringOf([worker.address]), '--lookup', '2', '--draft-tokens', '3');
+  assert.equal(await textsOf(guessing.client), expected);
+  guessing.running.child.kill('SIGTERM');
+  assert.is(await guessing.running.ended, 0, guessing.running.stderr);
 });
 
 testGpu('a server with a layer on a GPU writes the same texts, whoever asks at the same time', async () => {

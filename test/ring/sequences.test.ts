@@ -9,7 +9,7 @@ import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { ringSequences } from '../../engine/ring/head/ring-sequences.ts';
 import { createRingTexts } from '../../engine/ring/head/ring-texts.ts';
 import type { BatchEngine, BatchRequest, BatchResult } from '../../engine/runtime/batch/batch-engine.ts';
-import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
+import { type BatchDraftOptions, createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../engine/runtime/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
@@ -58,7 +58,7 @@ const alone = () => oneByOne(async (engine, one) => (await engine.submit(one).re
 const embed = (engine: BatchEngine, { prompt: tokens }: BatchRequest) => engine.embed({ tokens });
 
 /** A ring of a head and two workers, two windows each, whose texts are continued together. */
-async function servedRing() {
+async function servedRing(drafts?: BatchDraftOptions) {
   const settings = { ...SETTINGS, context: CONTEXT, requests: 5, chunk: 16 };
   const workers = await Promise.all(['a', 'b'].map((name) => workerHere(name, path, { headKeys: undefined })));
   const { head, log } = headHere(
@@ -75,6 +75,8 @@ async function servedRing() {
   const { model } = (workers[0] as (typeof workers)[0]).loaded.part;
   const texts = createRingTexts(ring, CONTEXT);
   const passes: number[] = [];
+  /** Passes in which a text has several tokens that may follow each other. */
+  const verified: number[] = [];
   const sequences = ringSequences({ model, texts, most: settings.requests, mostTokens: 48 });
   const counted: Sequences = {
     ...sequences,
@@ -83,16 +85,22 @@ async function servedRing() {
     },
     evaluate(work) {
       passes.push(work.length);
+      verified.push(...work.filter(({ logits }) => logits === 'all').map(({ tokens }) => tokens.length));
       return sequences.evaluate(work);
     },
   };
-  const engine = createBatchEngine({ sequences: counted, tokenizer: TOKENIZER, promptTokensBesideDecoding: 20 });
+  const engine = createBatchEngine({
+    sequences: counted,
+    tokenizer: TOKENIZER,
+    promptTokensBesideDecoding: 20,
+    drafts,
+  });
   const close = async (): Promise<void> => {
     await engine.close();
     await head.close();
     for (const { worker } of workers) await worker.close();
   };
-  return { workers, head, log, engine, passes, close };
+  return { workers, head, log, engine, passes, verified, close };
 }
 
 const tokensOf = async (results: readonly Promise<BatchResult>[]) =>
@@ -117,6 +125,21 @@ test('when a device is lost all texts go on with the others', async () => {
   assert.equal(found, (await alone()).slice(1));
   assert.ok(log.includes('continues with head, a'), log.join('\n'));
   await close();
+});
+
+test('guessed tokens of several texts go through a ring together, and change none of them', async () => {
+  for (const isLost of [false, true]) {
+    const { engine, workers, verified, log, close } = await servedRing({ lookup: 2, tokens: 3 });
+    const running = requests().map((one) => engine.submit(one));
+    let pieces = 0;
+    if (isLost)
+      for await (const _ of running[1] as (typeof running)[0]) if (++pieces === 20) await workers[1]?.worker.close();
+    const found = await tokensOf(running.map(({ result }) => result));
+    assert.equal(found, await alone());
+    assert.ok(verified.includes(4), `tokens of texts that were verified: ${verified}`);
+    assert.is(log.includes('continues with head, a'), isLost);
+    await close();
+  }
 });
 
 test('embeddings beside texts are those of one machine, and not changed by a loss', async () => {
