@@ -1,7 +1,7 @@
 #include "tables.hpp"
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
-#include "avx512/dot_levels.hpp"
+#include "avx512/decode_levels.hpp"
 #include "bf16/matmul.hpp"
 #include "bf16/tiles.hpp"
 

@@ -2,11 +2,9 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && \
     defined(__AVX512VNNI__)
-#include "avx512/dot_blocks.hpp"
+#include "avx512/dot_units.hpp"
 #include "avx512/matmul.hpp"
 #include "avx512/simd.hpp"
-#include "avx512/dot_k_quants.hpp"
-#include "avx512/dot_levels.hpp"
 
 #include "shared/make_table.hpp"
 
@@ -15,21 +13,31 @@ namespace {
 
 template <Type T, Rounding R>
 void setDecoded(FewTokens& few, ManyTokens& many) {
-  if constexpr (isSuperblock(T)) {
-    few = {matvecSuperblocks<T, R>, matvecsSuperblocks<T, R>};
-  } else {
-    few = {matvecBlocks<T, R>, matvecsBlocks<T, R>};
-  }
+  few = {matvecUnits<T, R>, matvecsUnits<T, R>};
   many = {quantPackBytes<T, R>, packQuants<T, R>, quantScratchBytes<T>, matmulQuantized<T, R>};
 }
 
+std::size_t activationBytesAvx512(Type type, std::size_t columns) {
+  return isFloat(type) ? roundUp64(columns * sizeof(float)) : unitActivationBytes(columns);
+}
+
 void activateAvx512(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
-  activateToken<true>(type, rounding, x, columns, out);
-  if (isSuperblock(type)) orderChunks(type, rounding, activationsAt(out, columns), columns);
+  if (isFloat(type)) {
+    __builtin_memcpy(out, x, columns * sizeof(float));
+    return;
+  }
+  forEachType([&]<Type T>() {
+    if constexpr (!isFloat(T)) {
+      if (T != type) return;
+      if (rounding == Rounding::byte) activateUnits<T>(x, columns, reinterpret_cast<UnitActivations<Rounding::byte>*>(out));
+      if (rounding == Rounding::word) activateUnits<T>(x, columns, reinterpret_cast<UnitActivations<Rounding::word>*>(out));
+    }
+  });
 }
 
 KernelTable makeAvx512Table() {
   KernelTable table = makeTable<Avx512, true>("avx512");
+  table.activationBytes = activationBytesAvx512;
   table.activate = activateAvx512;
   forEachType([&table]<Type T>() {
     constexpr auto i = static_cast<std::size_t>(T);

@@ -2,7 +2,7 @@
 #include <type_traits>
 
 #include "../../formats/lattice_quants.hpp"
-#include "dot_k_quants.hpp"
+#include "decode_k_quants.hpp"
 #include "simd.hpp"
 
 /** Decoders of the I-quants of less than four bits: points are loaded eight bytes at a time from their tables. */

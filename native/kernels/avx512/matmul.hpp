@@ -1,7 +1,8 @@
 #pragma once
 #include "../shared/matmul_float.hpp"
-#include "dot_blocks.hpp"
-#include "dot_k_quants.hpp"
+#include "activations.hpp"
+#include "decode_blocks.hpp"
+#include "decode_k_quants.hpp"
 #include "scatter.hpp"
 
 /**

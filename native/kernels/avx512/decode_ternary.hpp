@@ -1,12 +1,10 @@
 #pragma once
-#include "dot_k_quants.hpp"
+#include "decode_k_quants.hpp"
 #include "simd.hpp"
 
-/** Dot products of the ternary formats, superblocks of one scale, which all sums of integers share. */
+/** Decoders of the ternary formats: superblocks of one scale. */
 namespace hearth {
 namespace {
-
-constexpr bool isTernary(Type type) { return type == Type::TQ1_0 || type == Type::TQ2_0; }
 
 /** The upper digit of each byte in base 3: 0, 1 or 2. */
 inline __m512i upperDigits(__m512i bytes) {
@@ -58,48 +56,6 @@ inline __m128 scaleAndMinimum<Type::TQ1_0>(const std::uint8_t* block) {
 template <>
 inline __m128 scaleAndMinimum<Type::TQ2_0>(const std::uint8_t* block) {
   return _mm_cvtph_ps(_mm_cvtsi32_si128(load16(block + 64)));
-}
-
-/** A row's superblock, unpacked. */
-template <Type T>
-  requires(isTernary(T))
-struct Superblock<T> {
-  __m512i weights[4];
-  __m128 scale;
-
-  explicit Superblock(const std::uint8_t* block) : scale(scaleAndMinimum<T>(block)) {
-    decodeSuperblock<T>(block, weights);
-  }
-};
-
-/** sum + the product of a row's superblock and a token's activations of it. */
-template <Type T, Rounding R>
-  requires(isTernary(T))
-inline __m512 addSuperblock(__m512 sum, const std::uint8_t*, const Superblock<T>& row, const Activations& x,
-                            std::size_t superblock) {
-  const std::int8_t* high = x.high + 256 * superblock;
-  // Weights are one above zero: what is too much is the sum of the activations, which are scaled already.
-  __m512 above = _mm512_sub_ps(_mm512_setzero_ps(), _mm512_loadu_ps(x.sums + 16 * superblock));
-  if constexpr (R == Rounding::byte) {
-    const __m512i zero = _mm512_setzero_si512();
-    const __m512i ones = _mm512_set1_epi16(1);
-    const float* laneScales = x.laneScales + 32 * superblock;
-    const __m512 first = _mm512_cvtepi32_ps(addProducts<0>(zero, row.weights, high, ones));
-    const __m512 second = _mm512_cvtepi32_ps(addProducts<1>(zero, row.weights, high, ones));
-    above = _mm512_fmadd_ps(first, _mm512_loadu_ps(laneScales), above);
-    above = _mm512_fmadd_ps(second, _mm512_loadu_ps(laneScales + 16), above);
-  } else {
-    const std::int8_t* low = x.low + 256 * superblock;
-    __m512i highs = _mm512_setzero_si512();
-    __m512i lows = _mm512_setzero_si512();
-    for (int part = 0; part < 4; part++) {
-      highs = _mm512_dpbusd_epi32(highs, row.weights[part], load512(high + 64 * part));
-      lows = _mm512_dpbusd_epi32(lows, row.weights[part], load512(low + 64 * part));
-    }
-    const __m512i dot = _mm512_add_epi32(_mm512_slli_epi32(highs, 7), lows);
-    above = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_set1_ps(x.scales[superblock]), above);
-  }
-  return _mm512_fmadd_ps(above, _mm512_broadcastss_ps(row.scale), sum);
 }
 
 }  // namespace

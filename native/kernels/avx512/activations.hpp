@@ -1,0 +1,73 @@
+#pragma once
+#include "../shared/activations.hpp"
+#include "unit.hpp"
+
+/** Rounded activations in the order of units. */
+namespace hearth {
+namespace {
+
+/** A token's activations of a unit. */
+template <Rounding R>
+struct alignas(64) UnitActivations {
+  std::int8_t high[unitColumns];
+  /** Of Rounding::word only. */
+  std::int8_t low[R == Rounding::word ? unitColumns : 0];
+  /** Of every group of weights; eight or sixteen. */
+  float scales[16];
+  /** scale·Σ quants of every group: the factors of minimums and zero points. */
+  float sums[16];
+};
+
+constexpr std::size_t unitsOf(std::size_t columns) { return (columns + unitColumns - 1) / unitColumns; }
+
+/** Bytes of a token's activations; at a distance that is no multiple of a page, which would be one cache set for all. */
+constexpr std::size_t unitActivationBytes(std::size_t columns) {
+  return unitsOf(columns) * sizeof(UnitActivations<Rounding::word>) + 64;
+}
+
+template <Rounding R>
+inline const UnitActivations<R>* unitActivationsAt(const std::byte* base) {
+  return reinterpret_cast<const UnitActivations<R>*>(base);
+}
+
+/** Stores the quants of a unit, in natural order, in the order of the kernels. */
+template <Type T>
+inline void orderQuants(const std::int8_t* quants, std::int8_t* out) {
+  static constexpr UnitColumns columns = columnsOf(T);
+  for (std::size_t i = 0; i < unitColumns / 8; i++) __builtin_memcpy(out + 8 * i, quants + columns.eight[i], 8);
+}
+
+/** Rounds a token's activations; columns that are missing to a whole unit are zeros. */
+template <Type T, Rounding R>
+void activateUnits(const float* x, std::size_t columns, UnitActivations<R>* out) {
+  constexpr std::size_t group = scaleGroup(T, R);
+  constexpr std::size_t sumGroup = scaleWeights(T);
+  for (std::size_t begin = 0; begin < columns; begin += unitColumns, out++) {
+    const std::size_t count = columns - begin < unitColumns ? columns - begin : unitColumns;
+    std::int16_t quants[unitColumns];
+    std::int8_t terms[2][unitColumns];
+    if (count < unitColumns) {
+      __builtin_memset(out, 0, sizeof *out);
+      __builtin_memset(terms, 0, sizeof terms);
+    }
+    for (std::size_t i = 0; i < count; i += group) {
+      const float scale = quantizeGroup(x + begin + i, group, quants + i, R);
+      for (std::size_t j = i; j < i + group; j += sumGroup) {
+        std::int32_t sum = 0;
+        for (std::size_t k = 0; k < sumGroup; k++) sum += quants[j + k];
+        out->scales[j / sumGroup] = scale;
+        out->sums[j / sumGroup] = scale * static_cast<float>(sum);
+      }
+    }
+    if constexpr (R == Rounding::word) {
+      splitQuants(quants, count, terms[0], terms[1]);
+      orderQuants<T>(terms[1], out->low);
+    } else {
+      for (std::size_t i = 0; i < count; i++) terms[0][i] = static_cast<std::int8_t>(quants[i]);
+    }
+    orderQuants<T>(terms[0], out->high);
+  }
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,204 @@
+#pragma once
+#include "simd.hpp"
+#include "unit.hpp"
+
+/**
+ * Decoders of the K-quants: superblocks of 256 weights in four registers. decodeSuperblock leaves chunks of 32 weights in
+ * the order in which they are cheapest to unpack (chunkOrder), decodeUnit in that of products with few tokens.
+ */
+namespace hearth {
+namespace {
+
+/** Adds `amount` where bit `bit` (lower half) or `next` (upper half) of the 32 bytes is set. */
+inline __m512i addHighBit(__m512i low, __m256i bits, int bit, int next, char amount) {
+  const __m512i wanted =
+      join(_mm256_set1_epi8(static_cast<char>(1u << bit)), _mm256_set1_epi8(static_cast<char>(1u << next)));
+  const __mmask64 set = _mm512_test_epi8_mask(_mm512_broadcast_i64x4(bits), wanted);
+  return _mm512_mask_add_epi8(low, set, low, _mm512_set1_epi8(amount));
+}
+
+/** All weights as unsigned bytes, the zero point above zero; formats without it use shared kernels. */
+template <Type T>
+inline void decodeSuperblock(const std::uint8_t* block, __m512i (&out)[4]) = delete;
+
+/** The nibbles of 128 bytes: of Q4_K the weights, of Q5_K their lower four bits. */
+inline void decodeNibbles(const std::uint8_t* nibbles, __m512i (&out)[4]) {
+  const __m512i mask = _mm512_set1_epi8(15);
+  for (int half = 0; half < 2; half++) {
+    const __m512i packed = load512(nibbles + 64 * half);
+    out[2 * half] = _mm512_and_si512(packed, mask);
+    out[2 * half + 1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
+  }
+}
+
+template <>
+inline void decodeSuperblock<Type::Q4_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodeNibbles(block + 16, out);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q5_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodeNibbles(block + 48, out);
+  const __m256i bits = load256(block + 16);
+  out[0] = addHighBit(out[0], bits, 0, 2, 16);
+  out[1] = addHighBit(out[1], bits, 1, 3, 16);
+  out[2] = addHighBit(out[2], bits, 4, 6, 16);
+  out[3] = addHighBit(out[3], bits, 5, 7, 16);
+}
+
+/** The pairs of bits of 64 bytes: of Q2_K the weights, of Q3_K their lower two bits. */
+inline void decodePairs(const std::uint8_t* pairs, __m512i (&out)[4]) {
+  const __m512i packed = load512(pairs);
+  const __m512i mask = _mm512_set1_epi8(3);
+  out[0] = _mm512_and_si512(packed, mask);
+  out[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 2), mask);
+  out[2] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
+  out[3] = _mm512_and_si512(_mm512_srli_epi16(packed, 6), mask);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q2_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodePairs(block + 16, out);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q3_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodePairs(block + 32, out);
+  const __m256i bits = load256(block);
+  for (int part = 0; part < 4; part++) out[part] = addHighBit(out[part], bits, part, 4 + part, 4);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q6_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  const __m512i low = _mm512_set1_epi8(15);
+  const __m512i six = _mm512_set1_epi8(63);
+  const __m512i left = join(_mm256_set1_epi16(4), _mm256_set1_epi16(2));
+  const __m512i right = join(_mm256_setzero_si256(), _mm256_set1_epi16(2));
+  for (int half = 0; half < 2; half++) {
+    const __m512i nibbles = load512(block + 64 * half);
+    // Two bits of each weight are moved to bits 4 and 5 and merged with the low nibble, then cut to six bits.
+    const __m512i two = _mm512_broadcast_i64x4(load256(block + 128 + 32 * half));
+    const __m512i first = _mm512_ternarylogic_epi32(nibbles, _mm512_sllv_epi16(two, left), low, 0xe4);
+    const __m512i second =
+        _mm512_ternarylogic_epi32(_mm512_srli_epi16(nibbles, 4), _mm512_srlv_epi16(two, right), low, 0xe4);
+    out[2 * half] = _mm512_and_si512(first, six);
+    out[2 * half + 1] = _mm512_and_si512(second, six);
+  }
+}
+
+/** Eight scales and then eight minimums of six bits each, from the twelve bytes of Q4_K and Q5_K. */
+inline __m128i sixBitScales(const std::uint8_t* packed) {
+  // Sixteen bytes from four bytes before the scales: the block's header is there, so nothing outside the block is read.
+  const __m128i all = load128(packed - 4);
+  const __m128i low = _mm_shuffle_epi8(all, _mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
+  const __m128i high = _mm_shuffle_epi8(all, _mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
+  const __m128i kept = _mm_and_si128(_mm_srlv_epi32(low, _mm_setr_epi32(0, 0, 0, 4)),
+                                     _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+  return _mm_or_si128(kept, _mm_and_si128(_mm_srli_epi32(high, 2), _mm_set1_epi8(0x30)));
+}
+
+/** The sixteen scales of Q3_K, from −32 to 31. */
+inline __m128i q3Scales(const std::uint8_t* packed) {
+  const std::uint32_t a = load32(packed);
+  const std::uint32_t b = load32(packed + 4);
+  const std::uint32_t c = load32(packed + 8);
+  const auto part = [c](std::uint32_t low, int shift) {
+    return static_cast<int>((low & 0x0f0f0f0fu) | (c >> shift & 0x03030303u) << 4);
+  };
+  const __m128i above = _mm_setr_epi32(part(a, 0), part(b, 2), part(a >> 4, 4), part(b >> 4, 6));
+  return _mm_sub_epi8(above, _mm_set1_epi8(32));
+}
+
+/** Sixteen scales of 16 weights each, or for Q4_K and Q5_K eight scales and eight minimums of 32. */
+template <Type T>
+inline __m128i packedScales(const std::uint8_t* block) {
+  if constexpr (scaleWeights(T) == 32) return sixBitScales(block + 4);
+  if constexpr (T == Type::Q2_K) return _mm_and_si128(load128(block), _mm_set1_epi8(15));
+  if constexpr (T == Type::Q3_K) return q3Scales(block + 96);
+  if constexpr (T == Type::Q6_K) return load128(block + 192);
+}
+
+/** The superblock's scale and, where it has one, minimum, as the first two of four floats. */
+template <Type T>
+inline __m128 scaleAndMinimum(const std::uint8_t* block) {
+  if constexpr (scaleWeights(T) == 32) return _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block)));
+  if constexpr (T == Type::Q2_K) return _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(load32(block + 80))));
+  return _mm_cvtph_ps(_mm_cvtsi32_si128(load16(block + (T == Type::Q3_K ? 108 : 208))));
+}
+
+/** Puts the weights of decodeSuperblock in a unit's order. */
+template <Type T>
+inline void toUnit(__m512i (&weights)[4]) {
+  for (int half = 0; half < 2; half++) {
+    const __m512i first = weights[2 * half];
+    const __m512i second = weights[2 * half + 1];
+    if constexpr (scaleWeights(T) == 32) {
+      weights[2 * half] = _mm512_shuffle_i64x2(first, second, 0x88);
+      weights[2 * half + 1] = _mm512_shuffle_i64x2(first, second, 0xdd);
+    } else {
+      weights[2 * half] = _mm512_unpacklo_epi64(first, second);
+      weights[2 * half + 1] = _mm512_unpackhi_epi64(first, second);
+    }
+  }
+}
+
+/** The nibbles of 128 bytes in a unit's order: lower halves of even chunks, upper halves, those of odd chunks. */
+inline void decodeUnitNibbles(const std::uint8_t* nibbles, __m512i (&out)[4]) {
+  const __m512i mask = _mm512_set1_epi8(15);
+  __m512i packed[2] = {load512(nibbles), load512(nibbles + 64)};
+  const __m512i lower = _mm512_shuffle_i64x2(packed[0], packed[1], 0x88);
+  const __m512i upper = _mm512_shuffle_i64x2(packed[0], packed[1], 0xdd);
+  out[0] = _mm512_and_si512(lower, mask);
+  out[1] = _mm512_and_si512(upper, mask);
+  out[2] = _mm512_and_si512(_mm512_srli_epi16(lower, 4), mask);
+  out[3] = _mm512_and_si512(_mm512_srli_epi16(upper, 4), mask);
+}
+
+/** Adds 16 where the bits of a byte, one for each chunk, are set: `bits` has those of 16 weights of every chunk. */
+inline __m512i addFifthBits(__m512i low, __m128i bits, bool odd) {
+  const __m512i even = _mm512_setr_epi64(0x0101010101010101, 0x0101010101010101, 0x0404040404040404, 0x0404040404040404,
+                                         0x1010101010101010, 0x1010101010101010, 0x4040404040404040, 0x4040404040404040);
+  const __m512i wanted = odd ? _mm512_add_epi8(even, even) : even;
+  const __mmask64 set = _mm512_test_epi8_mask(_mm512_broadcast_i32x4(bits), wanted);
+  return _mm512_mask_add_epi8(low, set, low, _mm512_set1_epi8(16));
+}
+
+/** The weights of a superblock in a unit's order. */
+template <Type T>
+  requires(isSuperblock(T))
+inline void decodeUnit(const std::uint8_t* block, __m512i (&out)[4]) {
+  if constexpr (T == Type::Q4_K) {
+    decodeUnitNibbles(block + 16, out);
+  } else if constexpr (T == Type::Q5_K) {
+    decodeUnitNibbles(block + 48, out);
+    for (int i = 0; i < 4; i++) out[i] = addFifthBits(out[i], load128(block + 16 + 16 * (i % 2)), i >= 2);
+  } else {
+    decodeSuperblock<T>(block, out);
+    toUnit<T>(out);
+  }
+}
+
+template <Type T>
+  requires(isSuperblock(T))
+inline Factors<T> factorsOf(const std::uint8_t* block) {
+  const __m128i packed = packedScales<T>(block);
+  const __m128 factors = scaleAndMinimum<T>(block);
+  const __m512 scale = _mm512_broadcastss_ps(factors);
+  const __m512 minimum = _mm512_broadcastss_ps(_mm_movehdup_ps(factors));
+  if constexpr (T == Type::Q2_K) {
+    const __m128i high = _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
+    return {{_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)), scale)},
+            {_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(high)), minimum)}};
+  } else if constexpr (formatOf(T).hasMinimum) {
+    const __m512 all = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)),
+                                     _mm512_mask_blend_ps(0xff00, scale, minimum));
+    return {{_mm512_castps512_ps256(all)}, {_mm512_extractf32x8_ps(all, 1)}};
+  } else if constexpr (unitGroups(T) == 8) {
+    return aboveZero<T>({_mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(packed)), _mm512_castps512_ps256(scale))});
+  } else {
+    return aboveZero<T>({_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(packed)), scale)});
+  }
+}
+
+}  // namespace
+}  // namespace hearth
