@@ -107,27 +107,29 @@ for (const type of QUANTIZATION_NAMES) {
   });
 }
 
-testNative('AVX-512 rounds activations to bytes, unless products are to be exact', () => {
-  for (const type of ['Q8_0', 'Q4_0', 'Q4_K', 'Q6_K'] as const) {
+testNative('AVX-512 and AVX2 round activations to bytes, unless products are to be exact', () => {
+  const rows = 5;
+  for (const type of QUANTIZATION_NAMES.filter((name) => QUANTIZATIONS[name].block > 1)) {
     for (const tokens of [1, 2, 40]) {
       const columns = columnsOf(type, 2);
       const random = randomFrom(5);
-      const source = quantize(type, Float32Array.from(randomValues(random, columns)));
+      const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
       const x = Float32Array.from(randomValues(random, columns * tokens));
-      const weights = new Float32Array(columns);
+      const weights = new Float32Array(rows * columns);
       dequantize(type, source, weights);
       const bytes = roundedToBytes(type, x);
       for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
         const { instructionSet = '' } = kernels;
-        if (!instructionSet.startsWith('avx512')) continue;
-        const matrix = kernels.matrix({ source, type, rows: 1, columns });
-        const y = kernels.vector(tokens);
+        if (!instructionSet.startsWith('avx')) continue;
+        const matrix = kernels.matrix({ source, type, rows, columns });
+        const y = kernels.vector(rows * tokens);
         kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
-        for (const [token, value] of y.values.entries()) {
-          const { sum, size } = rowProduct(weights, bytes, { columns, row: 0, token });
-          const near = Math.abs(value - sum) <= 4e-6 * size;
-          assert.is(near, i < natives.length, `${instructionSet}, ${type}, token ${token} of ${tokens}`);
-        }
+        const near = y.values.every((value, at) => {
+          const place = { columns, token: Math.floor(at / rows), row: at % rows };
+          const { sum, size } = rowProduct(weights, bytes, place);
+          return Math.abs(value - sum) <= 4e-6 * size;
+        });
+        assert.is(near, i < natives.length, `${instructionSet}, ${type}, ${tokens} tokens`);
       }
     }
   }

@@ -3,5 +3,5 @@ export const BF16_SETS: readonly (string | undefined)[] = ['amx', 'avx512bf16'];
 
 /** Whether an instruction set rounds more unless products are to be exact; the others never do. */
 export function roundsMore(set: string | undefined): boolean {
-  return set === 'amx' || set?.startsWith('avx512') === true;
+  return set === 'amx' || set?.startsWith('avx') === true;
 }

@@ -1,0 +1,286 @@
+#pragma once
+#include <type_traits>
+
+#include "../../formats/unpack.hpp"
+#include "../shared/packed_scales.hpp"
+#include "../table.hpp"
+#include "simd.hpp"
+
+/**
+ * Weights as bytes, 32 in a register, in natural order. Those of at most six bits are unsigned, the zero point above
+ * zero; the others (isSigned) are as they are.
+ */
+namespace hearth {
+namespace {
+
+/** Weights that share a scale. */
+constexpr std::size_t scaleWeights(Type type) { return formatOf(type).scaleWeights; }
+
+/** Formats whose blocks are taken apart by `unpack`: lattices, whose points are looked up one by one. */
+constexpr bool isLattice(Type type) {
+  switch (type) {
+    case Type::IQ2_XXS:
+    case Type::IQ2_XS:
+    case Type::IQ2_S:
+    case Type::IQ3_XXS:
+    case Type::IQ3_S:
+    case Type::IQ1_S:
+    case Type::IQ1_M:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Formats with weights of eight bits. */
+constexpr bool isWide(Type type) { return formatOf(type).zeroPoint == 128; }
+constexpr bool isSigned(Type type) { return isWide(type) || isLattice(type); }
+/** Formats whose weights all have their block's scale. */
+constexpr bool hasOneScale(Type type) {
+  return !isSuperblock(type) || type == Type::TQ1_0 || type == Type::TQ2_0;
+}
+
+/** Sixteen packed bytes, low nibbles before high ones, as 32 numbers from 0 to 15. */
+inline __m256i nibblesOf(const std::uint8_t* packed) {
+  const __m128i bytes = load128(packed);
+  return _mm256_and_si256(join(bytes, _mm_srli_epi16(bytes, 4)), _mm256_set1_epi8(15));
+}
+
+/** Sixteen levels at 32 places. */
+inline __m256i levelsOf(const std::int8_t (&levels)[16], __m256i places) {
+  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load128(levels)), places);
+}
+
+/** The fifth bits of 32 numbers, 16 or 0. */
+inline __m256i fifthBitsOf(const std::uint8_t* packed) {
+  const __m256i all = _mm256_set1_epi32(static_cast<int>(load32(packed)));
+  const __m256i bytes = _mm256_shuffle_epi8(
+      all, _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+  const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201u));
+  const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, wanted), wanted);
+  return _mm256_and_si256(set, _mm256_set1_epi8(16));
+}
+
+/** The weights of a block of 32. */
+template <Type T>
+inline __m256i decodeBlock(const std::uint8_t* block) {
+  if constexpr (T == Type::Q8_0) return load256(block + 2);
+  if constexpr (T == Type::Q4_0) return nibblesOf(block + 2);
+  if constexpr (T == Type::Q4_1) return nibblesOf(block + 4);
+  if constexpr (T == Type::Q5_0) return _mm256_or_si256(nibblesOf(block + 6), fifthBitsOf(block + 2));
+  if constexpr (T == Type::Q5_1) return _mm256_or_si256(nibblesOf(block + 8), fifthBitsOf(block + 4));
+  if constexpr (T == Type::IQ4_NL) return levelsOf(iq4Levels, nibblesOf(block + 2));
+  if constexpr (T == Type::MXFP4) {
+    return _mm256_add_epi8(levelsOf(fp4Levels, nibblesOf(block + 1)), _mm256_set1_epi8(formatOf(T).zeroPoint));
+  }
+}
+
+/** The scale of a block of 32, in all lanes. */
+template <Type T>
+inline __m256 blockScale(const std::uint8_t* block) {
+  if constexpr (T == Type::MXFP4) return _mm256_set1_ps(halfPowerOfTwo(block[0]));
+  return _mm256_cvtph_ps(_mm_set1_epi16(static_cast<short>(load16(block))));
+}
+
+/** Bit `from` of each byte as bit `to` of it. */
+template <int from, int to>
+inline __m256i movedBit(__m256i bytes) {
+  const __m256i moved = from < to ? _mm256_slli_epi16(bytes, to - from) : _mm256_srli_epi16(bytes, from - to);
+  return _mm256_and_si256(moved, _mm256_set1_epi8(1 << to));
+}
+
+/** Calls `visit` with 0, 1, … N − 1 as constants, so that what it computes from them are constants too. */
+template <int N, class Visit>
+inline void forEach(const Visit& visit) {
+  [&visit]<int... I>(std::integer_sequence<int, I...>) {
+    (visit(std::integral_constant<int, I>{}), ...);
+  }(std::make_integer_sequence<int, N>{});
+}
+
+/** The pairs of bits of 64 bytes: visit(chunk, the 32 numbers of a chunk). */
+template <class Visit>
+inline void forPairs(const std::uint8_t* pairs, const Visit& visit) {
+  forEach<8>([&](auto chunk) {
+    const __m256i packed = load256(pairs + chunk / 4 * 32);
+    visit(chunk, _mm256_and_si256(_mm256_srli_epi16(packed, chunk % 4 * 2), _mm256_set1_epi8(3)));
+  });
+}
+
+/** The nibbles of 128 bytes. */
+template <class Visit>
+inline void forNibbles(const std::uint8_t* nibbles, const Visit& visit) {
+  forEach<8>([&](auto chunk) {
+    const __m256i packed = load256(nibbles + chunk / 2 * 32);
+    visit(chunk, _mm256_and_si256(_mm256_srli_epi16(packed, chunk % 2 * 4), _mm256_set1_epi8(15)));
+  });
+}
+
+/** The upper digit of each byte in base 3, and what is left of the bytes, in their upper digits. */
+inline __m256i nextDigits(__m256i& bytes) {
+  const auto least = [&bytes](int value) {
+    const __m256i bound = _mm256_set1_epi8(static_cast<char>(value));
+    return _mm256_cmpeq_epi8(_mm256_max_epu8(bytes, bound), bytes);
+  };
+  const __m256i digits = _mm256_abs_epi8(_mm256_add_epi8(least(86), least(171)));
+  bytes = _mm256_add_epi8(bytes, _mm256_add_epi8(bytes, bytes));
+  return digits;
+}
+
+/** The digits of 32, of 16 and of four bytes, whose numbers are together; of the last, four. */
+template <class Visit>
+inline void forDigits(const std::uint8_t* block, const Visit& visit) {
+  __m256i rest = load256(block);
+  forEach<5>([&](auto chunk) { visit(chunk, nextDigits(rest)); });
+  rest = join(load128(block + 32), _mm_cvtsi32_si128(static_cast<int>(load32(block + 48))));
+  __m128i sixteens[5];
+  __m128i fours[5];
+  for (int digit = 0; digit < 5; digit++) {
+    const __m256i digits = nextDigits(rest);
+    sixteens[digit] = _mm256_castsi256_si128(digits);
+    fours[digit] = _mm256_extracti128_si256(digits, 1);
+  }
+  const __m128i last = _mm_unpacklo_epi64(_mm_unpacklo_epi32(fours[0], fours[1]), _mm_unpacklo_epi32(fours[2], fours[3]));
+  visit(std::integral_constant<int, 5>{}, join(sixteens[0], sixteens[1]));
+  visit(std::integral_constant<int, 6>{}, join(sixteens[2], sixteens[3]));
+  visit(std::integral_constant<int, 7>{}, join(sixteens[4], last));
+}
+
+/** visit(chunk, its 32 weights) for the eight chunks of a superblock, whose number is a constant. */
+template <Type T, class Visit>
+inline void forChunksOf(const std::uint8_t* block, const Visit& visit) {
+  if constexpr (T == Type::Q4_K) {
+    forNibbles(block + 16, visit);
+  } else if constexpr (T == Type::Q5_K) {
+    const __m256i bits = load256(block + 16);
+    forNibbles(block + 48, [&](auto chunk, __m256i low) {
+      visit(chunk, _mm256_or_si256(low, movedBit<chunk, 4>(bits)));
+    });
+  } else if constexpr (T == Type::Q2_K) {
+    forPairs(block + 16, visit);
+  } else if constexpr (T == Type::Q3_K) {
+    const __m256i bits = load256(block);
+    forPairs(block + 32, [&](auto chunk, __m256i low) {
+      visit(chunk, _mm256_or_si256(low, movedBit<chunk, 2>(bits)));
+    });
+  } else if constexpr (T == Type::Q6_K) {
+    forEach<8>([&](auto chunk) {
+      const __m256i nibbles = load256(block + chunk / 4 * 64 + chunk % 2 * 32);
+      const __m256i two = load256(block + 128 + chunk / 4 * 32);
+      constexpr int shift = chunk % 4 * 2;
+      const __m256i low = _mm256_and_si256(_mm256_srli_epi16(nibbles, chunk % 4 / 2 * 4), _mm256_set1_epi8(15));
+      const __m256i high = shift < 4 ? _mm256_slli_epi16(two, 4 - shift) : _mm256_srli_epi16(two, shift - 4);
+      visit(chunk, _mm256_or_si256(low, _mm256_and_si256(high, _mm256_set1_epi8(48))));
+    });
+  } else if constexpr (T == Type::IQ4_XS) {
+    forEach<8>([&](auto chunk) { visit(chunk, levelsOf(iq4Levels, nibblesOf(block + 8 + 16 * chunk))); });
+  } else if constexpr (T == Type::TQ2_0) {
+    forPairs(block, visit);
+  } else if constexpr (T == Type::TQ1_0) {
+    forDigits(block, visit);
+  }
+}
+
+/** Eight scales of IQ4_XS, from −32 to 31, and zeros. */
+inline __m128i iq4XsScales(const std::uint8_t* block) {
+  const __m128i nibbles = _mm_cvtsi32_si128(static_cast<int>(load32(block + 4)));
+  const __m128i low = _mm_unpacklo_epi8(nibbles, _mm_srli_epi16(nibbles, 4));
+  // The pair of bits of each scale, multiplied to the upper two bits of a word of its own.
+  const __m128i pairs = _mm_mullo_epi16(_mm_set1_epi16(static_cast<short>(load16(block + 2))),
+                                        _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
+  const __m128i high = _mm_packus_epi16(_mm_slli_epi16(_mm_srli_epi16(pairs, 14), 4), _mm_setzero_si128());
+  const __m128i six = _mm_or_si128(_mm_and_si128(low, _mm_set1_epi8(15)), high);
+  return _mm_move_epi64(_mm_sub_epi8(six, _mm_set1_epi8(32)));
+}
+
+/** Sixteen scales of 16 weights each, or eight of 32 and, where there are any, eight minimums. */
+template <Type T>
+inline __m128i packedScales(const std::uint8_t* block) {
+  if constexpr (T == Type::Q4_K || T == Type::Q5_K) return sixBitScales(block + 4);
+  if constexpr (T == Type::Q2_K) return _mm_and_si128(load128(block), _mm_set1_epi8(15));
+  if constexpr (T == Type::Q3_K) return q3Scales(block + 96);
+  if constexpr (T == Type::Q6_K) return load128(block + 192);
+  if constexpr (T == Type::IQ4_XS) return iq4XsScales(block);
+}
+
+/** Byte of a superblock at which its scale is, in half precision, and behind it its minimum, where it has one. */
+constexpr std::size_t scalePlace(Type type) {
+  switch (type) {
+    case Type::Q2_K:
+      return 80;
+    case Type::Q3_K:
+      return 108;
+    case Type::Q6_K:
+      return 208;
+    case Type::TQ1_0:
+      return 52;
+    case Type::TQ2_0:
+      return 64;
+    default:
+      return 0;
+  }
+}
+
+/** A superblock's weights, on demand, and its scales. */
+template <Type T>
+struct Superblock {
+  const std::uint8_t* block;
+  /** What packedScales returns. */
+  __m128i scales;
+  float scale;
+  float minimum = 0;
+
+  explicit Superblock(const std::uint8_t* at) : block(at), scale(halfAt(at + scalePlace(T))) {
+    if constexpr (!hasOneScale(T)) scales = packedScales<T>(at);
+    if constexpr (formatOf(T).hasMinimum) minimum = halfAt(at + scalePlace(T) + 2);
+  }
+
+  template <class Visit>
+  void forChunks(const Visit& visit) const {
+    forChunksOf<T>(block, visit);
+  }
+  /** The scales of the sixteen groups of 16. */
+  [[nodiscard]] __m128i groupScales() const {
+    return scaleWeights(T) == 32 ? _mm_unpacklo_epi8(scales, scales) : scales;
+  }
+  /** The scales of the eight groups of 32. */
+  [[nodiscard]] __m128i eightScales() const { return scales; }
+  /** The minimums of the groups. */
+  [[nodiscard]] __m128i groupMinimums() const {
+    if constexpr (T == Type::Q2_K) return _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
+    return _mm_srli_si128(scales, 8);
+  }
+};
+
+/** Not inlined, as it needs the registers that its callers have filled. */
+template <Type T>
+[[gnu::noinline]] void unpackApart(const std::uint8_t* block, Unpacked<256>& out) {
+  unpack<T>(block, out);
+}
+
+template <Type T>
+  requires(isLattice(T))
+struct Superblock<T> {
+  Unpacked<256> unpacked;
+  float scale;
+
+  explicit Superblock(const std::uint8_t* at) {
+    unpackApart<T>(at, unpacked);
+    scale = unpacked.scale;
+  }
+
+  template <class Visit>
+  void forChunks(const Visit& visit) const {
+    forEach<8>([&](auto chunk) {
+      // Two half loads, as the halves have just been stored: a wider load would wait for both stores.
+      const std::int8_t* quants = unpacked.quants + 32 * chunk;
+      visit(chunk, join(load128(quants), load128(quants + 16)));
+    });
+  }
+  [[nodiscard]] __m128i groupScales() const { return load128(unpacked.scales); }
+  [[nodiscard]] __m128i eightScales() const {
+    return _mm_packus_epi16(_mm_and_si128(groupScales(), _mm_set1_epi16(255)), _mm_setzero_si128());
+  }
+};
+
+}  // namespace
+}  // namespace hearth
