@@ -35,31 +35,11 @@ const LONGEST_PERIOD = 4;
 const LONGEST = { outputTokens: 24, settling: 8 } as const;
 
 /** A judge of plans, for one cluster and model; it never throws for a plan that can't be run. */
-export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): (plan: Plan) => Judged {
-  const predict = createRingPredictor(cluster, model, workload);
-  const steadySeconds = (plan: Plan): number | string => {
-    const { outOfMemory, trace } = simulate({
-      cluster,
-      model,
-      plan,
-      workload: { ...workload, promptTokens: 1, outputTokens: LONGEST.outputTokens },
-      context: 'fixed',
-      record: 'tokens',
-      // Only without prefetching do the times stay the same.
-      joinsLayers: !prefetches(plan),
-      reclaim: simulatedReclaim(reclaim),
-      isEnough: prefetches(plan) ? (tokens) => periodOf(decodeSeconds(tokens)) !== undefined : () => true,
-    });
-    const [shortage] = outOfMemory;
-    if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
-    const seconds = decodeSeconds(trace.tokens);
-    // Without prefetching the first token is like all others: it finds what the prompt left, and leaves the same.
-    const period = prefetches(plan) ? periodOf(seconds) : 1;
-    return mean(seconds.slice(period === undefined ? LONGEST.settling : -period));
-  };
+export function createJudge(parts: JudgeParts): (plan: Plan) => Judged {
+  const predict = createRingPredictor(parts.cluster, parts.model, parts.workload);
   return (plan) => {
     try {
-      const seconds = steadySeconds(plan);
+      const seconds = steadySeconds(parts, plan);
       if (typeof seconds === 'string') return { failed: seconds };
       return { seconds, predicted: predict(plan).tokenSeconds };
     } catch (error) {
@@ -67,6 +47,31 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       return { failed: `${kind}: ${error instanceof Error ? error.message : String(error)}` };
     }
   };
+}
+
+/**
+ * Simulates a valid plan until its tokens repeat. @returns TPOT in the steady state, seconds, or why memory doesn't
+ * suffice
+ */
+export function steadySeconds({ cluster, model, workload, reclaim }: JudgeParts, plan: Plan): number | string {
+  const { outOfMemory, trace } = simulate({
+    cluster,
+    model,
+    plan,
+    workload: { ...workload, promptTokens: 1, outputTokens: LONGEST.outputTokens },
+    context: 'fixed',
+    record: 'tokens',
+    // Only without prefetching do the times stay the same.
+    joinsLayers: !prefetches(plan),
+    reclaim: simulatedReclaim(reclaim),
+    isEnough: prefetches(plan) ? (tokens) => periodOf(decodeSeconds(tokens)) !== undefined : () => true,
+  });
+  const [shortage] = outOfMemory;
+  if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
+  const seconds = decodeSeconds(trace.tokens);
+  // Without prefetching the first token is like all others: it finds what the prompt left, and leaves the same.
+  const period = prefetches(plan) ? periodOf(seconds) : 1;
+  return mean(seconds.slice(period === undefined ? LONGEST.settling : -period));
 }
 
 function prefetches({ weights }: Plan): boolean {

@@ -5,9 +5,11 @@ import { type Device, hasUnifiedGpu } from '../../engine/hardware/device.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import type { UpgradeParts } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
-import { createJudge } from '../partition-sweep/judge.ts';
+import { steadySeconds } from '../partition-sweep/judge.ts';
+import { believed } from './belief.ts';
 
 /** What is bought: nothing, or one part for one device, or faster links for all. */
 export const UPGRADES = ['none', 'disk', 'memory', 'GPU', 'links'] as const;
@@ -55,9 +57,10 @@ export function homeCluster({ home, model }: Omit<UpgradePoint, 'upgrade'>, sett
 }
 
 /**
- * The least TPOT of a point, seconds, predicted or simulated, over the devices that the part can be bought for; `null` if nothing
- * runs, or nothing can be bought. Plans are the exact optimum of the
- * closed forms under `lru`, what Linux and macOS do.
+ * The least TPOT of a point, seconds, predicted or simulated, over the devices that the part can be bought for; `null` if
+ * nothing runs, or nothing can be bought. Plans are the exact optimum of the closed forms under `lru`, what Linux and
+ * macOS do, for the cluster as it is believed to be. They run without prefetching, of which closed forms know nothing:
+ * where weights exceed memory, what is read ahead evicts what is needed sooner, and much is read twice (prima.cpp A.1).
  * @param own the home of the point, from homeCluster
  */
 export function leastSeconds(
@@ -65,18 +68,30 @@ export function leastSeconds(
   own: Cluster,
   { workload, parts, answer }: UpgradesSetting,
 ): number | null {
-  const seconds = upgradedClusters(own, upgrade, parts).map((belief) => {
+  let least = Number.POSITIVE_INFINITY;
+  for (const cluster of upgradedClusters(own, upgrade, parts)) {
+    const belief = believed(cluster);
     const { plan } = optimal({ belief, model, workload, reclaim: 'lru' });
-    if (plan === undefined) return Number.POSITIVE_INFINITY;
-    if (answer === 'simulated') {
-      const judged = createJudge({ cluster: belief, model, workload, reclaim: 'os' })(plan);
-      return 'failed' in judged ? Number.POSITIVE_INFINITY : judged.seconds;
-    }
-    const { tokenSeconds, infeasible } = createRingPredictor(belief, model, workload, { reclaim: 'lru' })(plan);
-    return infeasible.length > 0 ? Number.POSITIVE_INFINITY : tokenSeconds;
-  });
-  const least = Math.min(...seconds);
+    if (plan === undefined) continue;
+    const seconds =
+      answer === 'predicted'
+        ? predictedSeconds({ belief, model, workload, plan })
+        : steadySeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
+    if (typeof seconds === 'number') least = Math.min(least, seconds);
+  }
   return Number.isFinite(least) ? least : null;
+}
+
+interface Predicted {
+  readonly belief: Cluster;
+  readonly model: Model;
+  readonly workload: Workload;
+  readonly plan: Plan;
+}
+
+function predictedSeconds({ belief, model, workload, plan }: Predicted): number | undefined {
+  const { tokenSeconds, infeasible } = createRingPredictor(belief, model, workload, { reclaim: 'lru' })(plan);
+  return infeasible.length > 0 ? undefined : tokenSeconds;
 }
 
 /** The cluster after each way to make an upgrade. */

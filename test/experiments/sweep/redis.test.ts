@@ -52,7 +52,7 @@ testIf(
     const size = (out: string): number =>
       statSync(join(directory, out, 'points.jsonl'), { throwIfNoEntry: false })?.size ?? 0;
     const until = async (out: string, bytes: number): Promise<void> => {
-      const limit = Date.now() + 20_000;
+      const limit = Date.now() + 60_000;
       while (size(out) < bytes && Date.now() < limit) await pause(10);
       assert.ok(size(out) >= bytes, `${out} has ${size(out)} bytes`);
     };
