@@ -1,6 +1,6 @@
-// tsx's loader of the main thread does not reach other threads: it is registered here.
-import { register } from 'tsx/esm/api';
+// Loaders of the main thread do not reach other threads: this one's is registered here.
+import { register } from 'node:module';
 
-register();
+register('./typescript-hooks.mjs', import.meta.url);
 const { default: computeRange } = await import('./thread.ts');
 export default computeRange;

@@ -35,6 +35,8 @@ export function createThreads(sweep: Sweep, { threads, hangSeconds }: ThreadsOpt
   const pool = new Piscina<RangeTask, RangeResult>({
     filename: new URL('./thread.mjs', import.meta.url).href,
     workerData: sweep,
+    // Without options of the main thread, such as tsx's.
+    execArgv: [],
     minThreads: threads,
     maxThreads: threads,
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../..');
 /** What a point's result can depend on. */
 const ROOMS = ['engine', 'simulator', 'datasets', 'experiments'];
-const CODE = /\.(ts|csv|json|md)$/;
+const CODE = /\.(ts|mjs|csv|json|md)$/;
 
 let known: string | undefined;
 
