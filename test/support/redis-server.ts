@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { createServer, connect as dial } from 'node:net';
+import { connect as dial } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 
 /** Whether redis-server is installed. */
 export const HAS_REDIS = ((): boolean => {
@@ -46,16 +47,6 @@ export async function startRedis(folder: string): Promise<RedisServer> {
     },
     stop: kill,
   };
-}
-
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve) =>
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { readonly port: number };
-      server.close(() => resolve(port));
-    }),
-  );
 }
 
 function answers(port: number): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -10,21 +11,104 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseTasks, taskList } from '../../../experiments/sweep/slurm/jobs.ts';
 import { shardCount, shardRange } from '../../../experiments/sweep/slurm/script.ts';
+import { STATUS_FILE } from '../../../experiments/sweep/status-file.ts';
+import { testIf } from '../../support/needs.ts';
 import { runHere, runScript } from '../../support/run-script.ts';
+import { NO_SLURM, startSlurm } from '../../support/slurm.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-sweep-slurm-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
 const SWEEP = ['experiments/halda-gap.ts', '--clusters', '10', '--devices', '2-3', '--shards', '3'] as const;
+/** Files that a sweep writes, but for its progress. */
+const filesOf = (out: string): string[] =>
+  readdirSync(out).filter((name) => /\.(jsonl?|csv|html)$/.test(name) && name !== STATUS_FILE);
+
+/** The files of an undisturbed sweep on threads, against which others are held. */
+const local = join(directory, 'local');
+test.before(async () => {
+  const { code, stderr } = await runScript(...SWEEP, '--out', local);
+  assert.is(code, 0, stderr);
+  assert.is(filesOf(local).length, 4);
+});
+
+function assertSameFiles(out: string): void {
+  for (const name of filesOf(local))
+    assert.is(readFileSync(join(out, name), 'utf8'), readFileSync(join(local, name), 'utf8'), name);
+}
+
+/** Runs with other environment variables. */
+async function withEnvironment(variables: Readonly<Record<string, string>>, body: () => Promise<void>): Promise<void> {
+  const before = Object.fromEntries(Object.keys(variables).map((name) => [name, process.env[name]]));
+  Object.assign(process.env, variables);
+  try {
+    await body();
+  } finally {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}
+
+/** The process that computes a shard of a sweep in `out`; `undefined` while there is none. */
+function shardProcess(out: string): number | undefined {
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
+      if (command.includes('sweep-shard') && command.some((word) => word.startsWith(`${out}/`))) return Number(name);
+    } catch {}
+  }
+  return undefined;
+}
+
+async function until<Found>(what: string, find: () => Found | undefined): Promise<Found> {
+  for (const limit = Date.now() + 60_000; Date.now() < limit; await pause(20)) {
+    const found = find();
+    if (found !== undefined) return found;
+  }
+  throw new Error(`${what} did not happen within 60 s`);
+}
+
+testIf(
+  NO_SLURM === undefined,
+  `${NO_SLURM}`,
+  'under Slurm, files are those of a local sweep, though a task and the submitter were killed',
+  async () => {
+    const out = join(directory, 'real');
+    const slurm = await startSlurm(2);
+    try {
+      await withEnvironment(slurm.env, async () => {
+        const command = ['--import', 'tsx', ...SWEEP, '--on', 'slurm', '--out', out];
+        const first = spawn(process.execPath, command, { stdio: 'ignore' });
+        process.kill(await until('a task', () => shardProcess(out)), 'SIGKILL');
+        await until('a task by signal 9', () => [...slurm.tasks().values()].find(({ signal }) => signal === 9));
+        first.kill('SIGKILL');
+        const second = await runScript(...SWEEP, '--on', 'slurm', '--out', out);
+        assert.is(second.code, 0, second.stderr);
+      });
+      const states = [...slurm.tasks().values()].map(({ state }) => state);
+      assert.is(states.length, 4);
+      assert.equal(
+        states.filter((state) => !/COMPLET|RUNNING/.test(state)),
+        ['FAILED'],
+      );
+    } finally {
+      await slurm.stop();
+    }
+    assertSameFiles(out);
+  },
+);
 
 /**
- * Stand-ins for Slurm's commands, in bash: sbatch runs the tasks of the array at once in the background, sacct tells
- * which still run. Task 1 of the first job is killed before it computes anything. They show that the script and the
- * options are right for these stand-ins; they are not Slurm.
+ * A cluster that keeps accounts, which Slurm alone doesn't do here (slurmdbd wants a database): stand-ins for its
+ * commands, in bash. sbatch runs the tasks of the array at once in the background, sacct tells which still run. Task 1 of
+ * the first job is lost before it computes anything.
  */
 const bin = join(directory, 'bin');
 mkdirSync(bin);
@@ -50,8 +134,8 @@ echo "1_1|FAILED"
 `,
 );
 for (const name of ['sbatch', 'sacct']) chmodSync(join(bin, name), 0o755);
-process.env.STAND_IN = join(directory, 'state');
-mkdirSync(process.env.STAND_IN);
+const state = join(directory, 'state');
+mkdirSync(state);
 
 test('the script can be read before it is submitted', async () => {
   const out = join(directory, "it's");
@@ -65,41 +149,25 @@ test('the script can be read before it is submitted', async () => {
   assert.is(existsSync(out), false);
 });
 
-test('under stand-ins of sbatch and sacct, files are those of a local sweep, though a task was lost', async () => {
-  const path = process.env.PATH;
-  process.env.PATH = `${bin}:${path}`;
-  try {
-    const slurm = await runScript(...SWEEP, '--on', 'slurm', '--out', join(directory, 'slurm'));
-    assert.is(slurm.code, 0, slurm.stderr);
-  } finally {
-    process.env.PATH = path;
-  }
-  assert.is(readFileSync(join(directory, 'state', 'arrays'), 'utf8'), '0-2\n1\n');
-  const local = await runScript(...SWEEP, '--out', join(directory, 'local'));
-  assert.is(local.code, 0, local.stderr);
-  const names = readdirSync(join(directory, 'local')).filter((name) => name !== 'sweep-status.json');
-  assert.is(names.length, 4);
-  for (const name of names)
-    assert.is(
-      readFileSync(join(directory, 'slurm', name), 'utf8'),
-      readFileSync(join(directory, 'local', name), 'utf8'),
-      name,
-    );
+test('with accounts, under stand-ins of sbatch and sacct: a lost task is submitted again', async () => {
+  const out = join(directory, 'accounts');
+  await withEnvironment({ PATH: `${bin}:${process.env.PATH}`, STAND_IN: state }, async () => {
+    const { code, stderr } = await runScript(...SWEEP, '--on', 'slurm', '--out', out);
+    assert.is(code, 0, stderr);
+  });
+  assert.is(readFileSync(join(state, 'arrays'), 'utf8'), '0-2\n1\n');
+  assertSameFiles(out);
 });
 
 test('without sbatch the message says what to do', async () => {
-  const path = process.env.PATH;
-  process.env.PATH = join(directory, 'nothing');
-  try {
+  await withEnvironment({ PATH: join(directory, 'nothing') }, async () => {
     const { code, stderr } = await runHere(...SWEEP, '--on', 'slurm', '--out', join(directory, 'none'));
     assert.is(code, 2);
     assert.match(
       stderr,
       /--on slurm: there is no sbatch here; submit on a login node of the cluster, or look at --print/,
     );
-  } finally {
-    process.env.PATH = path;
-  }
+  });
 });
 
 test('tasks are read from sacct and squeue, and written for sbatch', () => {
