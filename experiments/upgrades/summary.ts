@@ -1,5 +1,5 @@
 import type { MemoryRegime } from '../../datasets/random-cluster.ts';
-import { homeShape, REGIMES, UPGRADES, type Upgrade, type UpgradesSetting } from './homes.ts';
+import { type Answer, homeShape, REGIMES, UPGRADES, type Upgrade, type UpgradesSetting } from './homes.ts';
 
 /** An upgrade counts as a gain if it takes less than this share of the time. */
 export const WORTHWHILE = 0.95;
@@ -15,6 +15,19 @@ export interface UpgradeGroup {
   readonly first: Readonly<Record<Upgrade, number>>;
   /** Median of TPOT without over TPOT with an upgrade, over homes that run and can buy it; NaN for none. */
   readonly medianGain: Readonly<Record<Upgrade, number>>;
+}
+
+/** Groups, and the settings of the run that they are from. */
+export interface UpgradesRun {
+  readonly settings: {
+    readonly seed: number;
+    readonly homes: number;
+    readonly context: number;
+    readonly answer: Answer;
+    /** Names with mixes: `Llama-3-8B:Q4_K_M`. */
+    readonly models: readonly string[];
+  };
+  readonly groups: readonly UpgradeGroup[];
 }
 
 /** @param seconds of every point, in order */

@@ -12,7 +12,8 @@ import { optimal } from '../../engine/schedule/exact/optimal.ts';
 import { steadySeconds } from '../../experiments/partition-sweep/judge.ts';
 import { believed } from '../../experiments/upgrades/belief.ts';
 import { homeCluster, homeShape, UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
-import { summariseUpgrades } from '../../experiments/upgrades/summary.ts';
+import { recordedUpgrades } from '../../experiments/upgrades/recorded.ts';
+import { summariseUpgrades, type UpgradeGroup } from '../../experiments/upgrades/summary.ts';
 import createEvaluate from '../../experiments/upgrades/sweep-points.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
@@ -119,6 +120,29 @@ test('the summary counts the largest gain above 5 %, homes that run nothing, and
   );
   const own = groups.find(({ regime }) => regime === homeShape(0, setting).regime);
   assert.ok((own?.medianGain.disk ?? 0) > 1);
+});
+
+test('the recorded groups are those of homes drawn anew, as far as so few tell', () => {
+  const { settings, groups } = recordedUpgrades();
+  const { seed, answer, context } = settings;
+  const models = settings.models.map((name) => createNamedModel(loadCatalogue(), name));
+  const drawn: UpgradesSetting = { seed, models, workload: createWorkload({ context }), parts: setting.parts, answer };
+  const evaluate = createEvaluate(drawn);
+  const homes = 300;
+  const seconds = Array.from(
+    { length: homes * models.length * UPGRADES.length },
+    (_, at) => evaluate(at) as number | null,
+  );
+  for (const [index, own] of summariseUpgrades(seconds, drawn).entries()) {
+    const all = groups[index] as UpgradeGroup;
+    assert.equal([own.model, own.regime], [all.model, all.regime]);
+    for (const name of UPGRADES) {
+      const share = all.first[name] / all.homes;
+      const error = Math.sqrt(Math.max(share * (1 - share), 1 / own.homes) / own.homes);
+      const difference = Math.abs(own.first[name] / own.homes - share);
+      assert.ok(difference < 4 * error, `${own.model} ${own.regime} ${name}: ${difference}, error ${error}`);
+    }
+  }
 });
 
 test('a run writes table and report, and starts from its points the second time', async () => {

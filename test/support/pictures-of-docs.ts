@@ -8,6 +8,7 @@ export interface Picture {
   readonly file: string;
   /** The experiment that writes the report. */
   readonly script: string;
+  readonly options?: readonly string[];
   /** How the titles of its charts begin. */
   readonly charts: readonly string[];
   /** Pixels. */
@@ -30,6 +31,7 @@ export const PICTURES: readonly Picture[] = [
   {
     file: 'experiments/pictures/upgrades.png',
     script: 'experiments/upgrades.ts',
+    options: ['--recorded'],
     charts: ['The upgrade that gains most'],
     width: 1180,
   },
@@ -51,8 +53,8 @@ const DIGITS = 5;
  * Runs the experiment of a picture and takes the fingerprint of its charts' figures.
  * @param out the folder for the report
  */
-export async function fingerprintOf({ script, charts }: Picture, out: string): Promise<string> {
-  const { code, stderr } = await runHere(script, '--out', out);
+export async function fingerprintOf({ script, options = [], charts }: Picture, out: string): Promise<string> {
+  const { code, stderr } = await runHere(script, ...options, '--out', out);
   if (code !== 0) throw new Error(stderr);
   const html = readFileSync(join(out, 'report.html'), 'utf8');
   const figures = [
