@@ -7,10 +7,12 @@ import { InputError } from '../input/input-error.ts';
 import { listGpus } from '../kernels/webgpu/node-gpu.ts';
 import { noGpu } from '../kernels/webgpu/open-device.ts';
 import { driversMissing } from '../kernels/webgpu/vulkan-drivers.ts';
+import { DEFAULT_KV_FORMAT, KV_FORMATS } from '../model/kv-format.ts';
 import { modelGraph } from '../runtime/graph.ts';
 import { readCount } from '../terminal/options.ts';
 import { formatTable } from '../terminal/table.ts';
 import { graphDot, graphTable } from './inspect-graph.ts';
+import { readKvCache } from './shared-options.ts';
 
 interface Options {
   readonly model?: string;
@@ -18,6 +20,7 @@ interface Options {
   readonly graph?: true;
   readonly tokens: string;
   readonly context: string;
+  readonly kv: string;
   readonly dot?: true;
   readonly json?: true;
 }
@@ -33,6 +36,7 @@ export function inspectCommand(): Command {
     .option('--graph', 'show the operators that run, with shapes, FLOPs and bytes, by partition unit (HELM 4.1.1)')
     .option('--tokens <n>', 'with --graph: tokens that are evaluated together', '1')
     .option('--context <n>', 'with --graph: positions that the last of them sees', '512')
+    .option('--kv <format>', `with --graph: format of the KV cache: ${KV_FORMATS.join(', ')}`, DEFAULT_KV_FORMAT)
     .option('--dot', 'with --graph: for Graphviz')
     .option('--json', 'print it as JSON; sizes in bytes')
     .action(run);
@@ -49,10 +53,12 @@ async function run(options: Options): Promise<void> {
   process.stdout.write(json ? `${JSON.stringify(description, null, 2)}\n` : describe(description));
 }
 
-function showGraph(file: string, { tokens: tokensText, context: contextText, dot, json }: Options): void {
+function showGraph(file: string, { tokens: tokensText, context: contextText, kv, dot, json }: Options): void {
   const tokens = readCount('--tokens', tokensText, 1, 100_000);
   const context = readCount('--context', contextText, tokens);
-  const graph = withFile(file, (bytes) => modelGraph(readGguf(bytes), bytes, { tokens, context }));
+  const graph = withFile(file, (bytes) =>
+    modelGraph(readGguf(bytes), bytes, { tokens, context, kvFormat: readKvCache(kv) }),
+  );
   const { model, ...shown } = graph;
   const text = json
     ? `${JSON.stringify({ model: model.name, mix: model.mix, ...shown }, null, 2)}\n`

@@ -33,15 +33,33 @@ const FILE_TYPES: ReadonlyMap<number, string> = new Map([
   }),
 ]);
 
+/**
+ * The mixes whose main format these are, where llama.cpp has no number for a whole file of the format: their numbers say
+ * of which format most tensors are, and `llama-quantize --pure` writes them too.
+ */
+const MIXES_OF_FORMATS: Partial<Record<string, string>> = {
+  Q3_K: 'Q3_K_S',
+  Q4_K: 'Q4_K_S',
+  Q5_K: 'Q5_K_S',
+  MXFP4: 'MXFP4_MOE',
+};
+
 /** The number for `general.file_type`, or undefined where llama.cpp has no name for the mix. */
 export function fileTypeNumber(mix: Mix | Quantization): number | undefined {
-  return [...FILE_TYPES].find(([, name]) => name === mix)?.[0];
+  const wanted = MIXES_OF_FORMATS[mix] ?? mix;
+  return [...FILE_TYPES].find(([, name]) => name === wanted)?.[0];
 }
 
-/** The mix that the file names in its metadata, or else the format that holds most of its bytes. */
+/**
+ * The mix that the file names in its metadata, unless all of its matrices have the one format that the mix is mainly of;
+ * without a name, the format that holds most of its bytes.
+ */
 export function fileMix({ metadata, tensors }: Gguf): string {
   const number = metadata.get('general.file_type')?.value;
   const named = typeof number === 'number' ? FILE_TYPES.get(number) : undefined;
+  const formats = new Set(tensors.filter(({ shape }) => shape.length > 1).map(({ type }) => type));
+  const [format] = formats;
+  if (format !== undefined && formats.size === 1 && MIXES_OF_FORMATS[format] === named) return format;
   if (named !== undefined) return named;
   const bytes = new Map<Quantization, number>();
   for (const tensor of tensors) bytes.set(tensor.type, (bytes.get(tensor.type) ?? 0) + tensor.bytes);

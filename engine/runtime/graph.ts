@@ -5,7 +5,7 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { Operation } from '../kernels/operation.ts';
 import { type Vector, vectorOver } from '../kernels/vector.ts';
-import { kvBytesPerToken } from '../model/kv-format.ts';
+import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { createActivations } from './activations.ts';
@@ -53,20 +53,30 @@ export interface ModelGraph {
   readonly units: readonly GraphUnit[];
 }
 
+/** The tokens for which a graph is made. */
+export interface GraphCase {
+  readonly tokens: number;
+  /** Positions that the last token sees. */
+  readonly context: number;
+  /** Number format of the KV cache; F16 unless given. */
+  readonly kvFormat?: KvFormat;
+}
+
 /** Bytes of a value of the residual stream. */
 const STREAM_BYTES = 4;
 
 /**
  * The operators of a model for `tokens` tokens of which the last is at position `context` − 1: the list that the
  * forward pass executes, made by the same functions, with the sizes that the cost model counts. Weights aren't read.
- * @throws InputError as modelFromGguf and rotaryEmbedding do
+ * @throws InputError as modelFromGguf, rotaryEmbedding and checkKvFormat do
  */
 export function modelGraph(
   gguf: Gguf,
   bytes: ByteSource,
-  { tokens, context }: { readonly tokens: number; readonly context: number },
+  { tokens, context, kvFormat = DEFAULT_KV_FORMAT }: GraphCase,
 ): ModelGraph {
   const model = modelFromGguf(gguf);
+  checkKvFormat(model, kvFormat);
   const settings = transformerSettings(gguf, model);
   const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
   const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
@@ -81,7 +91,7 @@ export function modelGraph(
   const caches = new Map(
     Array.from({ length: model.layers }, (_, layer) => [
       layer,
-      { id: layer, type: 'F16', kvHeads, capacity: context, headSize } as const,
+      { id: layer, type: kvFormat, kvHeads, capacity: context, headSize } as const,
     ]),
   );
   const segments = passSegments(model, rotary, activations, [{ cache: wholeCache(caches), position, tokens }]);
@@ -91,7 +101,7 @@ export function modelGraph(
     hidden: [],
     layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
   });
-  const node = nodeMaker(model, tensorOf, position);
+  const node = nodeMaker({ model, tensorOf, position, positionBytes: kvBytesPerToken(model, kvFormat) });
   const crossing = { shape: [tokens, model.hiddenSize], bytes: tokens * model.hiddenSize * STREAM_BYTES };
   const units = parts.map(({ name, operations }): GraphUnit => {
     const nodes = operations.map(node);
@@ -125,7 +135,7 @@ function shapesOnly(gguf: Gguf) {
 }
 
 /** Makes nodes in the order of execution, and remembers which of them wrote what. */
-function nodeMaker(model: Model, tensorOf: (matrix: number) => string, position: number) {
+function nodeMaker(facts: NodeFacts) {
   const writers = new Map<string, number>();
   let count = 0;
   return (operation: Operation): GraphNode => {
@@ -133,7 +143,7 @@ function nodeMaker(model: Model, tensorOf: (matrix: number) => string, position:
     const { reads, writes } = operands(operation);
     const after = [...new Set(reads.flatMap((key) => writers.get(key) ?? []))];
     for (const key of writes) writers.set(key, index);
-    return { index, kind: operation.kind, after, ...costsOf(operation, model, tensorOf, position) };
+    return { index, kind: operation.kind, after, ...costsOf(operation, facts) };
   };
 }
 
@@ -178,7 +188,18 @@ function operands(operation: Operation): { readonly reads: readonly string[]; re
 
 type Costs = Pick<GraphNode, 'weights' | 'input' | 'output' | 'flops' | 'weightBytes' | 'cacheBytes'>;
 
-function costsOf(operation: Operation, model: Model, tensorOf: (matrix: number) => string, position: number): Costs {
+/** What the sizes of nodes follow from. */
+interface NodeFacts {
+  readonly model: Model;
+  /** The name of a matrix's tensor. */
+  readonly tensorOf: (matrix: number) => string;
+  /** Of the first token. */
+  readonly position: number;
+  /** Bytes of a position in the KV cache of a layer. */
+  readonly positionBytes: number;
+}
+
+function costsOf(operation: Operation, { model, tensorOf, position, positionBytes }: NodeFacts): Costs {
   const none = { weights: undefined, flops: 0, weightBytes: 0, cacheBytes: 0 };
   const { heads, kvHeads, headSize } = model;
   const elementwise = (x: Vector, width: number): Costs => {
@@ -216,7 +237,7 @@ function costsOf(operation: Operation, model: Model, tensorOf: (matrix: number) 
       const tokens = costs.input[0] as number;
       // Token i sees the positions up to its own.
       const seen = tokens * position + (tokens * (tokens + 1)) / 2;
-      const cacheBytes = kvBytesPerToken(model) * (position + tokens);
+      const cacheBytes = positionBytes * (position + tokens);
       return { ...costs, flops: 4 * heads * headSize * seen, cacheBytes };
     }
     case 'attend-pages':

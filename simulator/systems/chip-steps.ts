@@ -59,8 +59,8 @@ export function createChip(parts: SimulatedChip): Chip {
  * @param context tokens in the KV cache while a token is decoded
  */
 export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context: number): TimedSteps {
-  const { model, partition, device, times } = chip;
-  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
+  const { model, partition, device, times, kvFormat } = chip;
+  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context, kvFormat);
   const planned = (step: ChipStep): TimedStep => {
     if (step.kind === 'kernel') return { name: step.name, gpu: kernelTask(step.work, device.gpu, phase), npu: NO_TASK };
     const { operator } = step;
@@ -169,7 +169,7 @@ export function createRingChips({ cluster, plan, workload, ...parts }: RingChips
     checkPromptLength(workload, partition);
     const device = chipDevice(cluster.devices.find(({ name }) => name === deviceName) as Device);
     const memory = createSharedMemory(parts.simulation, device.soc.bandwidth);
-    chips.set(deviceName, createChip({ ...parts, device, partition, memory, deviceName }));
+    chips.set(deviceName, createChip({ ...parts, device, partition, memory, deviceName, kvFormat: workload.kvFormat }));
   }
   return chips;
 }

@@ -28,7 +28,8 @@ export function simulateChip(
   contextOf: (index: number) => number,
 ): SimulationResult {
   const { cluster, model, plan, workload, runtime = DEFAULT_RUNTIME, seed = DEFAULT_SEED } = parts;
-  const chip = { ...chipCase(plan, cluster, model), ...(parts.times && { times: parts.times }) };
+  const { kvFormat } = workload;
+  const chip = { ...chipCase(plan, cluster, model), kvFormat, ...(parts.times && { times: parts.times }) };
   checkPromptLength(workload, chip.partition);
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
   const prediction = createChipPredictor(cluster, model, longest, { runtime })(plan);

@@ -6,6 +6,7 @@ import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { KvFormat } from '../../engine/model/kv-format.ts';
 import type { WeightGroup } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { modelGraph } from '../../engine/runtime/graph.ts';
@@ -73,6 +74,17 @@ test('every operator waits for those that wrote what it reads', () => {
   assert.is(units.at(-1)?.crossing, undefined);
 });
 
+test('bytes of the KV cache are those of its format', () => {
+  const cacheBytes = (kvFormat: KvFormat): number => {
+    const path = goldenModel('llama-Q8_0');
+    const given = { tokens: 1, context: 20, kvFormat };
+    const { units } = withFile(path, (bytes) => modelGraph(readGguf(bytes), bytes, given));
+    return units.reduce((sum, unit) => sum + unit.cacheBytes, 0);
+  };
+  // 34 and 18 bytes instead of 64 for 32 values.
+  assert.equal([cacheBytes('Q8_0') / cacheBytes('F16'), cacheBytes('Q4_0') / cacheBytes('F16')], [34 / 64, 18 / 64]);
+});
+
 test('hearth inspect --graph: a table, JSON and DOT of one list', async () => {
   const model = goldenModel('llama-Q8_0');
   const [table, json, dot] = [
@@ -82,6 +94,9 @@ test('hearth inspect --graph: a table, JSON and DOT of one list', async () => {
   ];
   assert.match(table.stdout, /^1 token, the last of which sees 512 positions; 4 partition units\./);
   assert.match(table.stdout, /layers 0–1 +rms-norm/);
+  const smaller = await hearthHere('inspect', '--model', model, '--graph', '--kv', 'q8_0', '--json');
+  const cache = (text: string): number => JSON.parse(text).units[1].cacheBytes;
+  assert.is(cache(smaller.stdout) / cache(json.stdout), 34 / 64);
   const nodes = JSON.parse(json.stdout).units.flatMap((unit: { nodes: unknown[] }) => unit.nodes);
   assert.is(dot.stdout.match(/^ {4}\d+ \[label=/gm)?.length, nodes.length);
   const wrong = await hearthHere('inspect', '--model', model, '--graph', '--tokens', '9', '--context', '8');

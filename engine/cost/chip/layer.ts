@@ -17,13 +17,14 @@ export interface ChipSeconds {
  * @throws InputError for more than one request, or for a prompt whose length differs from the one that operators are
  *   cut for
  */
-export function chipSeconds(parts: Omit<ChipPhase, 'context'>, workload: Workload): ChipSeconds {
+export function chipSeconds(parts: Omit<ChipPhase, 'context' | 'kvFormat'>, workload: Workload): ChipSeconds {
   const { device, partition, phase } = parts;
   if (workload.batch !== 1) {
     throw new InputError('workload.batch', `is ${workload.batch}; operators are cut for one request: use 1`);
   }
   if (phase === 'prefill') checkPromptLength(workload, partition);
-  const { steps } = phaseCost({ ...parts, context: workload.context });
+  const { context, kvFormat } = workload;
+  const { steps } = phaseCost({ ...parts, context, kvFormat });
   const secondsOf = (own: readonly StepCost[], waiting: number): LayerSeconds => {
     const sums = { compute: 0, memory: 0 };
     let overhead = waiting;

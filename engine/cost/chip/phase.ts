@@ -1,5 +1,6 @@
 import type { ChipDevice } from '../../hardware/chip.ts';
 import { InputError } from '../../input/input-error.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../../model/operators.ts';
 import type { Workload } from '../../model/workload.ts';
@@ -48,6 +49,8 @@ export interface ChipPhase {
   readonly phase: 'prefill' | 'decode';
   /** Tokens in the KV cache while a token is decoded; ignored in prefill. */
   readonly context: number;
+  /** Number format of the KV cache; F16 unless given. */
+  readonly kvFormat?: KvFormat | undefined;
   /** Seconds of products from a profile; the chip's closed forms by default. */
   readonly times?: PartTimes;
 }
@@ -69,8 +72,8 @@ export function tokensOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'ph
  * of which takes as long as its work, and of the waits for submissions that no work hides.
  */
 export function phaseCost(parts: ChipPhase): PhaseCost {
-  const { device, model, partition, phase, context } = parts;
-  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
+  const { device, model, partition, phase, context, kvFormat } = parts;
+  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context, kvFormat);
   const steps = [
     ...layer.map((step) => stepCost(step, model.layers, parts)),
     ...output.map((step) => ({ ...stepCost(step, 1, parts), afterLayers: true })),

@@ -2,6 +2,7 @@ import { type ChipDevice, chipDevice } from '../../hardware/chip.ts';
 import { type Cluster, deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
 import { InputError } from '../../input/input-error.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import type { Workload } from '../../model/workload.ts';
 import type { ChipPlan, Plan } from '../../plan/plan.ts';
@@ -27,6 +28,8 @@ export interface ChipCase {
   readonly partition: TensorPartition;
   /** Seconds of products from a profile; the chip's closed forms unless given. */
   readonly times?: PartTimes;
+  /** Number format of the KV cache; F16 unless given. */
+  readonly kvFormat?: KvFormat | undefined;
 }
 
 /**
@@ -74,7 +77,12 @@ export function createChipPredictor(
   return (plan) => {
     const chip = chipCase(plan, cluster, model);
     const { device } = chip;
-    const { steps, waits } = phaseCost({ ...chip, phase: 'decode', context: workload.context });
+    const { steps, waits } = phaseCost({
+      ...chip,
+      phase: 'decode',
+      context: workload.context,
+      kvFormat: workload.kvFormat,
+    });
     const stages = steps.map((step): StageBreakdown => {
       const layers = step.afterLayers ? 0 : step.times;
       return {

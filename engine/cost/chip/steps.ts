@@ -1,4 +1,4 @@
-import { kvBytesPerToken } from '../../model/kv-format.ts';
+import { type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { modelOperators, type Operator } from '../../model/operators.ts';
 import { attentionFlops } from '../layer-seconds.ts';
@@ -26,12 +26,14 @@ const VALUE_BYTES = 2;
  * writes is transferred once. Token i of a prompt attends to the i tokens before it, so attention costs half of the
  * square of the length.
  * @param context tokens in the KV cache while a single token is decoded; ignored for prompts
+ * @param kvFormat number format of the KV cache; F16 unless given
  */
-export function chipSteps(model: Model, tokens: number, context: number): ChipSteps {
+export function chipSteps(model: Model, tokens: number, context: number, kvFormat?: KvFormat): ChipSteps {
   const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model;
   const operators = modelOperators(model);
   const met = tokens > 1 ? tokens / 2 : context;
   const queryWidth = heads * headSize;
+  const positionBytes = kvBytesPerToken(model, kvFormat);
   const kernel = (name: string, values: number, more: Partial<KernelWork> = {}): ChipStep => {
     const { flops = 0, bytes = 0 } = more;
     return { kind: 'kernel', name, work: { ...more, flops, bytes: VALUE_BYTES * values + bytes } };
@@ -39,8 +41,8 @@ export function chipSteps(model: Model, tokens: number, context: number): ChipSt
   const operator = (name: keyof typeof operators): ChipStep => ({ kind: 'operator', operator: operators[name] });
   const attention: KernelWork = {
     flops: attentionFlops(model, { batch: tokens, context: met, promptTokens: tokens, outputTokens: 1 }),
-    bytes: kvBytesPerToken(model) * (tokens > 1 ? tokens : context),
-    attended: kvBytesPerToken(model) * tokens * met,
+    bytes: positionBytes * (tokens > 1 ? tokens : context),
+    attended: positionBytes * tokens * met,
   };
   return {
     layer: [

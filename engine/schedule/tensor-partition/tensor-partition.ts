@@ -92,7 +92,8 @@ export function tensorPartition(
     prefill: cuts(ofPrompt),
     decode: cuts(ofToken),
   };
-  const soc = { device, model, context: workload.context, ...(times && { times }) };
+  const { context, kvFormat } = workload;
+  const soc = { device, model, context, kvFormat, ...(times && { times }) };
   const allows = (kinds: readonly CutKind[] | undefined): boolean => kinds?.includes('gpu') !== false;
   const decoded = allows(decode) ? fasterOf({ ...soc, partition, phase: 'decode' }) : partition;
   const final = allows(prefill.kinds) ? fasterOf({ ...soc, partition: decoded, phase: 'prefill' }) : decoded;

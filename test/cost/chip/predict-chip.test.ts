@@ -6,11 +6,13 @@ import { type Activity, activityOfPair, energyOf } from '../../../engine/cost/en
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
+import type { KvFormat } from '../../../engine/model/kv-format.ts';
 import { createW4a16Model } from '../../../engine/model/w4a16.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { CHIP_SYSTEM_NAMES, type ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
+import { simulate } from '../../../simulator/simulate.ts';
 import { near } from '../../support/near.ts';
 import { TOY_CHIP_MODEL, toyChip } from '../../support/toy-chip.ts';
 import { toyCluster, toyDevice } from '../../support/toy-cluster.ts';
@@ -33,6 +35,25 @@ test('W4A16 stores four bits a value and one scale a row', () => {
   const rows = 32 * (4096 + 2 * 1024 + 4096 + 2 * 14336 + 4096) + 128256;
   const bytes = matrices.reduce((sum, tensor) => sum + tensor.bytes, 0);
   assert.is(bytes, 7_504_658_432 / 2 + 2 * rows);
+});
+
+test('a smaller KV cache is read faster, predicted and simulated, by what its bytes take', () => {
+  const { plan, model } = planned('Llama-3-8B', 256);
+  const secondsOf = (context: number, kvFormat: KvFormat) => {
+    const workload = createWorkload({ promptTokens: 256, outputTokens: 1, context, kvFormat });
+    const given = { cluster: PHONE, model, plan, workload };
+    const { trace } = simulate({ ...given, context: 'fixed', record: 'tokens' });
+    const [, decoded] = trace.tokens;
+    return {
+      predicted: predict({ plan, truth: PHONE, model, workload }).tokenSeconds,
+      simulated: (decoded?.end ?? 0) - (decoded?.start ?? 0),
+    };
+  };
+  const [empty, half, full] = [secondsOf(0, 'F16'), secondsOf(4096, 'Q8_0'), secondsOf(4096, 'F16')];
+  for (const answer of ['predicted', 'simulated'] as const) {
+    const share = (half[answer] - empty[answer]) / (full[answer] - empty[answer]);
+    near(share, 34 / 64, 0.05);
+  }
 });
 
 test('decoding is within 5 % of the published rates, with one constant fitted to the 8B (HeteroLLM 5.3)', () => {
