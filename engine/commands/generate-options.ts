@@ -4,7 +4,7 @@ import { HELM_PAGING } from '../cost/kv-pages.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
-import { gpuKvFormat, type KvFormat } from '../model/kv-format.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import type { GpuPaging } from '../runtime/kv/gpu-pages.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount } from '../terminal/options.ts';
@@ -175,7 +175,7 @@ function readOptions(options: Options): GenerateRequest {
 
 /** @throws InputError, also for what only a CPU does */
 function readGpuRequest(options: Options): GpuLayers {
-  const { gpuLayers, device, gpuMemory, profile, memory, kv, kvMemory, trace, draft, lookup } = options;
+  const { gpuLayers, device, gpuMemory, profile, memory, kvMemory, trace, draft, lookup } = options;
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
   if (gpuMemory !== undefined && gpuLayers === undefined)
@@ -183,7 +183,6 @@ function readGpuRequest(options: Options): GpuLayers {
   if (profile !== undefined && gpuLayers !== 'auto')
     throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
   if (gpuLayers === undefined) return 0;
-  gpuKvFormat(readKvCache(kv));
   const onCpu = gpuMemory === undefined ? kvMemory : undefined;
   const alone = { '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--draft': draft, '--lookup': lookup };
   for (const [name, value] of Object.entries(alone)) {

@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
-import { gpuKvFormat, type KvFormat } from '../model/kv-format.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import type { BatchDraftOptions } from '../runtime/batch/create-batch-engine.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
@@ -136,7 +136,7 @@ function readRing(options: Options, called: Command): RingRequest | undefined {
 }
 
 /** @throws InputError for a ring, whose plan says what GPUs compute, and for what has no GPU to be about */
-function readGpu({ gpuLayers, device, profile, memory, kv }: Options, called: Command): GpuLayers {
+function readGpu({ gpuLayers, device, profile, memory }: Options, called: Command): GpuLayers {
   const inRing = RING_PLACES.some((name) => called.getOptionValueSource(name) === 'cli');
   if (inRing) {
     if (gpuLayers !== undefined)
@@ -150,7 +150,6 @@ function readGpu({ gpuLayers, device, profile, memory, kv }: Options, called: Co
     throw new InputError('--profile', `${problem} --gpu-layers auto, or leave it out`);
   if (gpuLayers === undefined) return 0;
   if (memory !== undefined) throw new InputError('--memory', 'works on the CPU alone; leave --gpu-layers out');
-  gpuKvFormat(readKvCache(kv));
   return readGpuLayers(gpuLayers);
 }
 

@@ -9,10 +9,6 @@ export type KvFormat = (typeof KV_FORMATS)[number];
 /** As in llama.cpp. */
 export const DEFAULT_KV_FORMAT: KvFormat = 'F16';
 
-/** The formats that a GPU keeps (engine/kernels/webgpu/shaders/attention.ts). */
-export const GPU_KV_FORMATS = ['F16', 'F32'] as const satisfies readonly KvFormat[];
-export type GpuKvFormat = (typeof GPU_KV_FORMATS)[number];
-
 export type QuantizedKvFormat = Exclude<KvFormat, 'F32' | 'F16'>;
 
 /** Whether a value of the cache is a number of its own, rather than a part of a block with a scale. */
@@ -45,11 +41,4 @@ export function checkKvFormat({ headSize, name }: Pick<Shape, 'headSize' | 'name
   if (headSize % block === 0) return;
   const problem = `needs heads of whole blocks of ${block} values; those of ${name} have ${headSize}`;
   throw new InputError('--kv', `${format} ${problem}: use F16 or F32`);
-}
-
-/** @throws InputError for a format that a GPU doesn't keep */
-export function gpuKvFormat(format: KvFormat): GpuKvFormat {
-  const found = GPU_KV_FORMATS.find((one) => one === format);
-  if (found !== undefined) return found;
-  throw new InputError('--kv', `a GPU keeps a cache in F16 or F32, not in ${format}; use one of them, or only the CPU`);
 }

@@ -1,5 +1,5 @@
 import type { Cluster } from '../hardware/cluster.ts';
-import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat } from '../model/kv-format.ts';
+import { DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Plan } from '../plan/plan.ts';
 import { windowsOf } from '../plan/windows.ts';
 
@@ -57,7 +57,6 @@ function hearthLines({ plan, clusterFile, file, context, kvFormat = DEFAULT_KV_F
     const isCarried =
       plan.kind === 'split' &&
       plan.kvCache === 'with-layers' &&
-      isFloatKv(kvFormat) &&
       last?.processor === 'gpu' &&
       plan.output.processor === 'gpu' &&
       onGpu.length === 2;

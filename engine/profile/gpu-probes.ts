@@ -1,6 +1,7 @@
 import type { Link } from '../hardware/device.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
 import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing } from './probes/crossing.ts';
 import type { ProcessorClock } from './processor-clock.ts';
@@ -36,18 +37,26 @@ export interface GpuProbeOptions {
   /** A file of random weights of at least WEIGHT_BYTES. */
   readonly weightsFile: string;
   readonly formats: readonly Quantization[];
+  /** Default: none. */
+  readonly caches?: readonly QuantizedKvFormat[];
   /** Bytes of RAM that are free: what a GPU in software has. */
   readonly freeRam: number;
 }
 
 /** Creates probes of a GPU: those of a processor, and of what it costs to cross to it. */
-export async function createGpuProbes({ gpu, weightsFile, formats, freeRam }: GpuProbeOptions): Promise<GpuProbes> {
+export async function createGpuProbes({
+  gpu,
+  weightsFile,
+  formats,
+  caches = [],
+  freeRam,
+}: GpuProbeOptions): Promise<GpuProbes> {
   const { kernels, adapter, software } = gpu;
   const memory = software
     ? { bytes: freeRam, rule: 'available RAM, which this GPU in software uses' }
     : { bytes: await gpu.memory(), rule: 'as much as could be allocated' };
   const bench = { kernels, clock: gpuClock(kernels), weights: kernels.mapFile(weightsFile), weightBytes: WEIGHT_BYTES };
-  const processor = createProcessorProbes(bench, formats);
+  const processor = createProcessorProbes(bench, formats, { caches });
   const crossings = [
     { label: 'crossing to the GPU', ...sampling(crossing(bench)) },
     { label: 'copying to the GPU', ...sampling(largeCrossing(bench)) },

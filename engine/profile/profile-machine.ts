@@ -133,6 +133,7 @@ async function measureGpu(
       gpu,
       weightsFile: file,
       formats: QUANTIZATION_NAMES,
+      caches: QUANTIZED_KV_FORMATS,
       freeRam,
     });
     const rounds = quick ? 1 : LEAST_ROUNDS;

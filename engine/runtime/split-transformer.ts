@@ -5,7 +5,7 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace } from '../kernels/key-value-cache.ts';
-import { checkKvFormat, DEFAULT_KV_FORMAT, gpuKvFormat, type KvFormat } from '../model/kv-format.ts';
+import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import type { ContextCache, LayerCaches } from './context-cache.ts';
@@ -95,7 +95,6 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
     const gguf = readGguf(source);
     const model = modelFromGguf(gguf);
     checkKvFormat(model, kvCache);
-    if (gpu.name === 'webgpu') gpuKvFormat(kvCache);
     const settings = transformerSettings(gguf, model);
     const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
     const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));

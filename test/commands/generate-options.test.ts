@@ -132,11 +132,6 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     ['--gpu-layers', '2', '--draft', 'd.gguf'],
     '--draft: works on the CPU alone; leave --gpu-layers out',
   ],
-  [
-    'a quantized cache on a GPU',
-    ['--gpu-layers', '2', '--kv', 'q8_0'],
-    '--kv: a GPU keeps a cache in F16 or F32, not in Q8_0; use one of them, or only the CPU',
-  ],
   ['zero tokens', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
 ];
 for (const [what, options, expected] of MISTAKES) {

@@ -42,7 +42,7 @@ test('hearth generate has the output and the KV cache of its GPU layers on the G
     );
 });
 
-test('a quantized KV cache is on CPUs with Hearth, and with llama.cpp anywhere', () => {
+test('a quantized KV cache is named, on a CPU and on a GPU', () => {
   const plan = createPlan({ ...alone, stages: [{ ...cpu, from: 0, to: 32 }], output: cpu });
   assert.equal(
     commandLines({ ...settings, plan, kvFormat: 'Q8_0' }).map(({ line }) => line),
@@ -52,8 +52,11 @@ test('a quantized KV cache is on CPUs with Hearth, and with llama.cpp anywhere',
     ],
   );
   assert.equal(
-    commandLines({ ...settings, plan: createPlan(alone), kvFormat: 'Q8_0' }).map(({ program }) => program),
-    ['llama.cpp'],
+    commandLines({ ...settings, plan: createPlan(alone), kvFormat: 'Q8_0' }).map(({ line }) => line),
+    [
+      'hearth generate --model m.gguf --context 512 --kv Q8_0 --gpu-layers 20 --prompt TEXT',
+      'llama-server -m m.gguf -c 512 -ngl 21 --flash-attn on -ctk q8_0 -ctv q8_0',
+    ],
   );
 });
 

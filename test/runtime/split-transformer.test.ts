@@ -12,6 +12,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { DEFAULT_PAGING } from '../../engine/runtime/kv/gpu-pages.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { generate, type LanguageModel } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../../engine/text/sampling/sampler.ts';
@@ -49,6 +50,19 @@ testPackedGpu('with activations of a prompt rounded to bytes, logits stay within
     const model = await openSplitModel(path, { cpu, gpu, context: prompt.length, kvCache: 'F32' }).on(planOf(path, 2));
     const error = nmse(await model.evaluate(prompt), ref64.short_logits.at(-1) as Float32Array);
     assert.ok(error < 2.5e-3, `${name}: ${error}`);
+  }
+});
+
+testGpu('a quantized cache on CPU and GPU gives the logits that it gives on the CPU alone', async (gpu) => {
+  const { prompt_short: prompt } = readGolden('llama-Q8_0');
+  const path = goldenModel('llama-Q8_0');
+  const context = prompt.length;
+  for (const kvCache of ['Q8_0', 'Q4_0'] as const) {
+    const expected = loadTransformer(path, { kernels: cpu, context, kvCache }).evaluate(prompt);
+    const model = await openSplitModel(path, { cpu, gpu, context, kvCache }).on(planOf(path, 1));
+    const error = nmse(await model.evaluate(prompt), await expected);
+    // A value between two steps may be rounded the other way, by a step of one among many.
+    assert.ok(error < 1e-5, `${kvCache}: ${error}`);
   }
 });
 

@@ -1,4 +1,3 @@
-import { gpuKvFormat } from '../../model/kv-format.ts';
 import type { Quantization } from '../../model/quantization.ts';
 import type { Matrix } from '../matrix.ts';
 import {
@@ -12,8 +11,9 @@ import {
 } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 import type { Dispatch, Kernel } from './program.ts';
-import { attendChunks, headPairs, mergeChunks, store } from './shaders/attention.ts';
+import { attendChunks, mergeChunks } from './shaders/attention.ts';
 import { shaderFormat } from './shaders/formats.ts';
+import { kvRowLanes, kvRowWords, store } from './shaders/kv-rows.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import {
   embed,
@@ -86,10 +86,11 @@ export function encode(context: EncodingContext, operation: Operation): Dispatch
     case 'store': {
       const { cache, keys, values, position } = operation;
       const { kvHeads, capacity, headSize, type } = cache;
-      const pairs = headPairs(headSize);
-      const count = (keys.values.length / headSize) * pairs;
-      const numbers = [place(keys), place(values), kvHeads, capacity, headSize, pairs, position, count];
-      const kernel = kernelOf(`store ${type}`, () => store(gpuKvFormat(type)), 'storage');
+      const lanes = kvRowLanes(type, headSize);
+      const count = (keys.values.length / headSize) * lanes;
+      const shape = [kvHeads, capacity, headSize, kvRowWords(type, headSize)];
+      const numbers = [place(keys), place(values), ...shape, lanes, position, count];
+      const kernel = kernelOf(`store ${type}`, () => store(type), 'storage');
       return [{ kernel, numbers, extra: context.cache(cache.id), workgroups: [Math.ceil(count / 64)] }];
     }
     case 'attention':
@@ -275,10 +276,10 @@ function encodeChunks(
   const partial = context.scratch(rows * chunks * (headSize + 2));
   const { lanes } = context;
   const name = `attend ${type}, ${headSize}, ${JSON.stringify(lanes)}`;
-  const kernel = kernelOf(name, () => attendChunks(gpuKvFormat(type), headSize, lanes), 'read-only-storage');
+  const kernel = kernelOf(name, () => attendChunks(type, headSize, lanes), 'read-only-storage');
   const together = typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1;
   const numbers = [
-    ...[context.place(queries), partial, heads, kvHeads, capacity, headSize, headPairs(headSize)],
+    ...[context.place(queries), partial, heads, kvHeads, capacity, headSize, kvRowWords(type, headSize)],
     ...[position, used, chunks, chunkLength],
   ];
   const dispatch: Dispatch = {

@@ -1,16 +1,16 @@
 import type { ByteSource } from '../../gguf/byte-source.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import { gpuKvFormat } from '../../model/kv-format.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
-import { checkMatrix, checkOperation } from '../checks.ts';
+import { checkCache, checkMatrix, checkOperation } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
 import { cacheMemory, type ScratchFile } from './cache-memory.ts';
 import { type EncodingContext, encode } from './encode.ts';
 import { createProgram } from './program.ts';
-import { headPairs, MOST_HEAD_SIZE } from './shaders/attention.ts';
+import { MOST_HEAD_SIZE } from './shaders/attention.ts';
+import { kvRowWords } from './shaders/kv-rows.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import { type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
 
@@ -143,8 +143,8 @@ export function webgpuKernels({
       if (headSize > MOST_HEAD_SIZE) {
         throw new RangeError(`heads of ${headSize} values; at most ${MOST_HEAD_SIZE} on a GPU`);
       }
-      const pairs = 2 * kvHeads * capacity * headPairs(headSize);
-      const size = pairs * (gpuKvFormat(type) === 'F16' ? 4 : 8);
+      checkCache(shape);
+      const size = 4 * 2 * kvHeads * capacity * kvRowWords(type, headSize);
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
       const what = `a layer's KV cache for ${capacity} tokens`;
       const buffer = allocated(what, () => device.createBuffer({ label: 'KV cache', size, usage }));

@@ -1,6 +1,6 @@
 import { type Cluster, withDevices } from '../../hardware/cluster.ts';
 import { InputError } from '../../input/input-error.ts';
-import { gpuKvFormat, type KvFormat } from '../../model/kv-format.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -97,7 +97,6 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
 /** The part of a plan that a ring carries out, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   const windows = checkedWindows(plan, planning);
-  if (plan.stages.some(({ processor }) => processor === 'gpu')) gpuKvFormat(planning.kvFormat);
   const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu');
   return { windows, onGpu, weights: plan.weights };
 }

@@ -6,6 +6,7 @@ import type { Operation } from '../../../engine/kernels/operation.ts';
 import { openDevice, type UsedFeature } from '../../../engine/kernels/webgpu/open-device.ts';
 import { scratchFile } from '../../../engine/kernels/webgpu/scratch-file.ts';
 import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
+import { KV_FORMATS, type KvFormat } from '../../../engine/model/kv-format.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, quantizedBytes } from '../../../engine/model/quantization.ts';
 import { testIf } from '../../support/needs.ts';
 
@@ -40,7 +41,7 @@ async function checked(without: readonly UsedFeature[], operations: (kernels: Ke
 /** All kinds of operations, products in every format for one token, for several and in tiles. */
 function everyOperation(kernels: Kernels): readonly Operation[] {
   const vector = (length: number) => kernels.vector(length);
-  const cache = (type: 'F16' | 'F32') => kernels.cache({ type, kvHeads: 1, capacity: 4, headSize: 6 });
+  const cache = (type: KvFormat) => kernels.cache({ type, kvHeads: 1, capacity: 4, headSize: 32 });
   const products = QUANTIZATION_NAMES.flatMap((type): Operation[] => {
     const columns = Math.max(32, QUANTIZATIONS[type].block);
     const source = new Uint8Array(2 * quantizedBytes(columns, type));
@@ -52,11 +53,11 @@ function everyOperation(kernels: Kernels): readonly Operation[] {
       }),
     ];
   });
-  const attention = (['F16', 'F32'] as const).flatMap((type): Operation[] => {
-    const common = { queries: vector(12), y: vector(12), heads: 2, position: 0, scale: 1 };
+  const attention = KV_FORMATS.flatMap((type): Operation[] => {
+    const common = { queries: vector(64), y: vector(64), heads: 2, position: 0, scale: 1 };
     const pages = [{ cache: cache(type), first: 0, count: 1 }];
     return [
-      { kind: 'store', cache: cache(type), keys: vector(6), values: vector(6), position: 0 },
+      { kind: 'store', cache: cache(type), keys: vector(32), values: vector(32), position: 0 },
       { kind: 'attention', cache: cache(type), ...common },
       { kind: 'attend-pages', pages, ...common, largest: vector(2), totals: vector(2), begins: true },
     ];

@@ -3,7 +3,10 @@ import * as assert from 'uvu/assert';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { CachePage, Operation } from '../../../engine/kernels/operation.ts';
+import { roundedAs } from '../../../engine/kernels/reference/attention.ts';
 import type { Vector } from '../../../engine/kernels/vector.ts';
+import { KV_FORMATS } from '../../../engine/model/kv-format.ts';
+import { allFinite } from '../../../engine/runtime/finite-logits.ts';
 import { testGpu, testGpuVariants } from '../../support/gpu.ts';
 import { type AttentionCase, attentionVectors } from '../attention-case.ts';
 import { randomFrom, randomValues } from '../random-from.ts';
@@ -78,6 +81,9 @@ const CASES: readonly AttentionCase[] = [
   { kvHeads: 1, group: 1, headSize: 32, before: 0, tokens: 1, type: 'F32', seed: 1 },
   { kvHeads: 2, group: 3, headSize: 45, before: 130, tokens: 3, type: 'F16', seed: 2 },
   { kvHeads: 2, group: 2, headSize: 128, before: 700, tokens: 2, type: 'F16', seed: 3 },
+  { kvHeads: 2, group: 2, headSize: 64, before: 70, tokens: 3, type: 'Q8_0', seed: 4 },
+  // Three blocks: the last lane of a row has one.
+  { kvHeads: 2, group: 1, headSize: 96, before: 70, tokens: 2, type: 'Q4_0', seed: 5 },
 ];
 
 for (const one of CASES) {
@@ -89,7 +95,7 @@ for (const one of CASES) {
         kernels,
         'whole',
         (each) => {
-          const { heads, scale, keys, values, queries, length } = attentionVectors(each, one);
+          const { heads, scale, keys, values, queries, length } = storable(each, one);
           const cache = each.cache({ type, kvHeads, capacity: length, headSize });
           const y = each.vector(queries.values.length);
           each.run([
@@ -105,10 +111,34 @@ for (const one of CASES) {
   );
 }
 
+/** Keys and values that the cache holds as they are: a rounding that is a tie may go either way on a GPU. */
+function storable(kernels: Kernels, one: AttentionCase): ReturnType<typeof attentionVectors> {
+  const drawn = attentionVectors(kernels, one);
+  const held = ({ values }: Vector): Vector => kernels.vector(roundedAs(one.type, values));
+  return { ...drawn, keys: held(drawn.keys), values: held(drawn.values) };
+}
+
+testGpu('keys that are no finite numbers are noticed in a cache of any format', async (kernels) => {
+  const shape = { kvHeads: 1, group: 1, headSize: 64, before: 0, tokens: 1, seed: 6 };
+  for (const type of KV_FORMATS)
+    for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      const { heads, scale, keys, values, queries } = attentionVectors(kernels, shape);
+      const [cache, y] = [kernels.cache({ type, kvHeads: 1, capacity: 1, headSize: 64 }), kernels.vector(64)];
+      keys.values[40] = wrong;
+      kernels.write(keys);
+      kernels.run([
+        { kind: 'store', cache, keys, values, position: 0 },
+        { kind: 'attention', cache, queries, y, heads, position: 0, scale },
+      ]);
+      await kernels.read(y);
+      assert.not(allFinite(y.values), `${type}: ${wrong}`);
+    }
+});
+
 /** The same, with keys and values in pages of 50 positions, the last page first. */
 function pagedAttention(kernels: Kernels, one: AttentionCase): Vector {
   const { kvHeads, headSize, type, tokens, before } = one;
-  const { heads, scale, keys, values, queries, length, width } = attentionVectors(kernels, one);
+  const { heads, scale, keys, values, queries, length, width } = storable(kernels, one);
   const pages: CachePage[] = [];
   const stores: Operation[] = [];
   for (let first = 0; first < length; first += 50) {

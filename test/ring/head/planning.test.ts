@@ -122,15 +122,6 @@ test('a given plan is used while its devices are present, then the scheduler pla
   assert.equal(weights.laptop, FIT_POLICY);
 });
 
-test('layers on a GPU are refused with a quantized cache, which only CPUs keep', async () => {
-  const given = await planning('8 GiB', true);
-  const windows = [{ device: 'laptop', layers: 8, gpuLayers: 8 }];
-  const onGpu = createPlan(ringPlan({ scheduler: 'hand', head: 'laptop', rounds: 1, windows }));
-  const without = { ...given, scheduling: undefined };
-  assert.is(layoutOf(onGpu, without).windows.length, 1);
-  assert.throws(() => layoutOf(onGpu, { ...without, kvFormat: 'Q8_0' }), /--kv: a GPU keeps a cache in F16 or F32/);
-});
-
 test('the command line’s weights policy overrides the plan’s, and the default is fitted', () => {
   const none = { prefetch: undefined, release: undefined };
   // HAND leaves phone and desktop to their operating systems, with prefetching, and has no entry for the laptop.

@@ -1,56 +1,9 @@
-import type { GpuKvFormat } from '../../../model/kv-format.ts';
+import type { KvFormat } from '../../../model/kv-format.ts';
+import { readableCache } from './kv-rows.ts';
 import { enabling, LANES, type LanesTogether } from './lanes.ts';
 
 /** Most values of a head: every lane of a workgroup, or of a subgroup, keeps a part of the head's sums. */
 export const MOST_HEAD_SIZE = 512;
-
-const TYPES = {
-  /** Two values in a word of the cache. */
-  F16: { read: 'unpack2x16float(cache[pair])', write: 'cache[pair] = pack2x16float(values);' },
-  F32: {
-    read: 'bitcast<vec2f>(vec2u(cache[2u * pair], cache[2u * pair + 1u]))',
-    write: 'cache[2u * pair] = bitcast<u32>(values.x); cache[2u * pair + 1u] = bitcast<u32>(values.y);',
-  },
-} as const;
-
-/** Pairs of values of a head in a cache on the GPU, where rows are padded to whole pairs. */
-export function headPairs(headSize: number): number {
-  return Math.ceil(headSize / 2);
-}
-
-/** A cache is [keys, values][kvHeads][capacity][pairs of a head]. */
-const CACHE = (access: string): string => `
-@group(0) @binding(2) var<storage, ${access}> cache: array<u32>;
-fn pairAt(values: u32, head: u32, position: u32) -> u32 {
-  return ((values * p.kvHeads + head) * p.capacity + position) * p.pairs;
-}
-`;
-
-/** Writes keys and values of tokens; one lane for each pair of a key and of a value. */
-export function store(type: GpuKvFormat): string {
-  return `
-struct Params {
-  keys: u32, values: u32, kvHeads: u32, capacity: u32, headSize: u32, pairs: u32, position: u32, count: u32,
-}
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> v: array<f32>;
-${CACHE('read_write')}
-fn writePair(pair: u32, values: vec2f) { ${TYPES[type].write} }
-fn pairOf(at: u32, i: u32) -> vec2f {
-  // The last value of an odd head has no neighbour.
-  return vec2f(v[at + i], select(0.0, v[at + min(i + 1u, p.headSize - 1u)], i + 1u < p.headSize));
-}
-@compute @workgroup_size(${LANES})
-fn main(@builtin(global_invocation_id) id: vec3u) {
-  if (id.x >= p.count) { return; }
-  let pair = id.x % p.pairs;
-  let head = id.x / p.pairs;
-  let begin = head * p.headSize;
-  let position = p.position + head / p.kvHeads;
-  writePair(pairAt(0u, head % p.kvHeads, position) + pair, pairOf(p.keys + begin, 2u * pair));
-  writePair(pairAt(1u, head % p.kvHeads, position) + pair, pairOf(p.values + begin, 2u * pair));
-}`;
-}
 
 /**
  * Attention of one token's head over one chunk of positions: m, s and o of HELM Eqs. 4.18–4.20 go to
@@ -58,25 +11,25 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
  * through its chunk as many positions at a time as it has lanes: each lane computes a score, then each sums up some
  * values of the head.
  */
-export function attendChunks(type: GpuKvFormat, headSize: number, lanes: LanesTogether): string {
+export function attendChunks(type: KvFormat, headSize: number, lanes: LanesTogether): string {
   return `${typeof lanes === 'object' ? `${enabling(lanes)}\ndiagnostic(off, subgroup_uniformity);` : ''}
 struct Params {
-  queries: u32, partial: u32, heads: u32, kvHeads: u32, capacity: u32, headSize: u32, pairs: u32,
+  queries: u32, partial: u32, heads: u32, kvHeads: u32, capacity: u32, headSize: u32, rowWords: u32,
   // Position of the first token less that of the cache's first position; positions used of the cache.
   position: i32, used: i32,
   chunks: u32, chunkLength: u32, scale: f32,
 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> v: array<f32>;
-${CACHE('read')}
-fn pairValues(pair: u32) -> vec2f { return ${TYPES[type].read}; }
+${readableCache(type)}
 const LOWEST = -3.4e38;
 ${typeof lanes === 'object' ? attendBySubgroup(headSize, lanes.subgroupSize) : attendByWorkgroup(headSize)}`;
 }
 
 /** Control flow depends on the chunk, which is the same for all lanes of a subgroup. */
 function attendBySubgroup(headSize: number, size: number): string {
-  const own = Math.ceil(headPairs(headSize) / size);
+  const pairs = Math.ceil(headSize / 2);
+  const own = Math.ceil(pairs / size);
   return `
 @compute @workgroup_size(${LANES})
 fn main(
@@ -99,12 +52,12 @@ fn main(
   for (var tile = begin; tile < end; tile += ${size}u) {
     var score = LOWEST;
     if (tile + inSubgroup < end) {
-      let key = pairAt(0u, kvHead, tile + inSubgroup);
+      let key = rowAt(0u, kvHead, tile + inSubgroup);
       var sum = 0.0;
       for (var i = 0u; i < p.headSize / 2u; i++) {
-        sum += dot(pairValues(key + i), vec2f(v[query + 2u * i], v[query + 2u * i + 1u]));
+        sum += dot(pairOf(key, i), vec2f(v[query + 2u * i], v[query + 2u * i + 1u]));
       }
-      ${headSize % 2 === 1 ? `sum += pairValues(key + ${headSize >> 1}u).x * v[query + ${headSize - 1}u];` : ''}
+      ${headSize % 2 === 1 ? `sum += pairOf(key, ${headSize >> 1}u).x * v[query + ${headSize - 1}u];` : ''}
       score = p.scale * sum;
     }
     let largest = max(m, subgroupMax(score));
@@ -115,10 +68,10 @@ fn main(
     for (var n = 0u; n < ${own}u; n++) { o[n] *= rescale; }
     for (var j = 0u; j < min(${size}u, end - tile); j++) {
       let weightOfPosition = subgroupShuffle(weight, j);
-      let values = pairAt(1u, kvHead, tile + j);
+      let values = rowAt(1u, kvHead, tile + j);
       for (var n = 0u; n < ${own}u; n++) {
-        let pair = min(inSubgroup + n * ${size}u, p.pairs - 1u);
-        o[n] += weightOfPosition * pairValues(values + pair);
+        let pair = min(inSubgroup + n * ${size}u, ${pairs - 1}u);
+        o[n] += weightOfPosition * pairOf(values, pair);
       }
     }
   }
@@ -161,9 +114,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     workgroupBarrier();
     var score = LOWEST;
     if (tile + lane < end) {
-      let key = pairAt(0u, kvHead, tile + lane);
+      let key = rowAt(0u, kvHead, tile + lane);
       var sum = 0.0;
-      for (var i = 0u; i < p.pairs; i++) { sum += dot(pairValues(key + i), vec2f(query[2u * i], query[2u * i + 1u])); }
+      for (var i = 0u; i < ${Math.ceil(headSize / 2)}u; i++) { sum += dot(pairOf(key, i), vec2f(query[2u * i], query[2u * i + 1u])); }
       score = p.scale * sum;
     }
     shared_[lane] = score;
@@ -191,7 +144,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       if (i < p.headSize) {
         var sum = o[n] * rescale;
         for (var j = 0u; j < count; j++) {
-          sum += scores[j] * pairValues(pairAt(1u, kvHead, tile + j) + i / 2u)[i % 2u];
+          sum += scores[j] * pairOf(rowAt(1u, kvHead, tile + j), i / 2u)[i % 2u];
         }
         o[n] = sum;
       }
