@@ -19,11 +19,14 @@ const PURE = [
   'datasets/lab',
 ];
 
-/** The forward pass on kernels that need no files, which a lesson runs. */
+/** The forward pass on kernels that need no files, which a lesson runs, and on those of a GPU. */
 const FORWARD_PASS = [
   'engine/runtime/create-transformer.ts',
   'engine/runtime/transformer-weights.ts',
   'engine/kernels/reference/kernels-in-memory.ts',
+  'engine/runtime/model-part.ts',
+  'engine/kernels/webgpu/webgpu-kernels.ts',
+  'engine/kernels/webgpu/open-device.ts',
 ];
 
 const { metafile } = await build({

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MultiplyOperation } from '../kernels/operation.ts';
@@ -11,6 +10,7 @@ import { hiddenOperations, outputPart, type TokenRange } from './forward.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
+import { otherEvents } from './other-events.ts';
 import { growingRows, runTogether } from './passes.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
@@ -156,7 +156,7 @@ export function createModelPart({
         );
         last = { seconds: (performance.now() - start) / 1000 / together, tokens };
         layer += together;
-        if (layer < to) await setImmediate();
+        if (layer < to) await otherEvents();
       }
     },
     async logits(tokens, wanted, multiplied) {
