@@ -23,7 +23,10 @@ export const OPTIONS = {
     '--kernels <name>',
     'native, reference (slow, exact activations), or auto: native if it is built',
   ).default('auto'),
-  exact: new Option('--exact', 'round activations to 15 bits instead of 8, and nothing to bfloat16: slower'),
+  exact: new Option(
+    '--exact',
+    'round activations to 15 bits instead of 8, nothing to bfloat16, and attend in single precision: slower',
+  ),
   threads: new Option('--threads <n>', 'threads that compute (default: one for each processor)'),
   memory: new Option('--memory <size>', 'limit of the process, such as 600MiB; weights beyond it are streamed'),
   ringDevice: new Option(

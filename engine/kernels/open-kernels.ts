@@ -19,7 +19,8 @@ export interface KernelOptions {
   readonly pin?: boolean;
   /**
    * For the native kernels: with quantized weights, activations are rounded to 15 bits instead of 8, and with weights of
-   * 16 bits not at all, instead of both to bfloat16 where many tokens are multiplied. Default: false.
+   * 16 bits not at all, instead of both to bfloat16 where many tokens are multiplied; many tokens attend in single
+   * precision instead of 16 bits. Default: false.
    */
   readonly exact?: boolean;
   /** Called with a warning if "auto" finds no addon. Default: writes it to stderr. */

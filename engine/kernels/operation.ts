@@ -39,6 +39,13 @@ export interface RmsNormOperation {
   readonly epsilon: number;
 }
 
+/**
+ * Native kernels and those of a GPU have two ways, which round differently: one for a single token, one for many, on
+ * packed activations or in tiles. `singly` and `together` give every token the result that it has alone, and among
+ * many, whatever number of tokens there are. Default: by the number of tokens. Reference kernels have one way.
+ */
+export type Multiplied = 'singly' | 'together';
+
 /** y = x·Wᵀ + bias, or with `accumulate` y += x·Wᵀ + bias (a residual connection). */
 export interface MultiplyOperation {
   readonly kind: 'multiply';
@@ -51,12 +58,7 @@ export interface MultiplyOperation {
   /** [rows] */
   readonly bias?: Vector;
   readonly accumulate?: boolean;
-  /**
-   * Native kernels and those of a GPU have two ways, which round differently: one for a single token, one for many, on
-   * packed activations or in tiles. `singly` and `together` give every token the result that it has alone, and among
-   * many, whatever number of tokens there are. Default: by the number of tokens. Reference kernels have one way.
-   */
-  readonly multiplied?: 'singly' | 'together' | undefined;
+  readonly multiplied?: Multiplied | undefined;
 }
 
 /**
@@ -98,6 +100,8 @@ export interface AttentionOperation {
   /** Position of the first token. */
   readonly position: number;
   readonly scale: number;
+  /** How queries are multiplied with keys, and weights with values. */
+  readonly multiplied?: Multiplied | undefined;
 }
 
 /** Positions of a context that lie in a cache of their own. */
@@ -132,6 +136,8 @@ export interface AttendPagesOperation {
   readonly scale: number;
   /** Whether these pages are the first: starts from m = −∞, s = 0, o = 0. */
   readonly begins: boolean;
+  /** As in AttentionOperation, the same for all pages of a context. */
+  readonly multiplied?: Multiplied | undefined;
 }
 
 /** Divides every row of y by its divisor. */

@@ -1,5 +1,5 @@
 import type { KeyValueCache } from '../kernels/key-value-cache.ts';
-import type { Operation } from '../kernels/operation.ts';
+import type { Multiplied, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 import type { Activations } from './activations.ts';
@@ -18,13 +18,21 @@ export interface AttentionInputs {
   readonly totals: Vector; // [tokens][heads]
   /** Position of the first token in its sequence. */
   readonly position: number;
+  readonly multiplied?: Multiplied | undefined;
+}
+
+/** The tokens of a pass that belong to one sequence. */
+export interface PassTokens extends Pick<AttentionInputs, 'position' | 'multiplied'> {
+  /** The first of them in the pass. */
+  readonly first: number;
+  readonly count: number;
 }
 
 /** The inputs for `count` tokens of a pass from its token `first` on. */
 export function attentionInputs(
   shape: Shape,
   activations: Activations,
-  { first, count, position }: { readonly first: number; readonly count: number; readonly position: number },
+  { first, count, position, multiplied }: PassTokens,
 ): AttentionInputs {
   const { heads, kvHeads, headSize } = shape;
   const part = (vector: Vector, width: number): Vector => vector.slice(first * width, (first + count) * width);
@@ -37,6 +45,7 @@ export function attentionInputs(
     largest: part(activations.largest, heads),
     totals: part(activations.totals, heads),
     position,
+    multiplied,
   };
 }
 
@@ -52,11 +61,11 @@ export interface LayerBatches {
 
 /** Stores keys and values of the tokens in a cache of the whole context, and attends to it. */
 export function attendWhole(cache: KeyValueCache, inputs: AttentionInputs): Operation[] {
-  const { shape, queries, keys, values, attended: y, position } = inputs;
+  const { shape, queries, keys, values, attended: y, position, multiplied } = inputs;
   const { heads, headSize } = shape;
   return [
     { kind: 'store', cache, keys, values, position },
-    { kind: 'attention', cache, queries, y, heads, position, scale: 1 / Math.sqrt(headSize) },
+    { kind: 'attention', cache, queries, y, heads, position, scale: 1 / Math.sqrt(headSize), multiplied },
   ];
 }
 
@@ -99,8 +108,8 @@ function* evictedBatches(
 }
 
 function attendSlices(inputs: AttentionInputs, slices: readonly HeldSlice[], begins: boolean): Operation {
-  const { shape, queries, attended: y, largest, totals, position } = inputs;
+  const { shape, queries, attended: y, largest, totals, position, multiplied } = inputs;
   const pages = slices.map(({ cache, from, to }) => ({ cache, first: from, count: to - from }));
-  const state = { queries, y, largest, totals, heads: shape.heads, position, begins };
+  const state = { queries, y, largest, totals, heads: shape.heads, position, begins, multiplied };
   return { kind: 'attend-pages', pages, ...state, scale: 1 / Math.sqrt(shape.headSize) };
 }

@@ -38,7 +38,7 @@ export function passSegments(
   return segments.map(({ cache, position, tokens: count, multiplied }) => {
     const { dimensions } = rotary;
     ropeAngles(rotary, position, activations.angles.values.subarray(first * dimensions, (first + count) * dimensions));
-    const inputs = attentionInputs(shape, activations, { first, count, position });
+    const inputs = attentionInputs(shape, activations, { first, count, position, multiplied });
     first += count;
     return { cache, inputs, multiplied, tokens: count };
   });

@@ -2,6 +2,7 @@
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 #include "avx512/decode_levels.hpp"
+#include "bf16/attention.hpp"
 #include "bf16/matmul.hpp"
 #include "bf16/tiles.hpp"
 
@@ -36,6 +37,7 @@ KernelTable makeAmxTable() {
   // A multiple of the tiles of these products and of those of float matrices.
   table.tileRows = 48;
   setHalvesBf16<TileMultiplier>(table);
+  setAttentionBf16(table);
   setQuantizedBf16<TileMultiplier>(table);
   table.byteDots = tileProducts;
   return table;

@@ -2,6 +2,7 @@
 
 #if defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 #include "avx512/decode_levels.hpp"
+#include "bf16/attention.hpp"
 #include "bf16/matmul.hpp"
 #include "bf16/vectors.hpp"
 
@@ -15,6 +16,7 @@ KernelTable makeAvx512Bf16Table() {
   // A multiple of the blocks of these products and of those of the others.
   table.tileRows = 48;
   setHalvesBf16<VectorMultiplier>(table);
+  setAttentionBf16(table);
   return table;
 }
 

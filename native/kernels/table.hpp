@@ -58,7 +58,7 @@ struct HeadGroup {
   std::size_t heads;
   /** Scale of the scores. */
   float scale;
-  /** attentionScratch floats, aligned to 64. */
+  /** Attention::scratchFloats floats, aligned to 64. */
   float* scratch;
 
   [[nodiscard]] std::size_t rows() const { return tokens * heads; }
@@ -71,15 +71,6 @@ struct HeadGroup {
 };
 
 /**
- * Rows of queries that attention processes together: keys and values are then read and widened once for all of them.
- * A multiple of every register tile (tileRows).
- */
-inline constexpr std::size_t queryRows = 48;
-
-/** Tokens whose queries are processed together, for so many query heads of a KV head. */
-constexpr std::size_t queryTokens(std::size_t heads) { return heads < queryRows ? queryRows / heads : 1; }
-
-/**
  * What heads have seen of a context so far: the largest score m, the sum s of e^(score − m), and the sum of values
  * weighted with e^(score − m), [tokens][heads][headSize] (HELM Eqs. 4.18–4.20).
  */
@@ -89,10 +80,32 @@ struct SeenHeads {
   float* sums;
 };
 
+/** How tokens' queries attend to a cache, with a streaming softmax. A token has the same result alone and among others. */
+struct Attention {
+  /**
+   * Rows of queries (tokens times the heads of a KV head) that are processed together: keys and values are then read and
+   * converted once for all of them. A multiple of the register tile.
+   */
+  std::size_t queryRows;
+  std::size_t (*scratchFloats)(std::size_t tokens, std::size_t heads, std::size_t headSize);
+  /** Attention of a group of heads; out: [tokens][heads][headSize]. */
+  void (*heads)(const HeadGroup& group, float* out);
+  /**
+   * The same over a part of a context, merged into what was seen of other parts, in any order; `begins` forgets those
+   * first. The sums are not divided by the totals.
+   */
+  void (*page)(const HeadGroup& group, const SeenHeads& seen, bool begins);
+
+  /** Tokens that are processed together, for so many query heads of a KV head. */
+  [[nodiscard]] std::size_t tokens(std::size_t headsOfGroup) const {
+    return headsOfGroup < queryRows ? queryRows / headsOfGroup : 1;
+  }
+};
+
 /**
- * How the factors of a product are rounded. word: activations to 15 bits for quantized weights, nothing for others.
- * byte: activations to a byte, with a scale for every 32, for quantized weights; both factors to bfloat16 for weights of
- * 16 bits and many tokens.
+ * How factors are rounded. word: activations to 15 bits for quantized weights, nothing else. byte: activations to a
+ * byte, with a scale for every 32, for quantized weights; for many tokens, both factors of products with weights of 16
+ * bits to bfloat16, and those of attention to 16 bits.
  */
 enum class Rounding : std::uint8_t { word, byte };
 
@@ -179,17 +192,11 @@ struct KernelTable {
   void (*add)(const float* x, std::size_t count, float* y);
   /** Writes one token's keys and values, [kvHead][headSize], to a position. */
   void (*store)(const CacheView& cache, std::size_t position, const float* keys, const float* values);
-  /**
-   * Attention of a group of heads, with a streaming softmax; out: [tokens][heads][headSize]. A token has the same result
-   * alone and among others.
-   */
-  void (*attention)(const HeadGroup& group, float* out);
-
-  /**
-   * The same over a part of a context, merged into what was seen of other parts, in any order; `begins` forgets those
-   * first. The sums are not divided by the totals.
-   */
-  void (*attendPage)(const HeadGroup& group, const SeenHeads& seen, bool begins);
+  Attention attention;
+  /** The same for many tokens with Rounding::byte; without functions where that gains nothing. */
+  Attention attentionMany;
+  /** Whether it does for a cache. */
+  bool (*attendsMany)(const CacheView& cache);
   /** Divides every row of y, `width` long, by its divisor. */
   void (*divideRows)(const float* divisors, std::size_t rows, std::size_t width, float* y);
 
@@ -215,10 +222,12 @@ inline const ManyTokens& manyTokensOf(const KernelTable& table, Type type, Round
   return (rounding == Rounding::byte ? table.manyTokensBytes : table.manyTokens)[static_cast<std::size_t>(type)];
 }
 
-/** Floats: scores of a block twice, largest scores and totals, and for several tokens a block of keys or values. */
-constexpr std::size_t attentionScratch(std::size_t tokens, std::size_t heads, std::size_t headSize) {
-  const std::size_t wide = tokens > 1 ? positionBlock * headSize : 0;
-  return (tokens * heads * (2 * positionBlock + 2) + wide + 15) / 16 * 16;
+/** The rounding of the attention of many tokens, where `wanted` is accepted. */
+inline Rounding roundingOfAttention(const KernelTable& table, const CacheView& cache, Rounding wanted) {
+  return table.attendsMany != nullptr && table.attendsMany(cache) ? wanted : Rounding::word;
+}
+inline const Attention& attentionOf(const KernelTable& table, Rounding rounding) {
+  return rounding == Rounding::byte ? table.attentionMany : table.attention;
 }
 
 }  // namespace hearth

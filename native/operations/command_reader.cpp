@@ -61,6 +61,12 @@ const CacheView& CommandReader::cache() {
   return operands_.caches[index]->view;
 }
 
+Way CommandReader::readWay() {
+  const std::size_t way = count();
+  require(way <= 2, "there is no such way to multiply");
+  return static_cast<Way>(way);
+}
+
 void CommandReader::read(Program& program) {
   const std::size_t number = count();
   require(number < commandCount, "there is no such operation");
@@ -120,12 +126,11 @@ void CommandReader::readMultiply(Program& program) {
   const auto y = slice();
   const auto bias = optionalSlice();
   const bool accumulate = count() != 0;
-  const std::size_t way = count();
-  require(way <= 2, "multiply: there is no such way");
+  const Way way = readWay();
   const std::size_t tokens = times(x.size(), weights.columns, "multiply: x isn't whole rows");
   require(y.size() == tokens * weights.rows, "multiply: y doesn't fit x");
   require(bias.empty() || bias.size() == weights.rows, "multiply: the bias doesn't fit the matrix");
-  program.multiply({weights, x, y, bias, accumulate, static_cast<Way>(way)});
+  program.multiply({weights, x, y, bias, accumulate, way});
 }
 
 void CommandReader::readRope(Program& program) {
@@ -159,12 +164,13 @@ void CommandReader::readAttention(Program& program) {
   const std::size_t heads = count();
   const std::size_t position = count();
   const auto scale = static_cast<float>(number());
+  const Way way = readWay();
   times(heads, from.kvHeads, "attention: query heads aren't a multiple of KV heads");
   require(from.headSize <= queries.size() / heads, "attention: queries are smaller than a token");
   const std::size_t tokens = times(queries.size(), heads * from.headSize, "attention: queries aren't whole tokens");
   require(y.size() == queries.size(), "attention: y differs from the queries");
   require(position <= from.capacity && tokens <= from.capacity - position, "attention: beyond the cache's capacity");
-  program.append(AttentionOperation{from, queries, y, heads, position, scale});
+  program.attend(AttentionOperation{from, queries, y, heads, position, scale, Rounding::word}, way);
 }
 
 void CommandReader::readAttendPages(Program& program) {
@@ -190,13 +196,15 @@ void CommandReader::readAttendPages(Program& program) {
   const std::size_t position = count();
   const auto scale = static_cast<float>(number());
   const bool begins = count() != 0;
+  const Way way = readWay();
   times(heads, from.kvHeads, "attend pages: query heads aren't a multiple of KV heads");
   require(from.headSize <= queries.size() / heads, "attend pages: queries are smaller than a token");
   const std::size_t tokens = times(queries.size(), heads * from.headSize, "attend pages: queries aren't whole tokens");
   require(sums.size() == queries.size(), "attend pages: sums differ from the queries");
   require(largest.size() == tokens * heads && totals.size() == largest.size(), "attend pages: not a value for each head");
-  program.append(
-      AttendPagesOperation{std::move(pages), queries, sums, largest, totals, heads, position, scale, begins});
+  program.attend(AttendPagesOperation{std::move(pages), queries, sums, largest, totals, heads, position, scale, begins,
+                                      Rounding::word},
+                 way);
 }
 
 void CommandReader::readDivideRows(Program& program) {

@@ -25,6 +25,7 @@ class CommandReader {
   std::span<float> optionalSlice();
   const MatrixView& matrix();
   const CacheView& cache();
+  Way readWay();
 
   void readEmbed(Program& program);
   void readRmsNorm(Program& program);

@@ -16,11 +16,11 @@ namespace hearth {
   X(Multiply, "multiply", "matrix vector vector vector? flag count")                                \
   X(Rope, "rope", "vector vector count count flag")                                                 \
   X(Store, "store", "cache vector vector count")                                                    \
-  X(Attention, "attention", "cache vector vector count count number")                               \
+  X(Attention, "attention", "cache vector vector count count number count")                         \
   X(Swiglu, "swiglu", "vector vector vector")                                                       \
   X(Softmax, "softmax", "vector vector count")                                                      \
   X(Add, "add", "vector vector")                                                                    \
-  X(AttendPages, "attend-pages", "pages vector vector vector vector count count number flag")       \
+  X(AttendPages, "attend-pages", "pages vector vector vector vector count count number flag count") \
   X(DivideRows, "divide-rows", "vector vector")                                                     \
   X(TopK, "top-k", "vector vector count")
 

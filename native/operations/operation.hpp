@@ -18,8 +18,8 @@ struct MatrixView {
 };
 
 /**
- * How tokens are multiplied: each as if it were alone, or from packs, which rounds differently; or as is faster for
- * their number.
+ * How tokens are multiplied, with weights or in attention: each as if it were alone, or as many are, which rounds
+ * differently; or as is faster for their number.
  */
 enum class Way : std::uint8_t { byNumber, singly, together };
 
@@ -135,6 +135,7 @@ struct AttentionOperation {
   std::size_t heads;
   std::size_t position;
   float scale;
+  Rounding rounding;
 };
 
 /** The first `count` positions of a cache, which hold a context's positions from `first` on. */
@@ -159,7 +160,14 @@ struct AttendPagesOperation {
   std::size_t position;
   float scale;
   bool begins;
+  Rounding rounding;
 };
+
+inline const CacheView& cacheOf(const AttentionOperation& o) { return o.cache; }
+inline const CacheView& cacheOf(const AttendPagesOperation& o) { return o.pages.front().cache; }
+
+/** Tokens of an operation of attention. */
+inline std::size_t tokensOf(const auto& o) { return o.queries.size() / (o.heads * cacheOf(o).headSize); }
 
 /** Divides every row of y by its divisor. */
 struct DivideRowsOperation {

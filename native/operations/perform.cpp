@@ -14,11 +14,6 @@ constexpr std::size_t ceilDivide(std::size_t a, std::size_t b) { return (a + b -
 constexpr std::size_t roundUp64(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr std::size_t index(Type type) { return static_cast<std::size_t>(type); }
 
-const CacheView& cacheOf(const AttentionOperation& o) { return o.cache; }
-const CacheView& cacheOf(const AttendPagesOperation& o) { return o.pages.front().cache; }
-
-std::size_t tokensOf(const auto& o) { return o.queries.size() / (o.heads * cacheOf(o).headSize); }
-
 /** The tokens of a unit of attention and the query heads that share a KV head. */
 struct AttendedUnit {
   std::size_t kvHead;
@@ -37,26 +32,32 @@ struct AttendedUnit {
   }
 };
 
-std::size_t unitTokens(const auto& o) {
-  return std::min(tokensOf(o), queryTokens(o.heads / cacheOf(o).kvHeads));
+/** As many as the kernels process together, or fewer, so that units are alike. */
+std::size_t unitTokens(const Attention& attention, const auto& o) {
+  const std::size_t tokens = tokensOf(o);
+  return ceilDivide(tokens, ceilDivide(tokens, attention.tokens(o.heads / cacheOf(o).kvHeads)));
 }
 
-std::size_t attentionUnits(const auto& o) { return ceilDivide(tokensOf(o), unitTokens(o)) * cacheOf(o).kvHeads; }
+std::size_t attentionUnits(const Attention& attention, const auto& o) {
+  return ceilDivide(tokensOf(o), unitTokens(attention, o)) * cacheOf(o).kvHeads;
+}
 
 /** The last tokens see the most positions: they go first, so that threads finish together. */
-AttendedUnit attendedUnit(const auto& o, std::size_t unit) {
+AttendedUnit attendedUnit(const Attention& attention, const auto& o, std::size_t unit) {
   const auto& cache = cacheOf(o);
-  const std::size_t last = ceilDivide(tokensOf(o), unitTokens(o)) - 1;
-  const std::size_t token = (last - unit / cache.kvHeads) * unitTokens(o);
-  return {unit % cache.kvHeads,      token,   std::min(unitTokens(o), tokensOf(o) - token),
+  const std::size_t tokens = unitTokens(attention, o);
+  const std::size_t last = ceilDivide(tokensOf(o), tokens) - 1;
+  const std::size_t token = (last - unit / cache.kvHeads) * tokens;
+  return {unit % cache.kvHeads,     token,   std::min(tokens, tokensOf(o) - token),
           o.heads / cache.kvHeads, o.heads, cache.headSize};
 }
 
 /** Floats of a unit's attention: the kernel's, then queries, largest scores, totals and sums of its rows side by side. */
-std::size_t attentionFloats(const auto& o) {
+std::size_t attentionFloats(const Attention& attention, const auto& o) {
   const std::size_t group = o.heads / cacheOf(o).kvHeads;
-  const std::size_t rows = unitTokens(o) * group;
-  return attentionScratch(unitTokens(o), group, cacheOf(o).headSize) + rows * (2 * cacheOf(o).headSize + 2);
+  const std::size_t tokens = unitTokens(attention, o);
+  const std::size_t size = cacheOf(o).headSize;
+  return attention.scratchFloats(tokens, group, size) + tokens * group * (2 * size + 2);
 }
 
 /** Copies the values of a unit's heads, `width` each, between their places and rows side by side. */
@@ -92,8 +93,12 @@ struct Units {
   std::size_t operator()(const StoreOperation& o) const {
     return o.keys.size() / (o.cache.kvHeads * o.cache.headSize);
   }
-  std::size_t operator()(const AttentionOperation& o) const { return attentionUnits(o); }
-  std::size_t operator()(const AttendPagesOperation& o) const { return attentionUnits(o); }
+  std::size_t operator()(const AttentionOperation& o) const {
+    return attentionUnits(attentionOf(table, o.rounding), o);
+  }
+  std::size_t operator()(const AttendPagesOperation& o) const {
+    return attentionUnits(attentionOf(table, o.rounding), o);
+  }
   std::size_t operator()(const DivideRowsOperation& o) const { return ceilDivide(o.divisors.size(), unitRows(o)); }
   std::size_t operator()(const SwigluOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
@@ -114,10 +119,10 @@ struct ScratchBytes {
     return sums + many.scratchBytes(o.unitRows, o.matrix.columns, o.tokens);
   }
   std::size_t operator()(const AttentionOperation& o) const {
-    return attentionFloats(o) * sizeof(float);
+    return attentionFloats(attentionOf(table, o.rounding), o) * sizeof(float);
   }
   std::size_t operator()(const AttendPagesOperation& o) const {
-    return attentionFloats(o) * sizeof(float);
+    return attentionFloats(attentionOf(table, o.rounding), o) * sizeof(float);
   }
   std::size_t operator()(const auto&) const { return 0; }
 };
@@ -244,8 +249,9 @@ struct Perform {
     float* totals;
     float* sums;
   };
-  UnitRows unitRowsOf(const AttendedUnit& own) const {
-    float* rows = reinterpret_cast<float*>(scratch.bytes) + attentionScratch(own.tokens, own.group, own.headSize);
+  UnitRows unitRowsOf(const Attention& attention, const AttendedUnit& own) const {
+    const std::size_t floats = attention.scratchFloats(own.tokens, own.group, own.headSize);
+    float* rows = reinterpret_cast<float*>(scratch.bytes) + floats;
     float* sums = rows + own.rows() * own.headSize;
     float* largest = sums + own.rows() * own.headSize;
     return {rows, largest, largest + own.rows(), sums};
@@ -253,20 +259,22 @@ struct Perform {
 
   void operator()(const AttentionOperation& o) const {
     scratch.source = 0;
-    const AttendedUnit own = attendedUnit(o, unit);
-    const UnitRows rows = unitRowsOf(own);
+    const Attention& attention = attentionOf(table, o.rounding);
+    const AttendedUnit own = attendedUnit(attention, o, unit);
+    const UnitRows rows = unitRowsOf(attention, own);
     gather(own, o.queries.data(), own.headSize, rows.queries);
     const std::size_t end = o.position + tokensOf(o);
     const HeadGroup group = {o.cache,    own.kvHead, end,     static_cast<std::ptrdiff_t>(o.position + own.token + 1),
                              rows.queries, own.tokens, own.group, o.scale, reinterpret_cast<float*>(scratch.bytes)};
-    table.attention(group, rows.sums);
+    attention.heads(group, rows.sums);
     scatter(own, rows.sums, own.headSize, o.y.data());
   }
 
   void operator()(const AttendPagesOperation& o) const {
     scratch.source = 0;
-    const AttendedUnit own = attendedUnit(o, unit);
-    const auto [queries, largest, totals, sums] = unitRowsOf(own);
+    const Attention& attention = attentionOf(table, o.rounding);
+    const AttendedUnit own = attendedUnit(attention, o, unit);
+    const auto [queries, largest, totals, sums] = unitRowsOf(attention, own);
     gather(own, o.queries.data(), own.headSize, queries);
     bool begins = o.begins;
     if (!begins) {
@@ -278,7 +286,7 @@ struct Perform {
       const auto length = static_cast<std::ptrdiff_t>(o.position + own.token + 1) - static_cast<std::ptrdiff_t>(page.first);
       const HeadGroup group = {page.cache, own.kvHead, page.count, length,
                                queries,    own.tokens, own.group,  o.scale, reinterpret_cast<float*>(scratch.bytes)};
-      table.attendPage(group, {largest, totals, sums}, begins);
+      attention.page(group, {largest, totals, sums}, begins);
       begins = false;
     }
     scatter(own, largest, 1, o.largest.data());

@@ -20,6 +20,7 @@ constexpr std::size_t rowsSideBySide = 8;
 constexpr std::size_t unitWeights = 256 << 10;
 /**
  * Least number of tokens that are packed; fewer are multiplied one after another, while the weights are in the cache.
+ * Fewer than the first attend as one does.
  */
 constexpr std::size_t packTokensFloat = 8;
 constexpr std::size_t packTokensQuantized = 4;
@@ -145,6 +146,21 @@ void Program::multiply(const Multiplication& product) {
   const std::span packs = singly ? singlesOf(matrix, rounding, x) : packsOf(matrix, rounding, x);
   const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads_, table_.tileRows);
   append(MatmulOperation{matrix, tokens, x, packs, singly, y, bias, accumulate, rounding, unitRows});
+}
+
+Rounding Program::attentionRounding(const CacheView& cache, std::size_t tokens, Way way) const {
+  const bool singly = way == Way::singly || (way == Way::byNumber && tokens < packTokensFloat);
+  return singly ? Rounding::word : roundingOfAttention(table_, cache, rounding_);
+}
+
+void Program::attend(AttentionOperation operation, Way way) {
+  operation.rounding = attentionRounding(operation.cache, tokensOf(operation), way);
+  append(std::move(operation));
+}
+
+void Program::attend(AttendPagesOperation operation, Way way) {
+  operation.rounding = attentionRounding(cacheOf(operation), tokensOf(operation), way);
+  append(std::move(operation));
 }
 
 void Program::run(ThreadPool& pool) {

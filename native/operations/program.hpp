@@ -26,6 +26,9 @@ class Program {
   void clear();
   /** y (+)= x·Wᵀ + bias, for as many tokens as x has. */
   void multiply(const Multiplication& product);
+  /** Attention of as many tokens as there are queries. Sets the operation's rounding. */
+  void attend(AttentionOperation operation, Way way);
+  void attend(AttendPagesOperation operation, Way way);
   void append(Operation operation);
   /** May allocate scratch memory, and throw if there is none, before anything is run. */
   void run(ThreadPool& pool);
@@ -53,6 +56,8 @@ class Program {
   };
 
   bool mustWait(const Operation& operation);
+  /** The rounding of attention of so many tokens. */
+  [[nodiscard]] Rounding attentionRounding(const CacheView& cache, std::size_t tokens, Way way) const;
   const Source* knownSource(const Source& wanted) const;
   /** Prepares x for all threads. */
   std::span<const std::byte> packsOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x);

@@ -4,11 +4,17 @@ import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { CachePage, Operation } from '../../engine/kernels/operation.ts';
-import { type AttentionCase, attentionCases, attentionVectors } from './attention-case.ts';
+import { nmse } from '../runtime/nmse.ts';
+import { BF16_SETS } from '../support/rounding-sets.ts';
+import { type AttentionCase, attentionCases, attentionVectors, roundedCases } from './attention-case.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 
 const reference = openKernels({ implementation: 'reference' });
 const natives = NATIVE_SETS.map((instructionSet) =>
+  openKernels({ implementation: 'native', instructionSet, threads: 2, exact: true }),
+);
+/** Many tokens attend in fewer bits. */
+const rounding = NATIVE_SETS.filter((set) => BF16_SETS.includes(set)).map((instructionSet) =>
   openKernels({ implementation: 'native', instructionSet, threads: 2 }),
 );
 
@@ -84,6 +90,20 @@ testNative('the same with every instruction set, and as the reference has it', (
       }
     }),
     { seed: 12, numRuns: 40 },
+  );
+});
+
+testNative('in fewer bits pages of any size in any order have the precision of full attention', () => {
+  const rounded = fc.tuple(roundedCases, pages).map(([one, paging]): PagedCase => ({ ...one, ...paging }));
+  fc.assert(
+    fc.property(rounded, (one) => {
+      const expected = attend(reference, one).paged;
+      for (const kernels of rounding) {
+        const error = nmse(attend(kernels, one).paged, expected);
+        assert.ok(error > 1e-8 && error < 1.2e-5, `${kernels.instructionSet}, ${one.type}: ${error}`);
+      }
+    }),
+    { seed: 13, numRuns: 12 },
   );
 });
 

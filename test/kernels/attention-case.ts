@@ -35,6 +35,18 @@ export const attentionCases = fc
     return { ...one, before, headSize: block * Math.ceil(one.headSize / block) };
   });
 
+/** Heads, caches and numbers of tokens that attend in fewer bits. */
+export const roundedCases = attentionCases.map((one) => {
+  const tokens = Math.max(one.tokens, 8);
+  return {
+    ...one,
+    headSize: 32 * Math.ceil(one.headSize / 32) + (one.type === 'F16' ? 16 : 0),
+    before: Math.min(one.before, MOST_POSITIONS - tokens),
+    tokens,
+    type: one.type === 'F32' ? ('F16' as const) : one.type,
+  };
+});
+
 /** Random keys, values and queries of a case. Scores grow with the position, so that the maximum changes. */
 export function attentionVectors(
   kernels: Kernels,

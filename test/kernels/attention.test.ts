@@ -3,15 +3,21 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Multiplied } from '../../engine/kernels/operation.ts';
 import type { Vector } from '../../engine/kernels/vector.ts';
+import { nmse } from '../runtime/nmse.ts';
 import { near } from '../support/near.ts';
-import { type AttentionCase, attentionCases, attentionVectors } from './attention-case.ts';
+import { BF16_SETS } from '../support/rounding-sets.ts';
+import { type AttentionCase, attentionCases, attentionVectors, roundedCases } from './attention-case.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 
 const reference = openKernels({ implementation: 'reference' });
-const natives = NATIVE_SETS.map((instructionSet) =>
-  openKernels({ implementation: 'native', instructionSet, threads: 2 }),
-);
+const open = (instructionSet: string, exact: boolean): Kernels =>
+  openKernels({ implementation: 'native', instructionSet, threads: 2, exact });
+const natives = NATIVE_SETS.map((set) => open(set, true));
+/** Many tokens attend in fewer bits, if the heads' size is a multiple of 16 and the cache isn't in single precision. */
+const rounding = NATIVE_SETS.filter((set) => BF16_SETS.includes(set)).map((set) => open(set, false));
+const MULTIPLIED = ['singly', 'together'] as const;
 
 test('equal scores average the values, and a far larger score selects its value', () => {
   for (const kernels of [reference, ...natives]) {
@@ -109,13 +115,58 @@ testNative('every instruction set attends like the reference, over blocks of pos
   );
 });
 
+testNative('many tokens attend in fewer bits, the same for every kind of cache, unless they are to be exact', () => {
+  fc.assert(
+    fc.property(roundedCases, (one) => {
+      const expected = attend(reference, one);
+      for (const kernels of rounding) {
+        const error = nmse(attend(kernels, one), expected);
+        // 3e-6 to 6e-6, of the weights and values in 8 bits; single precision has 1e-12.
+        assert.ok(error > 1e-8 && error < 1.2e-5, `${kernels.instructionSet}, ${one.type}: ${error}`);
+      }
+    }),
+    { seed: 9, numRuns: 12 },
+  );
+});
+
+test('numbers that are not finite are not lost in fewer bits', () => {
+  for (const kernels of rounding) {
+    for (const [place, bad] of [
+      ['queries', Number.NaN],
+      ['queries', Number.POSITIVE_INFINITY],
+      ['keys', Number.NaN],
+      ['keys', Number.NEGATIVE_INFINITY],
+      ['values', Number.NaN],
+    ] as const) {
+      const cache = kernels.cache({ type: 'F16', kvHeads: 1, capacity: 9, headSize: 16 });
+      const vectors = {
+        keys: kernels.vector(new Float32Array(9 * 16).fill(0.5)),
+        values: kernels.vector(new Float32Array(9 * 16).fill(1)),
+        queries: kernels.vector(new Float32Array(9 * 16).fill(0.5)),
+      };
+      vectors[place].values[0] = bad;
+      const y = kernels.vector(9 * 16);
+      const { keys, values, queries } = vectors;
+      kernels.run([
+        { kind: 'store', cache, keys, values, position: 0 },
+        { kind: 'attention', cache, queries, y, heads: 1, position: 0, scale: 1 },
+      ]);
+      assert.ok(Number.isNaN(y.values[0]), `${kernels.instructionSet}, ${place} ${bad}`);
+    }
+  }
+});
+
 testNative('a token attends alike alone and among others, bit by bit', () => {
   // Parts of queryRows / group tokens are processed together (native/kernels/table.hpp): fewer, one part, several.
   const parts = [1, 2, 5, 12, 40, 97];
+  const ways = [
+    ...natives.flatMap((kernels) => [undefined, 'singly' as const].map((multiplied) => ({ kernels, multiplied }))),
+    ...rounding.flatMap((kernels) => MULTIPLIED.map((multiplied) => ({ kernels, multiplied }))),
+  ];
   fc.assert(
-    fc.property(attentionCases, (drawn) => {
+    fc.property(fc.oneof(attentionCases, roundedCases), (drawn) => {
       const one = { ...drawn, before: 30, tokens: 97 };
-      for (const kernels of natives) {
+      for (const { kernels, multiplied } of ways) {
         const { type, kvHeads, headSize, before, tokens } = one;
         const { length, heads, scale, keys, values, queries } = attentionVectors(kernels, one);
         const cache = kernels.cache({ type, kvHeads, capacity: length, headSize });
@@ -126,18 +177,41 @@ testNative('a token attends alike alone and among others, bit by bit', () => {
           for (let from = 0; from < tokens; from += count) {
             const to = Math.min(tokens, from + count);
             const [own, its] = [queries, y].map((vector) => vector.slice(from * width, to * width));
-            const operation = { kind: 'attention', cache, heads, position: before + from, scale } as const;
+            const operation = { kind: 'attention', cache, heads, position: before + from, scale, multiplied } as const;
             kernels.run([{ ...operation, queries: own as Vector, y: its as Vector }]);
           }
           return [...y.values];
         });
         for (const [index, found] of others.entries())
-          assert.equal(found, first, `${kernels.instructionSet}, ${type}, ${parts[index + 1]} at a time`);
+          assert.equal(
+            found,
+            first,
+            `${kernels.instructionSet}, ${multiplied}, ${type}, ${parts[index + 1]} at a time`,
+          );
         kernels.freeCache(cache);
       }
     }),
-    { seed: 8, numRuns: 6 },
+    { seed: 8, numRuns: 8 },
   );
+});
+
+test('fewer than eight tokens attend as each does alone, and more as many do', () => {
+  const [kernels] = rounding;
+  if (kernels === undefined) return;
+  const [headSize, length] = [16, 80];
+  const one = { kvHeads: 1, group: 2, headSize, before: length - 8, tokens: 8, seed: 5 };
+  const { heads, scale, keys, values, queries } = attentionVectors(kernels, one);
+  const cache = kernels.cache({ type: 'F16', kvHeads: 1, capacity: length, headSize });
+  kernels.run([{ kind: 'store', cache, keys, values, position: 0 }]);
+  const found = (tokens: number, multiplied?: Multiplied): number[] => {
+    const y = kernels.vector(tokens * heads * headSize);
+    const own = queries.slice(0, y.values.length);
+    kernels.run([{ kind: 'attention', cache, queries: own, y, heads, position: one.before, scale, multiplied }]);
+    return [...y.values];
+  };
+  assert.equal(found(7), found(7, 'singly'));
+  assert.equal(found(8), found(8, 'together'));
+  assert.not.equal(found(8, 'singly'), found(8, 'together'));
 });
 
 test.run();

@@ -1,4 +1,4 @@
-import type { Operation } from '../operation.ts';
+import type { Multiplied, Operation } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 
 /** A command's first number, and the operands that follow it (native/operations/commands.hpp). */
@@ -14,11 +14,11 @@ export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   multiply: { code: 2, operands: 'matrix vector vector vector? flag count' },
   rope: { code: 3, operands: 'vector vector count count flag' },
   store: { code: 4, operands: 'cache vector vector count' },
-  attention: { code: 5, operands: 'cache vector vector count count number' },
+  attention: { code: 5, operands: 'cache vector vector count count number count' },
   swiglu: { code: 6, operands: 'vector vector vector' },
   softmax: { code: 7, operands: 'vector vector count' },
   add: { code: 8, operands: 'vector vector' },
-  'attend-pages': { code: 9, operands: 'pages vector vector vector vector count count number flag' },
+  'attend-pages': { code: 9, operands: 'pages vector vector vector vector count count number flag count' },
   'divide-rows': { code: 10, operands: 'vector vector' },
   'top-k': { code: 11, operands: 'vector vector count' },
 };
@@ -51,7 +51,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.y);
       pushVector(buffer, operation.bias);
       push(buffer, operation.accumulate === true ? 1 : 0);
-      push(buffer, operation.multiplied === undefined ? 0 : operation.multiplied === 'singly' ? 1 : 2);
+      pushWay(buffer, operation.multiplied);
       return;
     case 'rope':
       pushVector(buffer, operation.x);
@@ -73,6 +73,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.heads);
       push(buffer, operation.position);
       push(buffer, operation.scale);
+      pushWay(buffer, operation.multiplied);
       return;
     case 'attend-pages':
       push(buffer, operation.pages.length);
@@ -89,6 +90,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.position);
       push(buffer, operation.scale);
       push(buffer, operation.begins ? 1 : 0);
+      pushWay(buffer, operation.multiplied);
       return;
     case 'divide-rows':
       pushVector(buffer, operation.divisors);
@@ -119,6 +121,10 @@ function push(buffer: CommandBuffer, value: number): void {
     buffer.numbers = larger;
   }
   buffer.numbers[buffer.count++] = value;
+}
+
+function pushWay(buffer: CommandBuffer, multiplied: Multiplied | undefined): void {
+  push(buffer, multiplied === undefined ? 0 : multiplied === 'singly' ? 1 : 2);
 }
 
 /** Number, offset and length; number −1 for a missing vector. */

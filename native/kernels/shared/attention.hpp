@@ -8,11 +8,21 @@
  * Algorithm 3). Keys are stored by dimension within a block and values by position, so that vectors hold positions for
  * scores and dimensions for output, and no vector is summed across its lanes. For one token each vector is widened once
  * for four queries; for several, a block of keys or values is widened once for all of their queries, which are
- * multiplied with it by register tiles. Both sum in the same order: a token has the same result either way. The scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its
- * values: queries and weights are not rounded.
+ * multiplied with it by register tiles. Both sum in the same order: a token has the same result either way. The
+ * scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its values: queries and
+ * weights are not rounded.
  */
 namespace hearth {
 namespace {
+
+/** A multiple of every register tile (tileRows). */
+inline constexpr std::size_t queryRows = 48;
+
+/** Floats: scores of a block twice, largest scores and totals, and for several tokens a block of keys or values. */
+inline std::size_t attentionScratch(std::size_t tokens, std::size_t heads, std::size_t headSize) {
+  const std::size_t wide = tokens > 1 ? positionBlock * headSize : 0;
+  return (tokens * heads * (2 * positionBlock + 2) + wide + 15) / 16 * 16;
+}
 
 /** Numbers that a vector of a cache is widened from. */
 enum class Stored : std::uint8_t { F32, F16, bytes, lowNibbles, highNibbles };

@@ -59,8 +59,7 @@ KernelTable makeTable(const char* name) {
   table.softmax = softmaxRow<S>;
   table.add = addRow<S>;
   table.store = storeToken<S>;
-  table.attention = attendHeads<S>;
-  table.attendPage = attendPage<S>;
+  table.attention = {queryRows, attentionScratch, attendHeads<S>, attendPage<S>};
   table.divideRows = divideRows<S>;
   table.readLines = readLines;
   table.multiplyAdds = multiplyAdds<S>;

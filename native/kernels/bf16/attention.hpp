@@ -1,0 +1,437 @@
+#pragma once
+#include <immintrin.h>
+
+#include "../avx512/simd.hpp"
+#include "../shared/attention.hpp"
+#include "vectors.hpp"
+
+/**
+ * Attention of many tokens in 16 bits (Dao 2023, Algorithm 1): 64 keys and values at a time are converted once for all
+ * query rows of a unit, then six rows after another are multiplied with the keys, weighted, and multiplied with the
+ * values, while their 24 vectors of sums are in registers.
+ *
+ * Queries and keys are whole numbers, each vector with a factor of its own, as an error of a score grows with the scores;
+ * bfloat16 is as fast, but has 8 bits. Weights and values are in bfloat16, sums in single precision, and totals are those
+ * of the rounded weights.
+ *
+ * Keys are pairs of dimensions, [dimension/2][64 positions][2], and values pairs of positions, [32][dimension][2]: what
+ * the products take. A row's sums are in the same order whatever rows are beside it, and positions that it does not see
+ * add zeros: a token has the same result in every company.
+ */
+namespace hearth {
+namespace {
+
+inline constexpr std::size_t attentionTileRows = 6;
+inline constexpr std::size_t attentionTileVectors = 4;
+/** Rows of a unit: converting a block's keys and values takes a twentieth of the time with so many. */
+inline constexpr std::size_t bf16QueryRows = 64 * attentionTileRows;
+inline constexpr std::size_t lanesOfVector = 16;
+/**
+ * The length of queries and of keys in whole numbers. No sum of products exceeds the product of both lengths, which is
+ * below 2³⁰, even with half a unit more or less in each of 256 dimensions.
+ */
+inline constexpr float wholeLength = 32000;
+
+constexpr bool attendsInBf16(const CacheView& cache) {
+  return cache.type != Type::F32 && cache.headSize % lanesOfVector == 0;
+}
+
+/** The parts of a unit's scratch memory. */
+struct Bf16Attention {
+  /** [rows][headSize] */
+  std::uint16_t* queries;
+  /** [headSize/2][64][2] */
+  std::uint16_t* keys;
+  /** [32][headSize][2] */
+  std::uint16_t* values;
+  /** [64]: what whole numbers of keys are multiplied with. */
+  float* keyFactors;
+  /** [rows]: those of queries, and the largest scores without them. */
+  float* factors;
+  float* largest;
+  /** [rows][16], totals by lane. */
+  float* totals;
+  /** [rows] each, of attention to a whole cache. */
+  SeenHeads seen;
+};
+
+std::size_t bf16AttentionScratch(std::size_t tokens, std::size_t heads, std::size_t headSize) {
+  const std::size_t rows = tokens * heads;
+  return (rows * headSize / 2 + positionBlock * (headSize + 1) + rows * (lanesOfVector + 4) + 15) / 16 * 16;
+}
+
+Bf16Attention bf16AttentionAt(const HeadGroup& group, float* sums) {
+  const std::size_t rows = group.rows();
+  const std::size_t size = group.cache.headSize;
+  Bf16Attention at{};
+  float* next = group.scratch;
+  at.keys = reinterpret_cast<std::uint16_t*>(next);
+  next += positionBlock * size / 2;
+  at.values = reinterpret_cast<std::uint16_t*>(next);
+  next += positionBlock * size / 2;
+  at.totals = next;
+  next += rows * lanesOfVector;
+  at.keyFactors = next;
+  next += positionBlock;
+  at.factors = next;
+  next += rows;
+  at.largest = next;
+  next += rows;
+  at.queries = reinterpret_cast<std::uint16_t*>(next);
+  next += rows * size / 2;
+  at.seen = {next, next + rows, sums};
+  return at;
+}
+
+/** Pairs of two vectors' lanes, rounded to bfloat16: [first[0], second[0], first[1], …]. */
+inline __m512i roundedPairs(__m512 first, __m512 second) {
+  alignas(64) static constexpr struct Order {
+    std::uint16_t lanes[32];
+    constexpr Order() : lanes{} {
+      for (std::uint16_t i = 0; i < 32; i++) lanes[i] = static_cast<std::uint16_t>(i / 2 + i % 2 * 16);
+    }
+  } order;
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
+  __m512i halves;
+  __builtin_memcpy(&halves, &rounded, sizeof halves);
+  return _mm512_permutexvar_epi16(load512(order.lanes), halves);
+}
+
+/** The same of whole numbers of 16 bits. */
+inline __m512i wholePairs(__m512 first, __m512 second) {
+  const __m512i high = _mm512_slli_epi32(_mm512_cvtps_epi32(second), 16);
+  return _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_cvtps_epi32(first), high);
+}
+
+/** A dimension of a block's keys at sixteen positions from `position` on. */
+template <Type T>
+inline __m512 keysAt(const std::uint8_t* keys, std::size_t dimension, std::size_t position) {
+  if constexpr (T == Type::F16) {
+    return Avx512::loadHalf(keys + 2 * (dimension * positionBlock + position));
+  } else {
+    constexpr std::size_t half = cacheGroup / 2;
+    const std::uint8_t* group = keys + dimension / cacheGroup * groupBytes(T);
+    const std::size_t own = dimension % cacheGroup;
+    const std::uint8_t* quants = group + scalesBytes + position;
+    const __m512 scales = Avx512::loadHalf(group + 2 * position);
+    if constexpr (T == Type::Q8_0) return _mm512_mul_ps(Avx512::loadBytes(quants + own * positionBlock), scales);
+    const std::uint8_t* at = quants + own % half * positionBlock;
+    return _mm512_mul_ps(own < half ? Avx512::loadLowNibbles(at) : Avx512::loadHighNibbles(at), scales);
+  }
+}
+
+/** Factors that give vectors the length wholeLength, and factors back, above zero, or NaN if a number is not finite. */
+struct WholeFactors {
+  __m512 to;
+  __m512 back;
+};
+inline WholeFactors wholeFactors(__m512 squares) {
+  const __m512 length = _mm512_sqrt_ps(squares);
+  const __mmask16 some = _mm512_cmp_ps_mask(length, _mm512_set1_ps(1e-30f), _CMP_GT_OQ);
+  const __m512 to = _mm512_maskz_div_ps(some, _mm512_set1_ps(wholeLength), length);
+  const __m512 back = _mm512_mask_mul_ps(_mm512_set1_ps(1), some, length, _mm512_set1_ps(1 / wholeLength));
+  return {to, _mm512_fmadd_ps(length, _mm512_setzero_ps(), back)};
+}
+
+/** A block's keys as whole numbers, and their factors. Those of positions that are not used are anything. */
+template <Type T>
+void wholeKeys(const std::uint8_t* keys, std::size_t size, std::uint16_t* to, float* factors) {
+  constexpr std::size_t vectors = positionBlock / lanesOfVector;
+  __m512 squares[vectors]{};
+  for (std::size_t d = 0; d < size; d++) {
+    for (std::size_t v = 0; v < vectors; v++) {
+      const __m512 key = keysAt<T>(keys, d, v * lanesOfVector);
+      squares[v] = _mm512_fmadd_ps(key, key, squares[v]);
+    }
+  }
+  WholeFactors factor[vectors];
+  for (std::size_t v = 0; v < vectors; v++) {
+    factor[v] = wholeFactors(squares[v]);
+    _mm512_store_ps(factors + v * lanesOfVector, factor[v].back);
+  }
+  for (std::size_t d = 0; d < size; d += 2) {
+    for (std::size_t v = 0; v < vectors; v++) {
+      const __m512 first = _mm512_mul_ps(keysAt<T>(keys, d, v * lanesOfVector), factor[v].to);
+      const __m512 second = _mm512_mul_ps(keysAt<T>(keys, d + 1, v * lanesOfVector), factor[v].to);
+      _mm512_storeu_si512(to + d * positionBlock + 2 * v * lanesOfVector, wholePairs(first, second));
+    }
+  }
+}
+
+/** A query times `scale` as whole numbers. @return its factor */
+inline float wholeQuery(const float* x, float scale, std::size_t size, std::uint16_t* to) {
+  const __m512 by = _mm512_set1_ps(scale);
+  __m512 squares = _mm512_setzero_ps();
+  for (std::size_t i = 0; i < size; i += lanesOfVector) {
+    const __m512 part = _mm512_mul_ps(_mm512_loadu_ps(x + i), by);
+    squares = _mm512_fmadd_ps(part, part, squares);
+  }
+  const WholeFactors factor = wholeFactors(_mm512_set1_ps(_mm512_reduce_add_ps(squares)));
+  for (std::size_t i = 0; i < size; i += lanesOfVector) {
+    const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(x + i), by);
+    const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(scaled, factor.to));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_cvtepi32_epi16(whole));
+  }
+  return _mm512_cvtss_f32(factor.back);
+}
+
+/** to[row/2][lane][2] = at(row, lane of the first of sixteen), rounded; the last row of an odd number is paired with zeros. */
+template <class At>
+inline void roundRows(std::size_t rows, std::size_t lanes, std::uint16_t* to, At at) {
+  for (std::size_t row = 0; row < rows; row += 2) {
+    for (std::size_t lane = 0; lane < lanes; lane += lanesOfVector) {
+      const __m512 second = row + 1 < rows ? at(row + 1, lane) : _mm512_setzero_ps();
+      _mm512_storeu_si512(to + row * lanes + 2 * lane, roundedPairs(at(row, lane), second));
+    }
+  }
+}
+
+/** The values of a block's first `count` positions in bfloat16. */
+template <Type T>
+void roundValues(const std::uint8_t* values, std::size_t size, std::size_t count, std::uint16_t* to) {
+  roundRows(count, size, to, [=](std::size_t position, std::size_t dimension) {
+    if constexpr (T == Type::F16) {
+      return Avx512::loadHalf(values + 2 * (position * size + dimension));
+    } else {
+      const std::uint8_t* group = values + dimension / cacheGroup * groupBytes(T);
+      const __m512 scale = _mm512_set1_ps(halfAt(group + 2 * position));
+      const std::uint8_t* quants = group + scalesBytes;
+      if constexpr (T == Type::Q8_0) {
+        return _mm512_mul_ps(Avx512::loadBytes(quants + position * cacheGroup + dimension % cacheGroup), scale);
+      } else {
+        const std::uint8_t* at = quants + position * (cacheGroup / 2);
+        const bool low = dimension % cacheGroup == 0;
+        return _mm512_mul_ps(low ? Avx512::loadLowNibbles(at) : Avx512::loadHighNibbles(at), scale);
+      }
+    }
+  });
+}
+
+/** sum + the products of pairs, in bfloat16 or in whole numbers, whose sums are kept as the bits of floats. */
+template <bool Whole>
+inline __m512 addProducts(__m512 sum, __m512i a, __m512i b) {
+  if constexpr (!Whole) return _mm512_dpbf16_ps(sum, bf16Of(a), bf16Of(b));
+  // GCC 12 spills every sum of the intrinsic to memory.
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  return sum;
+}
+
+/**
+ * tile[r][lane] += Σ over pairs of factors[r][2·pair]·rows[pair][lane][0] + factors[r][2·pair + 1]·rows[pair][lane][1].
+ */
+template <bool Whole, std::size_t R, std::size_t V>
+inline void addPairs(const std::uint16_t* factors, std::size_t factorStride, const std::uint16_t* rows,
+                     std::size_t rowStride, std::size_t pairs, __m512 (&tile)[R][V]) {
+  for (std::size_t pair = 0; pair < pairs; pair++) {
+    __m512i row[V];
+    for (std::size_t v = 0; v < V; v++) row[v] = load512(rows + pair * rowStride + 32 * v);
+    for (std::size_t r = 0; r < R; r++) {
+      std::uint32_t two;
+      __builtin_memcpy(&two, factors + r * factorStride + 2 * pair, sizeof two);
+      const __m512i both = _mm512_set1_epi32(static_cast<int>(two));
+      for (std::size_t v = 0; v < V; v++) tile[r][v] = addProducts<Whole>(tile[r][v], row[v], both);
+    }
+  }
+}
+
+/**
+ * 2^x for weights that are rounded to 8 bits: 2^⌊x⌋·p(x − ⌊x⌋) with the polynomial of degree 3 whose largest relative
+ * error is least, 7.5e-05. Lanes outside of `mask` are zero.
+ */
+inline __m512 powerOfTwo(__m512 x, __mmask16 mask) {
+  const __m512 f = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  __m512 p = _mm512_set1_ps(0.0780245232f);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.2260671585f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.6958335372f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.9999252191f));
+  return _mm512_maskz_scalef_ps(mask, p, x);
+}
+
+/** Sixteen of the positions that are seen, from `position` on. */
+inline __mmask16 seenLanes(std::size_t seen, std::size_t position) {
+  if (seen >= position + lanesOfVector) return 0xffff;
+  return static_cast<__mmask16>(seen > position ? (1u << (seen - position)) - 1 : 0);
+}
+
+/** A query's factor, above zero, and what it has seen; the largest score without the factor. */
+struct SeenRow {
+  float factor;
+  float& largest;
+  /** [16] */
+  float* totals;
+  /** [size] */
+  float* sums;
+  std::size_t size;
+};
+
+/** A row's products with 64 keys to weights e^(score − largest) in bfloat16; what it has seen before follows. */
+template <bool Whole>
+inline void weighRow(const std::int32_t* products, const float* keyFactors, std::size_t seen, const SeenRow& row,
+                     std::uint16_t* weights) {
+  const auto& [factor, largest, totals, sums, size] = row;
+  constexpr float log2e = 1.44269504f;
+  __m512 scores[4];
+  for (std::size_t v = 0; v < 4; v++) {
+    const __m512 product = _mm512_cvtepi32_ps(_mm512_load_si512(products + v * lanesOfVector));
+    scores[v] = _mm512_mul_ps(product, _mm512_load_ps(keyFactors + v * lanesOfVector));
+  }
+  __mmask16 masks[4];
+  for (std::size_t v = 0; v < 4; v++) masks[v] = Whole ? 0xffff : seenLanes(seen, v * lanesOfVector);
+  const __m512 before = _mm512_set1_ps(largest);
+  __m512 most = before;
+  for (std::size_t v = 0; v < 4; v++) most = _mm512_mask_max_ps(most, masks[v], scores[v], most);
+  __m512 total = _mm512_loadu_ps(totals);
+  if (_mm512_cmp_ps_mask(most, before, _CMP_GT_OQ) != 0) {
+    const float found = _mm512_reduce_max_ps(most);
+    const float keep = largest == -__builtin_inff() ? 0 : exponential<PortableSimd>((largest - found) * factor);
+    largest = found;
+    total = _mm512_mul_ps(total, _mm512_set1_ps(keep));
+    scaleRow<Avx512>(keep, size, sums);
+  }
+  const __m512bh ones = bf16Of(_mm512_set1_epi32(0x3f803f80));
+  const __m512 by = _mm512_set1_ps(factor * log2e);
+  const __m512 subtracted = _mm512_set1_ps(largest * (factor * log2e));
+  for (std::size_t v = 0; v < 4; v += 2) {
+    const __m512 first = powerOfTwo(_mm512_fmsub_ps(scores[v], by, subtracted), masks[v]);
+    const __m512 second = powerOfTwo(_mm512_fmsub_ps(scores[v + 1], by, subtracted), masks[v + 1]);
+    const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
+    total = _mm512_dpbf16_ps(total, rounded, ones);
+    __builtin_memcpy(weights + v * lanesOfVector, &rounded, sizeof rounded);
+  }
+  _mm512_storeu_ps(totals, total);
+}
+
+/** A converted block of positions from `begin` on. */
+struct RoundedBlock {
+  const HeadGroup& group;
+  const Bf16Attention& at;
+  const SeenHeads& seen;
+  std::size_t begin;
+};
+
+template <std::size_t R, std::size_t V>
+inline void addWeighted(const RoundedBlock& block, std::size_t row, std::size_t dimension, std::size_t pairs,
+                        const std::uint16_t* weights) {
+  const std::size_t size = block.group.cache.headSize;
+  float* sums = block.seen.sums + row * size + dimension;
+  __m512 tile[R][V];
+  for (std::size_t r = 0; r < R; r++) {
+    for (std::size_t v = 0; v < V; v++) tile[r][v] = _mm512_loadu_ps(sums + r * size + v * lanesOfVector);
+  }
+  addPairs<false>(weights, positionBlock, block.at.values + 2 * dimension, 2 * size, pairs, tile);
+  for (std::size_t r = 0; r < R; r++) {
+    for (std::size_t v = 0; v < V; v++) _mm512_storeu_ps(sums + r * size + v * lanesOfVector, tile[r][v]);
+  }
+}
+
+/** products[R][64] of queries and keys in whole numbers. */
+template <std::size_t R>
+inline void multiplyKeys(const RoundedBlock& block, std::size_t row, std::int32_t* products) {
+  const std::size_t size = block.group.cache.headSize;
+  __m512 tile[R][attentionTileVectors];
+  for (std::size_t r = 0; r < R; r++) {
+    for (std::size_t v = 0; v < attentionTileVectors; v++) tile[r][v] = _mm512_setzero_ps();
+  }
+  addPairs<true>(block.at.queries + row * size, size, block.at.keys, 2 * positionBlock, size / 2, tile);
+  for (std::size_t r = 0; r < R; r++) {
+    for (std::size_t v = 0; v < attentionTileVectors; v++) {
+      _mm512_store_si512(products + r * positionBlock + v * lanesOfVector, _mm512_castps_si512(tile[r][v]));
+    }
+  }
+}
+
+/** R rows of queries with a block: scores, weights, output. */
+template <std::size_t R>
+inline void attendTile(const RoundedBlock& block, std::size_t row) {
+  const auto& [group, at, seen, begin] = block;
+  const std::size_t size = group.cache.headSize;
+  alignas(64) std::int32_t products[R * positionBlock];
+  multiplyKeys<R>(block, row, products);
+  alignas(64) std::uint16_t weights[R * positionBlock];
+  const bool whole = group.seenFrom(begin, row / group.heads) >= positionBlock;
+  std::size_t most = whole ? positionBlock : 0;
+  for (std::size_t r = 0; r < R; r++) {
+    const SeenRow its = {at.factors[row + r], at.largest[row + r], at.totals + (row + r) * lanesOfVector,
+                         seen.sums + (row + r) * size, size};
+    if (whole) {
+      weighRow<true>(products + r * positionBlock, at.keyFactors, positionBlock, its, weights + r * positionBlock);
+      continue;
+    }
+    const std::size_t all = group.seenFrom(begin, (row + r) / group.heads);
+    const std::size_t own = all < positionBlock ? all : positionBlock;
+    most = own > most ? own : most;
+    weighRow<false>(products + r * positionBlock, at.keyFactors, own, its, weights + r * positionBlock);
+  }
+  const std::size_t pairs = (most + 1) / 2;
+  std::size_t dimension = 0;
+  for (; dimension + 64 <= size; dimension += 64) addWeighted<R, 4>(block, row, dimension, pairs, weights);
+  if (dimension + 32 <= size) {
+    addWeighted<R, 2>(block, row, dimension, pairs, weights);
+    dimension += 32;
+  }
+  if (dimension < size) addWeighted<R, 1>(block, row, dimension, pairs, weights);
+}
+
+template <std::size_t R>
+void attendTiles(const RoundedBlock& block, std::size_t row) {
+  const std::size_t rows = block.group.rows();
+  for (; row + R <= rows; row += R) attendTile<R>(block, row);
+  if constexpr (R > 1) attendTiles<R / 2>(block, row);
+}
+
+/** Merges the positions that the tokens of a group see into what their heads have seen of others. */
+template <Type T>
+void mergeBf16(const HeadGroup& group, const SeenHeads& seen, const Bf16Attention& at) {
+  const std::size_t size = group.cache.headSize;
+  const std::size_t rows = group.rows();
+  for (std::size_t r = 0; r < rows; r++) {
+    at.factors[r] = wholeQuery(group.queries + r * size, group.scale, size, at.queries + r * size);
+    at.largest[r] = seen.largest[r] / at.factors[r];
+    const __m512 before = _mm512_maskz_loadu_ps(1, seen.totals + r);
+    _mm512_storeu_ps(at.totals + r * lanesOfVector, before);
+  }
+  for (std::size_t begin = 0; group.seenFrom(begin, group.tokens - 1) > 0; begin += positionBlock) {
+    const std::size_t most = group.seenFrom(begin, group.tokens - 1);
+    const std::size_t place = group.cache.blockAt(group.kvHead, begin);
+    wholeKeys<T>(group.cache.keys + place, size, at.keys, at.keyFactors);
+    roundValues<T>(group.cache.values + place, size, most < positionBlock ? most : positionBlock, at.values);
+    std::size_t token = 0;
+    while (group.seenFrom(begin, token) == 0) token++;
+    attendTiles<attentionTileRows>({group, at, seen, begin}, token * group.heads);
+  }
+  for (std::size_t r = 0; r < rows; r++) {
+    seen.largest[r] = at.largest[r] * at.factors[r];
+    seen.totals[r] = _mm512_reduce_add_ps(_mm512_loadu_ps(at.totals + r * lanesOfVector));
+  }
+}
+
+void attendPageBf16At(const HeadGroup& group, const SeenHeads& seen, const Bf16Attention& at, bool begins) {
+  if (begins) forgetAll(group.rows(), group.cache.headSize, seen);
+  switch (group.cache.type) {
+    case Type::Q8_0:
+      return mergeBf16<Type::Q8_0>(group, seen, at);
+    case Type::Q4_0:
+      return mergeBf16<Type::Q4_0>(group, seen, at);
+    default:
+      return mergeBf16<Type::F16>(group, seen, at);
+  }
+}
+
+void attendPageBf16(const HeadGroup& group, const SeenHeads& seen, bool begins) {
+  attendPageBf16At(group, seen, bf16AttentionAt(group, seen.sums), begins);
+}
+
+void attendHeadsBf16(const HeadGroup& group, float* out) {
+  const Bf16Attention at = bf16AttentionAt(group, out);
+  attendPageBf16At(group, at.seen, at, true);
+  divideRows<Avx512>(at.seen.totals, group.rows(), group.cache.headSize, out);
+}
+
+/** Makes a table attend this way with many tokens. */
+void setAttentionBf16(KernelTable& table) {
+  table.attentionMany = {bf16QueryRows, bf16AttentionScratch, attendHeadsBf16, attendPageBf16};
+  table.attendsMany = attendsInBf16;
+}
+
+}  // namespace
+}  // namespace hearth
