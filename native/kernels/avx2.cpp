@@ -10,8 +10,21 @@
 namespace hearth {
 namespace {
 
+void activateAvx2(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
+  activateToken<true>(type, rounding, x, columns, out);
+  if (isFloat(type) || rounding == Rounding::word) return;
+  const Activations rounded = activationsAt(out, columns);
+  if (isSigned(type)) setSizes(rounded, columns);
+  if (isSuperblock(type)) {
+    setLanes(rounded, columns);
+  } else if (formatOf(type).hasMinimum) {
+    setSums(rounded, columns);
+  }
+}
+
 KernelTable makeAvx2Table() {
   KernelTable table = makeTable<Avx2, true>("avx2");
+  table.activate = activateAvx2;
   // A multiple of the tiles of both kinds of products.
   table.tileRows = 48;
   forEachType([&table]<Type T>() {

@@ -4,6 +4,7 @@
 #include "../../formats/unpack.hpp"
 #include "../shared/packed_scales.hpp"
 #include "../table.hpp"
+#include "decode_lattices.hpp"
 #include "simd.hpp"
 
 /**
@@ -16,7 +17,7 @@ namespace {
 /** Weights that share a scale. */
 constexpr std::size_t scaleWeights(Type type) { return formatOf(type).scaleWeights; }
 
-/** Formats whose blocks are taken apart by `unpack`: lattices, whose points are looked up one by one. */
+/** Formats whose weights are points of a lattice, which are looked up (decode_lattices.hpp). */
 constexpr bool isLattice(Type type) {
   switch (type) {
     case Type::IQ2_XXS:
@@ -53,12 +54,7 @@ inline __m256i levelsOf(const std::int8_t (&levels)[16], __m256i places) {
 
 /** The fifth bits of 32 numbers, 16 or 0. */
 inline __m256i fifthBitsOf(const std::uint8_t* packed) {
-  const __m256i all = _mm256_set1_epi32(static_cast<int>(load32(packed)));
-  const __m256i bytes = _mm256_shuffle_epi8(
-      all, _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
-  const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201u));
-  const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, wanted), wanted);
-  return _mm256_and_si256(set, _mm256_set1_epi8(16));
+  return _mm256_and_si256(bytesOfBits(load32(packed)), _mm256_set1_epi8(16));
 }
 
 /** The weights of a block of 32. */
@@ -177,6 +173,10 @@ inline void forChunksOf(const std::uint8_t* block, const Visit& visit) {
     forPairs(block, visit);
   } else if constexpr (T == Type::TQ1_0) {
     forDigits(block, visit);
+  } else {
+    alignas(32) std::uint32_t signs[8];
+    if constexpr (hasEvenSigns(T)) store256(signs, evenSigns<T>(block));
+    forEach<8>([&](auto chunk) { visit(chunk, latticeChunk<T>(block, chunk, signs)); });
   }
 }
 
@@ -200,6 +200,7 @@ inline __m128i packedScales(const std::uint8_t* block) {
   if constexpr (T == Type::Q3_K) return q3Scales(block + 96);
   if constexpr (T == Type::Q6_K) return load128(block + 192);
   if constexpr (T == Type::IQ4_XS) return iq4XsScales(block);
+  if constexpr (isLattice(T)) return latticeScales<T>(block);
 }
 
 /** Byte of a superblock at which its scale is, in half precision, and behind it its minimum, where it has one. */
@@ -229,7 +230,12 @@ struct Superblock {
   float scale;
   float minimum = 0;
 
-  explicit Superblock(const std::uint8_t* at) : block(at), scale(halfAt(at + scalePlace(T))) {
+  explicit Superblock(const std::uint8_t* at) : block(at) {
+    if constexpr (isLattice(T)) {
+      scale = latticeScale<T>(at);
+    } else {
+      scale = halfAt(at + scalePlace(T));
+    }
     if constexpr (!hasOneScale(T)) scales = packedScales<T>(at);
     if constexpr (formatOf(T).hasMinimum) minimum = halfAt(at + scalePlace(T) + 2);
   }
@@ -238,47 +244,10 @@ struct Superblock {
   void forChunks(const Visit& visit) const {
     forChunksOf<T>(block, visit);
   }
-  /** The scales of the sixteen groups of 16. */
-  [[nodiscard]] __m128i groupScales() const {
-    return scaleWeights(T) == 32 ? _mm_unpacklo_epi8(scales, scales) : scales;
-  }
-  /** The scales of the eight groups of 32. */
-  [[nodiscard]] __m128i eightScales() const { return scales; }
   /** The minimums of the groups. */
   [[nodiscard]] __m128i groupMinimums() const {
     if constexpr (T == Type::Q2_K) return _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
     return _mm_srli_si128(scales, 8);
-  }
-};
-
-/** Not inlined, as it needs the registers that its callers have filled. */
-template <Type T>
-[[gnu::noinline]] void unpackApart(const std::uint8_t* block, Unpacked<256>& out) {
-  unpack<T>(block, out);
-}
-
-template <Type T>
-  requires(isLattice(T))
-struct Superblock<T> {
-  Unpacked<256> unpacked;
-  float scale;
-
-  explicit Superblock(const std::uint8_t* at) {
-    unpackApart<T>(at, unpacked);
-    scale = unpacked.scale;
-  }
-
-  template <class Visit>
-  void forChunks(const Visit& visit) const {
-    forEach<8>([&](auto chunk) {
-      // Two half loads, as the halves have just been stored: a wider load would wait for both stores.
-      const std::int8_t* quants = unpacked.quants + 32 * chunk;
-      visit(chunk, join(load128(quants), load128(quants + 16)));
-    });
-  }
-  [[nodiscard]] __m128i groupScales() const { return load128(unpacked.scales); }
-  [[nodiscard]] __m128i eightScales() const {
-    return _mm_packus_epi16(_mm_and_si128(groupScales(), _mm_set1_epi16(255)), _mm_setzero_si128());
   }
 };
 

@@ -246,7 +246,7 @@ struct RowBlocks {
     row.forChunks([this, r](auto chunk, __m256i weights) { storeWeights(quants[r] + 32 * chunk, weights); });
     factors[r] = row.scale;
     if constexpr (!hasOneScale(T)) {
-      __m128i bytes = scaleWeights(T) == 32 ? row.eightScales() : row.groupScales();
+      __m128i bytes = row.scales;
       for (std::size_t i = 0; i < groups; i += 8, bytes = _mm_srli_si128(bytes, 8)) {
         const __m256i wide = _mm256_cvtepi8_epi32(bytes);
         store256(scales[r] + i, _mm256_blend_epi16(wide, _mm256_slli_epi32(wide, 16), 0xaa));
@@ -319,6 +319,8 @@ template <TileShape Shape, std::size_t N>
   const std::int8_t* tokens = x.quants + (group * packTokens + token) * groupColumns;
 #pragma GCC unroll 2
   for (std::size_t plane = 0; plane < Shape.planes; plane++) {
+    // Otherwise compilers keep what they load for the first plane, of which most goes to memory.
+    asm("" : "+r"(tokens));
     const std::size_t from = (group * Shape.planes + plane) * groupColumns * packRows;
 #pragma GCC unroll 4
     for (std::size_t s = 0; s < segments; s++) {
