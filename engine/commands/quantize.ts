@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { partPaths } from '../gguf/file-parts.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { readImportance } from '../gguf/importance.ts';
 import { type QuantizedTensor, quantizeGguf } from '../gguf/quantize/quantize-gguf.ts';
@@ -39,7 +40,7 @@ export function quantizeCommand(): Command {
 async function run(options: Options): Promise<void> {
   const { in: input, out: path, importance: file, requantize = false, json = false, force = false } = options;
   const mix = readChoice('--mix', options.mix, FILE_MIXES);
-  checkOutputFile({ flag: '--out', path, kind: 'a GGUF file', inputs: [input, file], force });
+  checkOutputFile({ flag: '--out', path, kind: 'a GGUF file', inputs: [...partPaths(input), file], force });
   const importance = file === undefined ? undefined : { matrix: withFile(file, readImportance), file: basename(file) };
   const start = performance.now();
   let progress: Progress | undefined;
@@ -55,7 +56,8 @@ async function run(options: Options): Promise<void> {
     progress?.stop();
   }
   const seconds = (performance.now() - start) / 1000;
-  const sizes = { bytesBefore: statSync(input).size, bytes: statSync(path).size };
+  const bytesBefore = partPaths(input).reduce((sum, part) => sum + statSync(part).size, 0);
+  const sizes = { bytesBefore, bytes: statSync(path).size };
   const values = tensors.reduce((sum, tensor) => sum + tensor.values, 0);
   const bitsPerWeight = (8 * tensors.reduce((sum, { bytes }) => sum + bytes, 0)) / values;
   if (json) process.stdout.write(`${JSON.stringify({ mix, ...sizes, bitsPerWeight, seconds, tensors }, null, 2)}\n`);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { partPaths } from '../gguf/file-parts.ts';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { parsePlan } from '../plan/parse-plan.ts';
@@ -30,7 +31,13 @@ async function run({ model, plan, out, force }: Options): Promise<void> {
   const read = readPlan(plan);
   makeOutputFolder('--out', out);
   const allow = (path: string): void => {
-    checkOutputFile({ flag: '--out', path, kind: 'a GGUF file', inputs: [model, plan], force: force === true });
+    checkOutputFile({
+      flag: '--out',
+      path,
+      kind: 'a GGUF file',
+      inputs: [...partPaths(model), plan],
+      force: force === true,
+    });
   };
   for (const { path, layers, bytes } of await splitModel(model, read, out, allow))
     process.stderr.write(`${path}: ${layers} layers, ${formatBytes(bytes)}\n`);
