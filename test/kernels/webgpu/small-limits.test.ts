@@ -1,0 +1,81 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openFile } from '../../../engine/gguf/file-source.ts';
+import type { Kernels } from '../../../engine/kernels/kernels.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { openDevice } from '../../../engine/kernels/webgpu/open-device.ts';
+import { scratchFile } from '../../../engine/kernels/webgpu/scratch-file.ts';
+import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
+import { quantizedBytes } from '../../../engine/model/quantization.ts';
+import { testGpu } from '../../support/gpu.ts';
+import { randomFrom } from '../random-from.ts';
+import { wholeNumberActivations, wholeNumberRows } from '../whole-number-rows.ts';
+
+const ROWS = 70;
+/** Dawn frees an instance that nothing refers to, even while its devices are in use. */
+const instances: GPU[] = [];
+
+/** A device that can bind so many bytes; `matrices` are the sizes of buffers that were made for weights. */
+async function openLimited(limit: number) {
+  const { create, globals } = await import('webgpu');
+  Object.assign(globalThis, globals);
+  const gpu = create([]);
+  instances.push(gpu);
+  const { device } = await openDevice(gpu);
+  const matrices: number[] = [];
+  const limits = { maxBufferSize: device.limits.maxBufferSize, maxStorageBufferBindingSize: limit };
+  const limited = new Proxy(device, {
+    get(target, key) {
+      if (key === 'limits') return limits;
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== 'function') return value;
+      if (key !== 'createBuffer') return value.bind(target);
+      return (descriptor: GPUBufferDescriptor) => {
+        if (descriptor.label === 'IQ2_S' || descriptor.label === 'Q6_K') matrices.push(descriptor.size);
+        return target.createBuffer(descriptor);
+      };
+    },
+  });
+  const options = { adapter: 'Small GPU', openFile, openScratch: scratchFile, packedDot: false };
+  return { kernels: webgpuKernels({ device: limited, ...options }), matrices };
+}
+
+testGpu('a matrix larger than what shaders can bind is divided by rows, for products and as an embedding', async () => {
+  const reference = openKernels({ implementation: 'reference' });
+  for (const type of ['Q6_K', 'IQ2_S'] as const) {
+    const columns = 512;
+    const rowBytes = quantizedBytes(columns, type);
+    const table = type === 'IQ2_S' ? 8 * 1024 : 0;
+    // Thirty rows a buffer, and a few bytes.
+    const { kernels, matrices } = await openLimited(30 * rowBytes + table + 20);
+    const random = randomFrom(11);
+    const source = wholeNumberRows(type, ROWS * columns, random);
+    const [few, many] = [1, 9].map((tokens) => Float32Array.from(wholeNumberActivations(tokens * columns, random)));
+    const compute = async (each: Kernels): Promise<number[][]> => {
+      const matrix = each.matrix({ source, type, rows: ROWS, columns });
+      const y = [few, many].map((x) => each.vector(((x?.length ?? 0) / columns) * ROWS));
+      const rows = each.vector(3 * columns);
+      each.run([
+        ...[few, many].map((x, i) => ({ kind: 'multiply', matrix, x: each.vector(x ?? []), y: y[i] ?? rows }) as const),
+        { kind: 'embed', table: matrix, tokens: [0, 69, 30], y: rows },
+      ]);
+      for (const vector of [...y, rows]) await each.read(vector);
+      return [...y, rows].map(({ values }) => [...values]);
+    };
+    assert.equal(await compute(kernels), await compute(reference), type);
+    assert.equal(matrices.length, 3);
+    kernels.close();
+  }
+  reference.close();
+});
+
+testGpu('more vectors than what shaders can bind are refused', async () => {
+  const { kernels } = await openLimited(2 ** 22);
+  assert.throws(
+    () => kernels.vector(2 ** 21),
+    ({ message }: Error) => message === 'activations of 8388608 bytes; the adapter can bind 4194304',
+  );
+  kernels.close();
+});
+
+test.run();
