@@ -47,6 +47,8 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                         InstanceMethod<&EngineObject::cache>("cache"),
                         InstanceMethod<&EngineObject::freeCache>("freeCache"),
                         InstanceMethod<&EngineObject::cacheFile>("cacheFile"), InstanceMethod<&EngineObject::run>("run"),
+                        InstanceMethod<&EngineObject::prepare>("prepare"),
+                        InstanceMethod<&EngineObject::runPrepared>("runPrepared"),
                         InstanceMethod<&EngineObject::readBandwidth>("readBandwidth"),
                         InstanceMethod<&EngineObject::peaks>("peaks"),
                         InstanceMethod<&EngineObject::close>("close"),
@@ -67,6 +69,21 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   hearth::Engine& engine() {
     if (!engine_) throw std::logic_error("the engine is closed");
     return *engine_;
+  }
+
+  static std::span<const double> commands(const Napi::CallbackInfo& info) {
+    const auto commands = info[0].As<Napi::Float64Array>();
+    const std::size_t count = wholeNumber(info, 1);
+    if (!commands.IsTypedArray() || count > commands.ElementLength()) {
+      throw std::invalid_argument("more commands than the array holds");
+    }
+    return {commands.Data(), count};
+  }
+
+  void checkHeld() const {
+    for (const auto& buffer : held_) {
+      if (buffer.Value().IsDetached()) throw std::logic_error("the bytes of a matrix were transferred away");
+    }
   }
 
   /** (path) → [mapping, bytes] */
@@ -155,15 +172,24 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
 
   /** (commands, how many of their numbers are used) */
   void run(const Napi::CallbackInfo& info) {
-    const auto commands = info[0].As<Napi::Float64Array>();
-    const std::size_t count = wholeNumber(info, 1);
-    if (!commands.IsTypedArray() || count > commands.ElementLength()) {
-      throw std::invalid_argument("more commands than the array holds");
+    checkHeld();
+    engine().run(commands(info));
+  }
+
+  /** (commands, how many of their numbers are used) → program */
+  Napi::Value prepare(const Napi::CallbackInfo& info) { return toNumber(info, engine().prepare(commands(info))); }
+
+  /** (program, [position, token, token, …], how many of these numbers are used) */
+  void runPrepared(const Napi::CallbackInfo& info) {
+    const auto place = info[1].As<Napi::Float64Array>();
+    const std::size_t count = wholeNumber(info, 2);
+    if (!place.IsTypedArray() || count == 0 || count > place.ElementLength()) {
+      throw std::invalid_argument("a program runs on a position and tokens");
     }
-    for (const auto& buffer : held_) {
-      if (buffer.Value().IsDetached()) throw std::logic_error("the bytes of a matrix were transferred away");
-    }
-    engine().run({commands.Data(), count});
+    checkHeld();
+    placed_.clear();
+    for (std::size_t index = 0; index < count; index++) placed_.push_back(hearth::wholeNumber(place[index]));
+    engine().runPrepared(wholeNumber(info, 0), std::span(placed_).subspan(1), placed_[0]);
   }
 
   /** (vector, first byte, bytes) → bytes per second at which they are read once */
@@ -197,6 +223,8 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   std::shared_ptr<hearth::Engine> engine_;
   std::vector<Napi::Reference<Napi::ArrayBuffer>> held_;
   std::vector<Napi::Reference<Napi::Float32Array>> shared_;
+  /** Of the last `runPrepared`; kept so that none allocates. */
+  std::vector<std::size_t> placed_;
 };
 
 Napi::Value instructionSets(const Napi::CallbackInfo& info) {

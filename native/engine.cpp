@@ -18,7 +18,7 @@ std::size_t product(std::size_t a, std::size_t b) {
 }  // namespace
 
 Engine::Engine(const KernelTable& table, std::size_t threads, bool pin, Rounding rounding)
-    : table_(table), pool_(threads, pin), program_(table, threads, rounding) {}
+    : table_(table), rounding_(rounding), pool_(threads, pin), program_(table, threads, rounding) {}
 
 std::size_t Engine::addMapping(const std::string& path) {
   mappings_.push_back(std::make_shared<FileMapping>(path));
@@ -79,13 +79,44 @@ std::shared_ptr<CacheMemory> Engine::cacheMemory(std::size_t cache) const {
   return found->memory;
 }
 
-void Engine::freeCache(std::size_t cache) { operands_.caches.at(cache).reset(); }
+void Engine::freeCache(std::size_t cache) {
+  auto& freed = operands_.caches.at(cache);
+  if (!freed) return;
+  for (auto& program : prepared_) {
+    if (program && program->uses(freed->view)) program.reset();
+  }
+  freed.reset();
+}
+
+std::size_t Engine::prepare(std::span<const double> commands) {
+  const auto programFor = [this, commands](std::size_t threads) {
+    auto program = std::make_unique<Program>(table_, threads, rounding_);
+    CommandReader reader(operands_, commands);
+    while (!reader.atEnd()) reader.read(*program);
+    return program;
+  };
+  auto alone = programFor(1);
+  prepared_.push_back(alone->isSmall() ? std::move(alone) : programFor(pool_.size()));
+  return prepared_.size() - 1;
+}
+
+void Engine::runPrepared(std::size_t number, std::span<const std::size_t> tokens, std::size_t position) {
+  if (number >= prepared_.size() || !prepared_[number]) throw std::invalid_argument("there is no such program");
+  Program& program = *prepared_[number];
+  program.place(tokens, position);
+  program.run(program.threads() == 1 ? alone_ : pool_);
+  checkMappings();
+}
 
 void Engine::run(std::span<const double> commands) {
   program_.clear();
   CommandReader reader(operands_, commands);
   while (!reader.atEnd()) reader.read(program_);
   program_.run(pool_);
+  checkMappings();
+}
+
+void Engine::checkMappings() const {
   for (std::size_t number = 0; number < mappings_.size(); number++) {
     try {
       mappings_[number]->check();

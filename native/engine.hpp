@@ -44,13 +44,32 @@ class Engine {
    */
   void run(std::span<const double> commands);
 
+  /**
+   * Keeps commands as a program that runs again and again. Throws if one is invalid. A cache that is freed takes the
+   * programs that use it with it.
+   * @returns its number
+   */
+  std::size_t prepare(std::span<const double> commands);
+  /**
+   * Runs a prepared program on these tokens from this position on (Program::place). Throws as `run` does, and
+   * std::invalid_argument if there is no such program.
+   */
+  void runPrepared(std::size_t program, std::span<const std::size_t> tokens, std::size_t position);
+
   [[nodiscard]] const KernelTable& table() const { return table_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
 
  private:
+  void checkMappings() const;
+
   const KernelTable& table_;
+  Rounding rounding_;
   ThreadPool pool_;
+  /** The caller's thread, for small programs. */
+  ThreadPool alone_{1, false};
   Program program_;
+  /** Null where a cache of the program was freed. */
+  std::vector<std::unique_ptr<Program>> prepared_;
   std::vector<std::shared_ptr<const FileMapping>> mappings_;
   Operands operands_;
 };

@@ -131,6 +131,32 @@ export function checkOperation(operation: Operation): void {
   }
 }
 
+/**
+ * What tokens and positions of prepared operations must fit.
+ * @returns a check, which throws RangeError
+ */
+export function placeCheck(operations: readonly Operation[]): (tokens: readonly number[], position: number) => void {
+  const tables = operations.flatMap((one) => (one.kind === 'embed' ? [one] : []));
+  const rows = Math.min(...tables.map(({ table }) => table.rows));
+  const last = Math.min(
+    ...operations.map((one) => {
+      if (one.kind === 'store')
+        return one.cache.capacity - one.keys.values.length / (one.cache.kvHeads * one.cache.headSize);
+      if (one.kind === 'attention')
+        return one.cache.capacity - one.queries.values.length / (one.heads * one.cache.headSize);
+      return Number.POSITIVE_INFINITY;
+    }),
+  );
+  return (tokens, position) => {
+    for (const { tokens: prepared } of tables) equal('embed', 'tokens', tokens.length, prepared.length);
+    for (const token of tokens)
+      if (!(Number.isInteger(token) && token >= 0 && token < rows))
+        throw new RangeError(`embed: token ${token} of a table of ${rows} rows`);
+    if (!(Number.isInteger(position) && position >= 0 && position <= last))
+      throw new RangeError(`position ${position} of prepared operations; at most ${last} fits their caches`);
+  };
+}
+
 function equal(kind: string, what: string, found: number, expected: number): void {
   if (found !== expected) throw new RangeError(`${kind}: ${what} has ${found} values; ${expected} are needed`);
 }

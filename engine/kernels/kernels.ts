@@ -48,6 +48,12 @@ export interface Kernels {
    * @throws RangeError, before anything is computed, if shapes don't fit
    */
   run(operations: readonly Operation[]): void;
+  /**
+   * Operations that are going to run again and again: checking and encoding them takes as long as computing a small
+   * model's token does. Missing where nothing is gained.
+   * @throws RangeError as `run` does, and for attention to pages
+   */
+  readonly prepare?: (operations: readonly Operation[]) => PreparedOperations;
   /** Makes values that the host has written known to the operations that follow. */
   write(vector: Vector): void;
   /**
@@ -57,4 +63,14 @@ export interface Kernels {
   read(vector: Vector): Promise<void> | undefined;
   /** Ends the threads and frees matrices, mappings and caches; `run` must not be called afterwards. */
   close(): void;
+}
+
+/** Operations that run on other tokens and at another position each time. They end with the caches that they use. */
+export interface PreparedOperations {
+  /**
+   * Performs them as `run` does, with these tokens in every `embed`, as many as it was prepared with, and from this
+   * position on in every `store` and `attention`.
+   * @throws RangeError, before anything is computed, if they don't fit
+   */
+  run(tokens: readonly number[], position: number): void;
 }

@@ -10,6 +10,8 @@ export interface ContextCache {
   readonly room: number;
   /** Pages that are not in memory. */
   readonly evicted: number;
+  /** Whether attention at another position is the same operations at that position. */
+  readonly isWhole: boolean;
   /** Called before tokens go through the layers. */
   begin(tokens: number): void;
   /** Stores keys and values of tokens in a layer, and attends to all up to them. */
@@ -24,6 +26,7 @@ export function wholeCache(caches: ReadonlyMap<number, KeyValueCache>): ContextC
   return {
     room: Number.POSITIVE_INFINITY,
     evicted: 0,
+    isWhole: true,
     begin() {},
     attend: (layer, inputs) => ({ operations: attendWhole(caches.get(layer) as KeyValueCache, inputs) }),
     rewind() {},
@@ -59,6 +62,7 @@ export function pagedCache(cache: PagedCache, firstLayer: number): ContextCache 
     get evicted() {
       return cache.evicted;
     },
+    isWhole: false,
     begin: (tokens) => cache.begin(tokens),
     attend: (layer, inputs) => attendPaged(cache, layer - firstLayer, inputs),
     rewind: (position) => cache.rewind(position),

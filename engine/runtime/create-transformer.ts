@@ -2,7 +2,8 @@ import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { ContextCache } from './context-cache.ts';
-import type { Passes, SequenceTokens } from './passes.ts';
+import type { Passes } from './passes.ts';
+import type { SequenceTokens } from './sequence-tokens.ts';
 import { type Transformer, VERIFIED_TOKENS } from './transformer.ts';
 
 export interface TransformerParts {

@@ -4,26 +4,15 @@ import type { Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
-import type { ContextCache } from './context-cache.ts';
 import { allFinite } from './finite-logits.ts';
 import { forward, type PassPart } from './forward.ts';
-import { layerBatches, outputMultiplied, passSegments, type Segment } from './layer-batches.ts';
+import { layerBatches, outputMultiplied, passSegments } from './layer-batches.ts';
+import { type BuiltPass, repeatedPasses } from './repeated-passes.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
+import type { SequenceTokens } from './sequence-tokens.ts';
 import type { PassHooks, TimeRange } from './transformer.ts';
 import type { Weights } from './transformer-weights.ts';
-import { hiddenTokens, inOrder, rowsOf, type WantedRows, wantedTokens } from './wanted-rows.ts';
-
-/** Tokens of one sequence that go through the layers. */
-export interface SequenceTokens {
-  readonly cache: ContextCache;
-  /** Position of the first token in its sequence. */
-  readonly position: number;
-  /** At least one. */
-  readonly tokens: readonly number[];
-  readonly logits: WantedRows;
-  /** See SequenceWork. */
-  readonly multiplied?: Segment['multiplied'] | undefined;
-}
+import { hiddenTokens, inOrder, rowsOf, wantedTokens } from './wanted-rows.ts';
 
 /** Forward passes of a loaded model, each over tokens of one or several sequences, whose weights are read once. */
 export interface Passes {
@@ -61,31 +50,40 @@ export function createPasses(options: PassesOptions): Passes {
   const activationsOf = createActivations(kernels, model, rotary.dimensions, mostTokens);
   const logitsOf = growingRows(kernels, vocabularySize);
   const run = passRunner(kernels, hooks);
+  const build = (work: readonly SequenceTokens[]): BuiltPass => {
+    const tokens = work.flatMap((one) => one.tokens);
+    const activations = activationsOf(tokens.length);
+    const segments = passSegments(
+      model,
+      rotary,
+      activations,
+      work.map(({ tokens: { length }, ...rest }) => ({ ...rest, tokens: length })),
+    );
+    const [wanted, hidden] = [wantedTokens(work), hiddenTokens(work)];
+    const logits = logitsOf(rowsOf(wanted));
+    for (const { cache, tokens: own } of work) cache.begin(own.length);
+    const multiplied = outputMultiplied(work);
+    const pass = { layerSettings, weights, activations, logits, wanted, hidden, tokens, multiplied };
+    const parts = forward({
+      ...pass,
+      layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
+    });
+    const states = activations.h.values.subarray(0, rowsOf(hidden) * model.hiddenSize);
+    return { parts, angles: activations.angles.values, values: { logits: logits.values, hidden: states } };
+  };
+  const again = hooks.length === 0 ? repeatedPasses({ kernels, rotary }, build) : undefined;
+  const once = (work: readonly SequenceTokens[]): Float32Array => {
+    const { parts, values } = build(work);
+    run(
+      parts,
+      work.reduce((sum, { tokens }) => sum + tokens.length, 0),
+    );
+    return inOrder(model, work, values);
+  };
   return {
     mostTokens,
     run(work) {
-      const tokens = work.flatMap((one) => one.tokens);
-      const activations = activationsOf(tokens.length);
-      const segments = passSegments(
-        model,
-        rotary,
-        activations,
-        work.map(({ tokens: { length }, ...rest }) => ({ ...rest, tokens: length })),
-      );
-      const [wanted, hidden] = [wantedTokens(work), hiddenTokens(work)];
-      const logits = logitsOf(rowsOf(wanted));
-      for (const { cache, tokens: own } of work) cache.begin(own.length);
-      const multiplied = outputMultiplied(work);
-      const pass = { layerSettings, weights, activations, logits, wanted, hidden, tokens, multiplied };
-      run(
-        forward({
-          ...pass,
-          layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
-        }),
-        tokens.length,
-      );
-      const states = activations.h.values.subarray(0, rowsOf(hidden) * model.hiddenSize);
-      const found = inOrder(model, work, { logits: logits.values, hidden: states });
+      const found = again?.(work) ?? once(work);
       if (noNumbers !== undefined && !allFinite(found)) throw noNumbers();
       return found;
     },

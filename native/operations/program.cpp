@@ -18,6 +18,8 @@ constexpr std::size_t unitBytes = 256 << 10;
 constexpr std::size_t rowsSideBySide = 8;
 /** Unpacked weights of a unit of a matrix product: a part of the second-level cache. */
 constexpr std::size_t unitWeights = 256 << 10;
+/** Bytes that a program's tokens read of weights and caches up to which one thread is faster alone. */
+constexpr std::size_t smallBytes = 4 * unitBytes;
 /**
  * Least number of tokens that are packed; fewer are multiplied one after another, while the weights are in the cache.
  * Fewer than the first attend as one does.
@@ -43,6 +45,27 @@ std::size_t shareRows(std::size_t wanted, std::size_t rows, std::size_t threads,
   const std::size_t fair = rows / (threads * 4) + 1;
   return roundUp(std::max<std::size_t>(1, std::min(wanted, fair)), step);
 }
+
+/** Bytes of weights, keys and values that an operation's tokens read at most, each for itself. */
+struct ReadBytes {
+  std::size_t operator()(const MatvecOperation& o) const { return of(o.matrix); }
+  std::size_t operator()(const MatmulOperation& o) const { return o.tokens * of(o.matrix); }
+  std::size_t operator()(const AttentionOperation& o) const {
+    const std::size_t tokens = o.queries.size() / (o.heads * o.cache.headSize);
+    return tokens * 2 * o.cache.bytes();
+  }
+  std::size_t operator()(const AttendPagesOperation& o) const {
+    const std::size_t tokens = o.queries.size() / (o.heads * o.pages.front().cache.headSize);
+    std::size_t bytes = 0;
+    for (const CachePage& page : o.pages) {
+      bytes += tokens * 2 * page.cache.bytes();
+    }
+    return bytes;
+  }
+  std::size_t operator()(const auto&) const { return 0; }
+
+  static std::size_t of(const MatrixView& matrix) { return matrix.rows * rowBytes(matrix.type, matrix.columns); }
+};
 
 }  // namespace
 
@@ -163,6 +186,57 @@ void Program::attend(AttendPagesOperation operation, Way way) {
   append(std::move(operation));
 }
 
+/** Checks everything before anything is changed: a program that is placed in part would mix two passes. */
+struct Program::Place {
+  std::span<const std::size_t> tokens;
+  std::size_t position;
+
+  static void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+  }
+  void inside(const CacheView& cache, std::size_t values, std::size_t heads) const {
+    const std::size_t count = values / (heads * cache.headSize);
+    require(position <= cache.capacity && count <= cache.capacity - position, "beyond the cache's capacity");
+  }
+
+  void check(const EmbedOperation& o) const {
+    require(tokens.size() == o.tokens.size(), "another number of tokens than was prepared");
+    require(std::all_of(tokens.begin(), tokens.end(), [&o](std::size_t token) { return token < o.table.rows; }),
+            "there is no such row");
+  }
+  void check(const StoreOperation& o) const { inside(o.cache, o.keys.size(), o.cache.kvHeads); }
+  void check(const AttentionOperation& o) const { inside(o.cache, o.queries.size(), o.heads); }
+  void check(const AttendPagesOperation&) const { require(false, "pages have places of their own"); }
+  void check(const auto&) const {}
+
+  void set(EmbedOperation& o) const { std::copy(tokens.begin(), tokens.end(), o.tokens.begin()); }
+  void set(StoreOperation& o) const { o.position = position; }
+  void set(AttentionOperation& o) const { o.position = position; }
+  void set(auto&) const {}
+};
+
+void Program::place(std::span<const std::size_t> tokens, std::size_t position) {
+  const Place place = {tokens, position};
+  for (const Step& step : steps_) std::visit([&place](const auto& o) { place.check(o); }, step.operation);
+  for (Step& step : steps_) std::visit([&place](auto& o) { place.set(o); }, step.operation);
+}
+
+bool Program::uses(const CacheView& cache) const {
+  const auto bytes = std::as_bytes(std::span(cache.keys, cache.bytes()));
+  return std::any_of(steps_.begin(), steps_.end(), [bytes](const Step& step) {
+    std::vector<Range> ranges;
+    appendReads(step.operation, ranges);
+    appendWrites(step.operation, ranges);
+    return anyOverlap({bytes}, ranges);
+  });
+}
+
+bool Program::isSmall() const {
+  std::size_t bytes = 0;
+  for (const Step& step : steps_) bytes += std::visit(ReadBytes{}, step.operation);
+  return bytes <= smallBytes;
+}
+
 void Program::run(ThreadPool& pool) {
   std::size_t bytes = 0;
   for (const Step& step : steps_) bytes = std::max(bytes, scratchBytesOf(step.operation, table_));
@@ -174,7 +248,7 @@ void Program::run(ThreadPool& pool) {
     nextSize_ = threads_ * steps_.size();
     next_ = std::make_unique<std::atomic<int>[]>(nextSize_);
   }
-  done_.store(0, std::memory_order_relaxed);
+  done_.units.store(0, std::memory_order_relaxed);
   int target = units_;
   for (std::size_t i = steps_.size(); i-- > 0;) {
     for (std::size_t thread = 0; thread < threads_; thread++) {
@@ -198,7 +272,7 @@ void Program::work(std::size_t thread) noexcept {
   ThreadScratch scratch{scratch_->data() + thread * scratchStride_};
   for (std::size_t i = 0; i < steps_.size(); i++) {
     const Step& step = steps_[i];
-    waitUntil(done_, step.waitFor);
+    waitUntil(done_.units, step.waitFor);
     for (std::size_t turn = 0; turn < threads_; turn++) {
       const std::size_t share = (thread + turn) % threads_;
       const int end = beginOf(i, share + 1);
@@ -207,11 +281,12 @@ void Program::work(std::size_t thread) noexcept {
         const int unit = next.fetch_add(1, std::memory_order_relaxed);
         if (unit >= end) break;
         performUnit(step.operation, table_, static_cast<std::size_t>(unit), scratch);
-        if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == step.target) done_.notify_all();
+        const int done = done_.units.fetch_add(1, std::memory_order_acq_rel) + 1;
+        if (done == step.target && threads_ > 1) done_.units.notify_all();
       }
     }
   }
-  waitUntil(done_, units_);
+  waitUntil(done_.units, units_);
 }
 
 }  // namespace hearth

@@ -30,6 +30,17 @@ class Program {
   void attend(AttentionOperation operation, Way way);
   void attend(AttendPagesOperation operation, Way way);
   void append(Operation operation);
+  /**
+   * Gives the operations other tokens and another position: those of every embedding, and where every store and
+   * attention begins. Throws std::invalid_argument if they don't fit, or if attention is to pages, whose places are
+   * their own.
+   */
+  void place(std::span<const std::size_t> tokens, std::size_t position);
+  [[nodiscard]] bool uses(const CacheView& cache) const;
+  /** Whether there is so little to do, wherever it is placed, that waking and waiting for other threads takes longer. */
+  [[nodiscard]] bool isSmall() const;
+  /** Threads of the pool that it is for. */
+  [[nodiscard]] std::size_t threads() const { return threads_; }
   /** May allocate scratch memory, and throw if there is none, before anything is run. */
   void run(ThreadPool& pool);
 
@@ -54,6 +65,7 @@ class Program {
     std::size_t number;
     std::span<const std::byte> packs;
   };
+  struct Place;
 
   bool mustWait(const Operation& operation);
   /** The rounding of attention of so many tokens. */
@@ -88,7 +100,15 @@ class Program {
   /** For each thread and step: memory that different threads write often is kept apart. */
   std::unique_ptr<std::atomic<int>[]> next_;
   std::size_t nextSize_ = 0;
-  alignas(64) std::atomic<int> done_{0};
+  /**
+   * libstdc++ counts the waiters of an address in one of 16 places, by its lowest bits: at the place of what the pool's
+   * threads sleep on between runs, which begins a line of the cache too, every notification would be a system call.
+   */
+  struct alignas(64) Done {
+    int place = 0;
+    std::atomic<int> units{0};
+  };
+  Done done_;
   std::optional<Buffer> scratch_;
   std::size_t scratchStride_ = 0;
 };

@@ -22,6 +22,9 @@ export interface NativeEngine {
   freeCache(cache: number): void;
   cacheFile(folder: string, cache: number): NativeCacheFile;
   run(commands: Float64Array, count: number): void;
+  prepare(commands: Float64Array, count: number): number;
+  /** @param place the position, then tokens; `count` of them are used */
+  runPrepared(program: number, place: Float64Array, count: number): void;
   /** Bytes per second at which the threads read a part of a vector, given in bytes, once. */
   readBandwidth(vector: number, begin: number, bytes: number): number;
   /** Operations per second that the threads could do: in single precision, and in bytes with 32-bit sums. */

@@ -1,11 +1,12 @@
 import { InputError } from '../../input/input-error.ts';
 import { QUANTIZATIONS } from '../../model/quantization.ts';
-import { checkCache, checkMatrix, checkOperation, sharedValues } from '../checks.ts';
+import { checkCache, checkMatrix, checkOperation, placeCheck, sharedValues } from '../checks.ts';
 import type { FilePages } from '../file-pages.ts';
 import { joinPages } from '../join-pages.ts';
 import type { Kernels } from '../kernels.ts';
 import type { CacheFile } from '../key-value-cache.ts';
 import { type MappedFile, mapParts, placeInFile } from '../matrix.ts';
+import type { Operation } from '../operation.ts';
 import { vectorOver } from '../vector.ts';
 import { mappedFileError, type NativeAddon, type NativePages, reserved } from './addon.ts';
 import { cacheFile } from './cache-file.ts';
@@ -32,6 +33,14 @@ export function nativeKernels(
   const allPages: FilePages[] = [];
   const cacheFiles: CacheFile[] = [];
   const commands: CommandBuffer = { numbers: new Float64Array(1024), count: 0 };
+  let place = new Float64Array(64);
+  const encodeAll = (operations: readonly Operation[]): void => {
+    commands.count = 0;
+    for (const operation of operations) {
+      checkOperation(operation);
+      encode(commands, operation);
+    }
+  };
   const mapOne = (path: string): MappedFile => {
     try {
       const [id, size] = engine.mapFile(path);
@@ -90,16 +99,32 @@ export function nativeKernels(
       engine.freeCache(id);
     },
     run(operations) {
-      commands.count = 0;
-      for (const operation of operations) {
-        checkOperation(operation);
-        encode(commands, operation);
-      }
+      encodeAll(operations);
       try {
         engine.run(commands.numbers, commands.count);
       } catch (error) {
         throw mappedFileError(error, paths);
       }
+    },
+    prepare(operations) {
+      if (operations.some(({ kind }) => kind === 'attend-pages'))
+        throw new RangeError('attend-pages: pages have places of their own; such operations are not prepared');
+      encodeAll(operations);
+      const program = engine.prepare(commands.numbers, commands.count);
+      const check = placeCheck(operations);
+      return {
+        run(tokens, position) {
+          check(tokens, position);
+          if (place.length <= tokens.length) place = new Float64Array(2 * tokens.length);
+          place[0] = position;
+          place.set(tokens, 1);
+          try {
+            engine.runPrepared(program, place, 1 + tokens.length);
+          } catch (error) {
+            throw mappedFileError(error, paths);
+          }
+        },
+      };
     },
     write() {},
     read: () => undefined,
