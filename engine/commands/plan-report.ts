@@ -1,9 +1,10 @@
 import type { Cluster } from '../hardware/cluster.ts';
-import { formatBytes, formatDeviation, formatSeconds, gibibytes, threeDigits } from '../input/format.ts';
+import { formatBytes, formatDeviation, formatPercent, formatSeconds, gibibytes, threeDigits } from '../input/format.ts';
 import { layersText } from '../plan/plan-text.ts';
 import type { Answer, RunnableAnswer } from '../planner/answer.ts';
 import type { Change } from '../planner/changes.ts';
 import type { CommandLine } from '../planner/command-lines.ts';
+import type { PlannedDrafts } from '../planner/draft-answers.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 
 /** An answer with what else there is to say of it. */
@@ -12,6 +13,8 @@ export interface DetailedAnswer {
   readonly without: readonly Change[];
   readonly upgrades: readonly Change[];
   readonly commands: readonly CommandLine[];
+  /** What a draft model gains, and its file. */
+  readonly drafts?: PlannedDrafts & { readonly file: string };
 }
 
 const right = (title: string): TableColumn => ({ title, align: 'right' });
@@ -53,7 +56,10 @@ function lineOf(answer: Answer): string[] {
 }
 
 /** All about one model: times, memory of each device, what each device and each upgrade is worth, command lines. */
-export function detailText(cluster: Cluster, { answered, without, upgrades, commands }: DetailedAnswer): string {
+export function detailText(
+  cluster: Cluster,
+  { answered, without, upgrades, commands, drafts }: DetailedAnswer,
+): string {
   const { model } = answered;
   const title = `${model.name}, ${model.mix}, ${formatBytes(model.bytes)} on ${cluster.name}\n`;
   if (answered.status === 'does-not-fit')
@@ -62,6 +68,7 @@ export function detailText(cluster: Cluster, { answered, without, upgrades, comm
   const parts = [
     `${title}\n${summary(answered)}`,
     memoryTable(answered),
+    ...(drafts === undefined ? [] : [draftsText(drafts)]),
     ...(without.length > 0 ? [changesText('Device', without, before)] : []),
     ...(upgrades.length > 0 ? [changesText('Upgrade', upgrades, before)] : []),
     ...commands.map(({ program, device, line }) => `${program}, on ${device}:\n  ${line}\n`),
@@ -107,6 +114,25 @@ function memoryTable({ devices }: RunnableAnswer): string {
     'Read for\na token',
   ];
   return formatTable([{ title: 'Device' }, ...columns.map(right)], rows);
+}
+
+/** By acceptance rate: tokens to draft at a time, and the gains. Measured gains are those that runs print. */
+function draftsText({
+  file,
+  device,
+  draftBytes,
+  draftSeconds,
+  answers,
+}: NonNullable<DetailedAnswer['drafts']>): string {
+  const rows = answers.map(({ acceptanceRate, draftTokens, predictedGain, simulatedGain }) => [
+    formatPercent(acceptanceRate),
+    draftTokens === 0 ? 'none pays' : `--draft-tokens ${draftTokens}`,
+    `×${threeDigits(predictedGain)}`,
+    `×${threeDigits(simulatedGain)}`,
+  ]);
+  const columns = [right('Accepted'), { title: 'Draft at a time' }, right('Gain\npredicted'), right('\nsimulated')];
+  const where = `Draft ${file}: ${formatBytes(draftBytes)} on the CPU of ${device}, which the plan leaves room for, ${formatSeconds(draftSeconds)} a token (predicted)\n`;
+  return `${where}${formatTable(columns, rows)}hearth generate and hearth run with --draft ${file} print what was accepted, and the measured gain.\n`;
 }
 
 /** What changes would do to the predicted time; against `before`, where the model runs as it is. */

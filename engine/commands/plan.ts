@@ -8,14 +8,16 @@ import { parseCluster } from '../hardware/parse-cluster.ts';
 import { type CataloguePart, MACHINE_KINDS } from '../hardware/parse-devices.ts';
 import { namedPart, partsOf, presetCluster, readPreset } from '../hardware/preset-cluster.ts';
 import { InputError } from '../input/input-error.ts';
-import { MIXES } from '../model/mix.ts';
+import { type FileMix, MIXES } from '../model/mix.ts';
 import type { Model } from '../model/model.ts';
 import { createWorkload } from '../model/workload.ts';
-import { type Answer, answer } from '../planner/answer.ts';
+import { type Answer, answer, type RunnableAnswer } from '../planner/answer.ts';
 import { type UpgradeParts, upgradeParts, upgrades, withoutDevices } from '../planner/changes.ts';
 import { commandLines } from '../planner/command-lines.ts';
+import { type PlannedDrafts, plannedDrafts } from '../planner/draft-answers.ts';
 import type { Question } from '../planner/question.ts';
-import { readChoice, readCount } from '../terminal/options.ts';
+import { readChoice, readCount, readList, readNumber } from '../terminal/options.ts';
+import { MOST_DRAFTED } from '../text/speculation/create-speculation.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
 import { OPTIONS, readKvCache, repeated } from './shared-options.ts';
@@ -30,6 +32,8 @@ interface Options {
   readonly prompt: string;
   readonly context: string;
   readonly kv: string;
+  readonly draft?: string;
+  readonly acceptance?: string;
   readonly savePlan?: string;
   readonly saveCluster?: string;
   readonly force?: true;
@@ -60,6 +64,14 @@ export function planCommand(): Command {
     .option('--prompt <n>', 'tokens of the prompt', '128')
     .option('--context <n>', 'tokens that the KV cache holds', '1024')
     .addOption(OPTIONS.kvCache)
+    .option(
+      '--draft <name>',
+      'with --model: a small model with the same vocabulary, named as --model is; says how many tokens it should guess at a time, and what that gains',
+    )
+    .option(
+      '--acceptance <list>',
+      `with --draft: shares of its guesses that are accepted (default: ${ACCEPTANCE_RATES.join(',')})`,
+    )
     .option('--save-plan <file>', 'writes the plan, for hearth run and experiments; with one --model')
     .option(
       '--save-cluster <file>',
@@ -84,12 +96,13 @@ function run(options: Options): void {
   const context = Math.max(promptTokens, readCount('--context', options.context, 1, 1e6));
   const workload = createWorkload({ promptTokens, context, kvFormat: readKvCache(options.kv) });
   const models = readModels(options);
+  const drafts = readDraft(options);
   saveCluster(chosen, options);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
   const detailed = models.map(({ model, file }) =>
     options.model.length === 0
       ? { answered: answer({ cluster, model, workload }, { simulates: true }), without: [], upgrades: [], commands: [] }
-      : detail({ cluster, model, workload }, { file, key, bought }),
+      : detail({ cluster, model, workload }, { file, key, bought, drafts }),
   );
   if (output !== undefined) savePlan(detailed, output);
   if (options.json) process.stdout.write(`${JSON.stringify(detailed.map(jsonOf), null, 2)}\n`);
@@ -113,12 +126,43 @@ interface NamedModel {
 function readModels({ model: names, mix }: Options): NamedModel[] {
   const usual = readChoice('--mix', mix, MIXES);
   const catalogue = loadCatalogue();
-  const named = (name: string): NamedModel => {
-    if (/\.gguf$/i.test(name)) return { model: modelFromGguf(withFile(name, readGguf)), file: name };
-    const model = createNamedModel(catalogue, name.includes(':') ? name : `${name}:${usual}`, '--model');
-    return { model, file: `${model.name}-${model.mix}.gguf` };
+  const all = names.length > 0 ? names : catalogue.map(({ shape }) => shape.name);
+  return all.map((name) => readModel(name, { flag: '--model', catalogue, mix: usual }));
+}
+
+interface NamingParts {
+  readonly flag: string;
+  readonly catalogue: ReturnType<typeof loadCatalogue>;
+  /** Of names without one. */
+  readonly mix: FileMix;
+}
+
+function readModel(name: string, { flag, catalogue, mix }: NamingParts): NamedModel {
+  if (/\.gguf$/i.test(name)) return { model: modelFromGguf(withFile(name, readGguf)), file: name };
+  const model = createNamedModel(catalogue, name.includes(':') ? name : `${name}:${mix}`, flag);
+  return { model, file: `${model.name}-${model.mix}.gguf` };
+}
+
+/** A draft, and how often its guesses are accepted. */
+interface AskedDraft extends NamedModel {
+  readonly acceptanceRates: readonly number[];
+}
+
+/** Assumed unless `--acceptance` says more: what drafts of a tenth of the weights reach, and more and less. */
+const ACCEPTANCE_RATES = [0.6, 0.8, 0.9];
+
+/** The draft of `--draft`. @throws InputError */
+function readDraft({ draft, acceptance, model, mix }: Options): AskedDraft | undefined {
+  if (draft === undefined) {
+    if (acceptance !== undefined) throw new InputError('--acceptance', 'is used only with --draft; add it');
+    return undefined;
+  }
+  if (model.length === 0) throw new InputError('--draft', 'guesses for one model; name it with --model');
+  const rates = acceptance === undefined ? ACCEPTANCE_RATES : readList('--acceptance', acceptance);
+  return {
+    ...readModel(draft, { flag: '--draft', catalogue: loadCatalogue(), mix: readChoice('--mix', mix, MIXES) }),
+    acceptanceRates: rates.map((rate) => readNumber('--acceptance', String(rate), 0, 1)),
   };
-  return (names.length > 0 ? names : catalogue.map(({ shape }) => shape.name)).map(named);
 }
 
 interface ChosenCluster {
@@ -161,11 +205,14 @@ interface DetailOptions {
   /** How command lines name the cluster. */
   readonly key: string;
   readonly bought: UpgradeParts;
+  readonly drafts: AskedDraft | undefined;
 }
 
-function detail(question: Question, { file, key, bought }: DetailOptions): DetailedAnswer {
-  const answered = answer(question, { simulates: true });
-  const { cluster, workload } = question;
+function detail(asked: Question, { file, key, bought, drafts: draft }: DetailOptions): DetailedAnswer {
+  const plain = answer(asked, { simulates: true });
+  const drafts = draft === undefined || plain.status === 'does-not-fit' ? undefined : draftsOf(asked, plain, draft);
+  const answered = drafts?.answered ?? plain;
+  const { cluster, workload } = asked;
   const commands =
     answered.status === 'does-not-fit'
       ? []
@@ -177,7 +224,28 @@ function detail(question: Question, { file, key, bought }: DetailOptions): Detai
           context: workload.context,
           kvFormat: workload.kvFormat,
         });
-  return { answered, without: withoutDevices(question), upgrades: upgrades(question, bought), commands };
+  const question = { ...asked, cluster: drafts?.cluster ?? cluster };
+  return {
+    answered,
+    without: withoutDevices(question),
+    upgrades: upgrades(question, bought),
+    commands,
+    ...(drafts !== undefined && { drafts }),
+  };
+}
+
+function draftsOf(
+  question: Question,
+  plain: RunnableAnswer,
+  { model: draft, file, acceptanceRates }: AskedDraft,
+): PlannedDrafts & { readonly file: string } {
+  const { vocabularySize } = question.model;
+  if (draft.vocabularySize !== vocabularySize)
+    throw new InputError(
+      '--draft',
+      `${draft.name} has ${draft.vocabularySize} tokens, and ${question.model.name} has ${vocabularySize}; a draft needs the same vocabulary`,
+    );
+  return { file, ...plannedDrafts({ question, plain, draft, acceptanceRates, most: MOST_DRAFTED }) };
 }
 
 function outputFile(path: string, { model, cluster, force }: Options): OutputFile {
@@ -202,7 +270,9 @@ function savePlan([one]: readonly DetailedAnswer[], output: OutputFile): void {
 }
 
 /** The answer without the model's list of tensors. */
-function jsonOf({ answered, ...rest }: DetailedAnswer): object {
+function jsonOf({ answered, drafts, ...rest }: DetailedAnswer): object {
   const { name, mix, bytes, layers } = answered.model;
-  return { ...answered, model: { name, mix, bytes, layers }, ...rest };
+  const { device, draftBytes, draftSeconds, answers } = drafts ?? {};
+  const drafted = drafts !== undefined && { drafts: { device, draftBytes, draftSeconds, answers } };
+  return { ...answered, model: { name, mix, bytes, layers }, ...rest, ...drafted };
 }

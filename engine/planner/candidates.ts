@@ -48,9 +48,15 @@ export function candidates(problem: SchedulingProblem): Candidate[] {
 /**
  * Predicted TPOT of a plan, seconds: with overlap for a ring (predictOverlapped), the papers' sum for the other kinds of
  * plans (predict), both under `lru`, which is what Linux and macOS do. Infinite for plans that can't run.
+ * @param verifiedTokens γ + 1: the seconds are those of a pass that verifies so many tokens (speculation.ts)
  */
-export function closedFormSeconds({ belief, model, workload, runtime }: SchedulingProblem, plan: Plan): number {
-  const asked = { plan, truth: belief, model, workload, reclaim: 'lru', ...(runtime && { runtime }) } as const;
+export function closedFormSeconds(
+  { belief, model, workload, runtime }: SchedulingProblem,
+  plan: Plan,
+  verifiedTokens = 1,
+): number {
+  const common = { plan, truth: belief, model, workload, ...(runtime && { runtime }) };
+  const asked = { ...common, verifiedTokens, reclaim: 'lru' } as const;
   const { infeasible, tokenSeconds } = predict(asked);
   if (infeasible.length > 0) return Number.POSITIVE_INFINITY;
   return hasOverlappedForm(plan) ? predictOverlapped(asked).tokenSeconds : tokenSeconds;

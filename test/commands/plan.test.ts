@@ -48,6 +48,38 @@ test('a GGUF file is planned from its header; --json and --save-plan give the pl
   assert.is(found.model.layers, 2);
 });
 
+test('a draft is planned beside the model: how many tokens to guess at a time, and what they gain', async () => {
+  const [large, small] = ['stories-3m', 'stories-300k'].map((name) => `datasets/models/${name}.gguf`) as [
+    string,
+    string,
+  ];
+  const { stdout, code } = await plan('--model', large, '--draft', small, '--acceptance', '0,0.9');
+  assert.is(code, 0);
+  assert.match(stdout, /^Draft datasets\/models\/stories-300k\.gguf: \d+ KiB on the CPU of D\d, /m);
+  assert.match(stdout, /^ +0\.0 % +none pays +×1\.00 +×1\.00$/m);
+  assert.match(stdout, /^ +90 % +(--draft-tokens \d+|none pays) +×[\d.]+ +×[\d.]+$/m);
+  const json = await plan('--model', large, '--draft', small, '--json');
+  const [{ drafts }] = JSON.parse(json.stdout);
+  assert.equal(
+    drafts.answers.map(({ acceptanceRate }: { acceptanceRate: number }) => acceptanceRate),
+    [0.6, 0.8, 0.9],
+  );
+  const refused = await Promise.all([
+    plan('--draft', small),
+    plan('--model', large, '--acceptance', '0.5'),
+    plan('--model', large, '--draft', small, '--acceptance', '2'),
+    plan('--model', 'Llama-3-8B', '--draft', small),
+  ]);
+  for (const { code: refusal, stderr } of refused) {
+    assert.is(refusal, 2);
+    assert.is(stderr.trim().split('\n').length, 1, stderr);
+  }
+  assert.match(
+    refused[3]?.stderr ?? '',
+    /stories-300k has 1024 tokens, and Llama-3-8B has 128256; a draft needs the same/,
+  );
+});
+
 test('mistakes end in one line', async () => {
   const messages = await Promise.all([
     plan('--model', 'Llama-3-7B'),
