@@ -28,6 +28,7 @@ const AVX512 = [...AVX2, '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', 
 const INSTRUCTION_SETS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   x64: {
     'kernels/avx2.cpp': AVX2,
+    'kernels/avxvnni.cpp': [...AVX2, '-mavxvnni'],
     'kernels/avx512.cpp': AVX512,
     'kernels/avx512bf16.cpp': [...AVX512, '-mavx512bf16'],
     'kernels/amx.cpp': [...AVX512, '-mavx512bf16', '-mamx-tile', '-mamx-bf16'],

@@ -31,7 +31,7 @@ KernelTable makeAvx2Table() {
     if constexpr (!isFloat(T)) {
       constexpr auto i = static_cast<std::size_t>(T);
       table.fewTokensBytes[i] = {matvecBytes<T>, matvecsBytes<T>};
-      table.manyTokensBytes[i] = manyTokensInBytes<T>;
+      table.manyTokensBytes[i] = manyTokensInBytes<PairDots, T>;
     }
   });
   return table;

@@ -4,8 +4,11 @@
 
 #include "tables.hpp"
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+
+#if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -41,6 +44,14 @@ bool hasAmx() { return false; }
 #endif
 
 #if defined(__x86_64__)
+/** CPUID leaf 7, second part. */
+bool hasAvxVnni() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1u << 4) != 0;
+}
 bool hasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool hasAvx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -50,11 +61,13 @@ bool hasAvx512() {
 bool hasBf16() { return __builtin_cpu_supports("avx512bf16"); }
 bool hasNeon() { return false; }
 #elif defined(__aarch64__) && defined(__linux__)
+bool hasAvxVnni() { return false; }
 bool hasAvx2() { return false; }
 bool hasAvx512() { return false; }
 bool hasBf16() { return false; }
 bool hasNeon() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
 #else
+bool hasAvxVnni() { return false; }
 bool hasAvx2() { return false; }
 bool hasAvx512() { return false; }
 bool hasBf16() { return false; }
@@ -72,6 +85,7 @@ std::vector<const KernelTable*> availableTables() {
   offer(hasAvx512() && hasBf16() && hasAmx(), amxTable);
   offer(hasAvx512() && hasBf16(), avx512Bf16Table);
   offer(hasAvx512(), avx512Table);
+  offer(hasAvx2() && hasAvxVnni(), avxVnniTable);
   offer(hasAvx2(), avx2Table);
   offer(hasNeon(), neonTable);
   offer(true, scalarTable);

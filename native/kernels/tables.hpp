@@ -6,6 +6,7 @@ namespace hearth {
 /** Each returns its table, or null if the addon wasn't compiled for its processor family. */
 const KernelTable* scalarTable();
 const KernelTable* avx2Table();
+const KernelTable* avxVnniTable();
 const KernelTable* avx512Table();
 const KernelTable* avx512Bf16Table();
 const KernelTable* amxTable();

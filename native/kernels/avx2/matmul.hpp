@@ -5,12 +5,8 @@
 
 /**
  * Quantized rows times many tokens, in bytes. Lanes are rows: eight rows are interleaved four columns at a time, so that
- * four activations of a token, broadcast, are multiplied with eight rows.
- *
- * An instruction multiplies unsigned weights with signed activations and adds two products as 16 bits, which saturate;
- * further additions of 16 bits may wrap, as long as the whole sum fits. So eight of these instructions are added up before
- * the sums are widened and scaled by one more, if weights have four bits; others need shorter segments (TileShape).
- * Weights of eight bits are multiplied as two planes of four.
+ * four activations of a token, broadcast, are multiplied with eight rows. How products are added up depends on the
+ * instructions (PairDots below; with those of AVX-VNNI, QuadDots in ../avxvnni.cpp).
  */
 namespace hearth {
 namespace {
@@ -26,14 +22,46 @@ inline constexpr std::size_t passGroups = 8;
 /** Tokens of a block, whole packs. */
 inline constexpr std::size_t blockTokens = 32;
 
+inline __m256i broadcast32(const void* at) {
+  return _mm256_castps_si256(_mm256_broadcast_ss(static_cast<const float*>(at)));
+}
+
+/** Two sums of 16 bits in one number. */
+inline std::int32_t twoWords(std::int32_t low, std::int32_t high) {
+  return static_cast<std::int32_t>((static_cast<std::uint32_t>(low) & 0xffff) | static_cast<std::uint32_t>(high) << 16);
+}
+
+/**
+ * Sums of 16 bits, two for every four columns. An instruction multiplies and adds two products, which saturate; further
+ * additions may wrap, as long as the whole sum fits. So eight instructions are added up before the sums are widened and
+ * scaled by one more, if weights have four bits; others need shorter segments. Weights of eight bits are multiplied as
+ * two planes of four.
+ */
+struct PairDots {
+  static constexpr bool narrow = true;
+  static __m256i multiply(__m256i weights, __m256i x) { return _mm256_maddubs_epi16(weights, x); }
+  static __m256i add(__m256i sums, __m256i weights, __m256i x) {
+    __m256i result = _mm256_add_epi16(sums, multiply(weights, x));
+    // Compilers would otherwise reorder sums until no registers are left.
+    asm("" : "+x"(result));
+    return result;
+  }
+  /** What sums start from, of the first two of every four columns and of the others. */
+  static std::int32_t start(std::int32_t first, std::int32_t second) { return twoWords(first, second); }
+  /** An integer scale as `scaled` wants it. */
+  static __m256i scale(__m256i number) { return _mm256_blend_epi16(number, _mm256_slli_epi32(number, 16), 0xaa); }
+  static __m256i scaled(__m256i sums, __m256i scale) { return _mm256_madd_epi16(sums, scale); }
+  static __m256i widened(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi16(1)); }
+};
+
 /** What the innermost loop needs to know of a format. */
 struct TileShape {
   /** Planes of four bits, or one of all bits. */
   std::size_t planes;
-  /** Columns whose products are added as 16 bits. */
+  /** Columns whose products are added before they are scaled. */
   std::size_t segment;
-  /** Whether such sums start at what the weights' zero point is too much, for planes the upper one. */
-  bool starts;
+  /** What is subtracted from weights, of planes from those of the upper one. */
+  int zero;
   /** Columns of an integer scale; 0 if there is none. */
   std::size_t scale;
   /** Columns of a minimum; 0 if there is none. */
@@ -41,9 +69,6 @@ struct TileShape {
   /** Columns of a scale in single precision: a block of weights. */
   std::size_t block;
 };
-
-/** The number that the tile subtracts from unsigned weights. */
-constexpr int tileZero(Type type) { return isWide(type) ? 8 : formatOf(type).zeroPoint; }
 
 /** Columns of which half, two of every four, have products that sum to 16 bits, from the largest size of weights. */
 constexpr std::size_t segmentColumns(Type type) {
@@ -64,10 +89,12 @@ constexpr std::size_t segmentColumns(Type type) {
   }
 }
 
+template <class Dots>
 constexpr TileShape tileShape(Type type) {
-  return {isWide(type) ? 2u : 1u,
-          segmentColumns(type),
-          tileZero(type) > 0,
+  const bool planes = Dots::narrow && isWide(type);
+  return {planes ? 2u : 1u,
+          Dots::narrow ? segmentColumns(type) : scaleWeights(type),
+          planes ? 8 : formatOf(type).zeroPoint,
           hasOneScale(type) ? 0 : scaleWeights(type),
           formatOf(type).hasMinimum ? scaleWeights(type) : 0,
           formatOf(type).block};
@@ -79,42 +106,37 @@ struct TokenPack {
   std::int8_t* quants;
   /** [group][token] */
   float* scales;
-  /** [segment][token]: −zero·Σ quants, of two of every four columns in the lower 16 bits, of the others in the upper. */
+  /** [segment][token]: −zero·Σ quants, what sums start from (Dots::start). */
   std::int32_t* starts;
   /** [16 columns][token] or [group][token]: scale·Σ quants, the factors of minimums. */
   float* sums;
 };
 
-template <Type T>
+template <class Dots, Type T>
 std::size_t tokenPackBytes(std::size_t columns) {
-  constexpr TileShape shape = tileShape(T);
-  const std::size_t starts = shape.starts ? columns / shape.segment : 0;
+  constexpr TileShape shape = tileShape<Dots>(T);
+  const std::size_t starts = shape.zero > 0 ? columns / shape.segment : 0;
   const std::size_t sums = shape.minimum > 0 ? columns / shape.minimum : 0;
   return roundUp64(packTokens * (columns + (columns / groupColumns + starts + sums) * 4));
 }
 
-template <Type T>
+template <class Dots, Type T>
 TokenPack tokenPackAt(const std::byte* base, std::size_t columns) {
-  constexpr TileShape shape = tileShape(T);
+  constexpr TileShape shape = tileShape<Dots>(T);
   auto* bytes = const_cast<std::byte*>(base);
   TokenPack pack{};
   pack.quants = reinterpret_cast<std::int8_t*>(bytes);
   pack.scales = reinterpret_cast<float*>(bytes + packTokens * columns);
   pack.starts = reinterpret_cast<std::int32_t*>(pack.scales + packTokens * (columns / groupColumns));
-  pack.sums = reinterpret_cast<float*>(pack.starts + (shape.starts ? packTokens * (columns / shape.segment) : 0));
+  pack.sums = reinterpret_cast<float*>(pack.starts + ((shape.zero > 0) ? packTokens * (columns / shape.segment) : 0));
   return pack;
 }
 
-/** Two sums of 16 bits in one number. */
-inline std::int32_t twoWords(std::int32_t low, std::int32_t high) {
-  return static_cast<std::int32_t>((static_cast<std::uint32_t>(low) & 0xffff) | static_cast<std::uint32_t>(high) << 16);
-}
-
-template <Type T>
+template <class Dots, Type T>
 void packTokensBytes(const float* x, std::size_t tokens, std::size_t columns, std::byte* packed) {
-  constexpr TileShape shape = tileShape(T);
-  const TokenPack pack = tokenPackAt<T>(packed, columns);
-  if (tokens < packTokens) __builtin_memset(packed, 0, tokenPackBytes<T>(columns));
+  constexpr TileShape shape = tileShape<Dots>(T);
+  const TokenPack pack = tokenPackAt<Dots, T>(packed, columns);
+  if (tokens < packTokens) __builtin_memset(packed, 0, tokenPackBytes<Dots, T>(columns));
   std::int16_t quants[groupColumns];
   for (std::size_t t = 0; t < tokens; t++) {
     for (std::size_t g = 0; g < columns / groupColumns; g++) {
@@ -122,7 +144,7 @@ void packTokensBytes(const float* x, std::size_t tokens, std::size_t columns, st
       std::int8_t* bytes = pack.quants + (g * packTokens + t) * groupColumns;
       for (std::size_t i = 0; i < groupColumns; i++) bytes[i] = static_cast<std::int8_t>(quants[i]);
       pack.scales[g * packTokens + t] = scale;
-      if constexpr (shape.starts) {
+      if constexpr (shape.zero > 0) {
         for (std::size_t begin = 0; begin < groupColumns; begin += shape.segment) {
           std::int32_t sums[2]{};
           for (std::size_t i = begin; i < begin + shape.segment; i += 4) {
@@ -130,7 +152,7 @@ void packTokensBytes(const float* x, std::size_t tokens, std::size_t columns, st
             sums[1] += quants[i + 2] + quants[i + 3];
           }
           const std::size_t segment = (g * groupColumns + begin) / shape.segment;
-          pack.starts[segment * packTokens + t] = twoWords(-tileZero(T) * sums[0], -tileZero(T) * sums[1]);
+          pack.starts[segment * packTokens + t] = Dots::start(-shape.zero * sums[0], -shape.zero * sums[1]);
         }
       }
       if constexpr (shape.minimum > 0) {
@@ -149,7 +171,7 @@ void packTokensBytes(const float* x, std::size_t tokens, std::size_t columns, st
 struct RowPack {
   /** [group][plane][8 quads of columns][row][4] */
   std::uint8_t* quants;
-  /** [scale][row]: an integer scale twice, as the two words of a number. */
+  /** [scale][row]: integers. */
   std::int32_t* scales;
   /** [block][row] */
   float* factors;
@@ -157,17 +179,17 @@ struct RowPack {
   float* minimums;
 };
 
-template <Type T>
+template <class Dots, Type T>
 constexpr std::size_t rowPackBytes(std::size_t columns) {
-  constexpr TileShape shape = tileShape(T);
+  constexpr TileShape shape = tileShape<Dots>(T);
   const std::size_t scales = shape.scale > 0 ? columns / shape.scale : 0;
   const std::size_t minimums = shape.minimum > 0 ? columns / shape.minimum : 0;
   return roundUp64(packRows * (shape.planes * columns + (scales + columns / shape.block + minimums) * 4));
 }
 
-template <Type T>
+template <class Dots, Type T>
 RowPack rowPackAt(std::byte* bytes, std::size_t columns) {
-  constexpr TileShape shape = tileShape(T);
+  constexpr TileShape shape = tileShape<Dots>(T);
   RowPack pack{};
   pack.quants = reinterpret_cast<std::uint8_t*>(bytes);
   pack.scales = reinterpret_cast<std::int32_t*>(bytes + packRows * shape.planes * columns);
@@ -210,7 +232,7 @@ inline void transposeTo(const float* from, std::size_t stride, float* to) {
 }
 
 /** One block of eight rows, taken apart. */
-template <Type T>
+template <class Dots, Type T>
 struct RowBlocks {
   static constexpr std::size_t block = formatOf(T).block;
   static constexpr std::size_t groups = block / (isSuperblock(T) ? scaleWeights(T) : block);
@@ -249,7 +271,7 @@ struct RowBlocks {
       __m128i bytes = row.scales;
       for (std::size_t i = 0; i < groups; i += 8, bytes = _mm_srli_si128(bytes, 8)) {
         const __m256i wide = _mm256_cvtepi8_epi32(bytes);
-        store256(scales[r] + i, _mm256_blend_epi16(wide, _mm256_slli_epi32(wide, 16), 0xaa));
+        store256(scales[r] + i, Dots::scale(wide));
       }
     }
     if constexpr (formatOf(T).hasMinimum) {
@@ -263,18 +285,18 @@ struct RowBlocks {
 };
 
 /** Takes up to eight rows apart and interleaves them; missing ones are zeros. */
-template <Type T>
+template <class Dots, Type T>
 [[gnu::flatten]] void interleaveRows(const std::uint8_t* rows, std::size_t count, std::size_t columns, const RowPack& out) {
-  constexpr TileShape shape = tileShape(T);
+  constexpr TileShape shape = tileShape<Dots>(T);
   constexpr std::size_t block = formatOf(T).block;
-  RowBlocks<T> blocks;
+  RowBlocks<Dots, T> blocks;
   for (std::size_t r = count; r < packRows; r++) blocks.clear(r);
   for (std::size_t i = 0; i < columns / block; i++) {
     for (std::size_t r = 0; r < count; r++) blocks.take(r, rows + r * rowBytes(T, columns) + i * formatOf(T).bytes);
     __builtin_memcpy(out.factors + packRows * i, blocks.factors, sizeof blocks.factors);
-    for (std::size_t g = 0; g < RowBlocks<T>::groups; g += 8) {
-      constexpr std::size_t stride = RowBlocks<T>::numbers;
-      const std::size_t at = (i * RowBlocks<T>::groups + g) * packRows;
+    for (std::size_t g = 0; g < RowBlocks<Dots, T>::groups; g += 8) {
+      constexpr std::size_t stride = RowBlocks<Dots, T>::numbers;
+      const std::size_t at = (i * RowBlocks<Dots, T>::groups + g) * packRows;
       if constexpr (shape.scale > 0) transposeTo(&blocks.scales[0][g], stride, out.scales + at);
       if constexpr (shape.minimum > 0 && block == 256) transposeTo(&blocks.minimums[0][g], stride, out.minimums + at);
     }
@@ -299,19 +321,8 @@ template <Type T>
   }
 }
 
-inline __m256i broadcast32(const void* at) {
-  return _mm256_castps_si256(_mm256_broadcast_ss(static_cast<const float*>(at)));
-}
-
-/** sum + products, in this place: compilers would otherwise reorder sums until no registers are left. */
-inline __m256i addedHere(__m256i sum, __m256i products) {
-  __m256i result = _mm256_add_epi16(sum, products);
-  asm("" : "+x"(result));
-  return result;
-}
-
 /** The sums of products of a group's columns: of two packs of rows and N tokens. */
-template <TileShape Shape, std::size_t N>
+template <class Dots, TileShape Shape, std::size_t N>
 [[gnu::always_inline]] inline void addGroup(const RowPack (&rows)[2], const TokenPack& x, std::size_t token,
                                             std::size_t group, __m256i (&dots)[2][N]) {
   constexpr std::size_t quads = Shape.segment / 4;
@@ -333,29 +344,32 @@ template <TileShape Shape, std::size_t N>
 #pragma GCC unroll 4
         for (std::size_t t = 0; t < N; t++) {
           const __m256i four = broadcast32(tokens + t * groupColumns + 4 * quad);
-          const __m256i products[2] = {_mm256_maddubs_epi16(first, four), _mm256_maddubs_epi16(second, four)};
           for (std::size_t v = 0; v < 2; v++) {
+            const __m256i weights = v == 0 ? first : second;
             if (q > 0) {
-              sums[v][t] = addedHere(sums[v][t], products[v]);
-            } else if (Shape.starts && plane == 0) {
+              sums[v][t] = Dots::add(sums[v][t], weights, four);
+            } else if (Shape.zero > 0 && plane == 0) {
               const std::int32_t* start = x.starts + (group * segments + s) * packTokens + token + t;
-              sums[v][t] = addedHere(broadcast32(start), products[v]);
+              sums[v][t] = Dots::add(broadcast32(start), weights, four);
             } else {
-              sums[v][t] = products[v];
+              sums[v][t] = Dots::multiply(weights, four);
             }
           }
         }
       }
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < 2; v++) {
-        __m256i factor = _mm256_set1_epi16(1);
+        __m256i scale{};
         if constexpr (Shape.scale > 0) {
-          factor = load256(rows[v].scales + (group * groupColumns + s * Shape.segment) / Shape.scale * packRows);
+          scale = load256(rows[v].scales + (group * groupColumns + s * Shape.segment) / Shape.scale * packRows);
+        } else if constexpr (Shape.planes == 2) {
+          scale = _mm256_set1_epi16(1);
         }
-        if (Shape.planes == 2 && plane == 0) factor = _mm256_slli_epi16(factor, 4);
+        if (Shape.planes == 2 && plane == 0) scale = _mm256_slli_epi16(scale, 4);
 #pragma GCC unroll 4
         for (std::size_t t = 0; t < N; t++) {
-          const __m256i wide = _mm256_madd_epi16(sums[v][t], factor);
+          constexpr bool scaled = Shape.scale > 0 || Shape.planes == 2;
+          const __m256i wide = scaled ? Dots::scaled(sums[v][t], scale) : Dots::widened(sums[v][t]);
           dots[v][t] = plane == 0 && s == 0 ? wide : _mm256_add_epi32(dots[v][t], wide);
         }
       }
@@ -364,7 +378,7 @@ template <TileShape Shape, std::size_t N>
 }
 
 /** sums[token][16 rows] += Σ over groups from `begin` to `end` of the products of two packs of rows and N tokens. */
-template <TileShape Shape, std::size_t N>
+template <class Dots, TileShape Shape, std::size_t N>
 void quantTile(const RowPack (&rows)[2], const TokenPack& x, std::size_t token, std::size_t begin, std::size_t end,
                float* sums, std::size_t stride) {
   __m256 totals[2][N];
@@ -373,7 +387,7 @@ void quantTile(const RowPack (&rows)[2], const TokenPack& x, std::size_t token, 
   }
   for (std::size_t group = begin; group < end; group++) {
     __m256i dots[2][N];
-    addGroup<Shape, N>(rows, x, token, group, dots);
+    addGroup<Dots, Shape, N>(rows, x, token, group, dots);
     const std::size_t block = group * groupColumns / Shape.block;
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < 2; v++) {
@@ -405,25 +419,25 @@ void quantTile(const RowPack (&rows)[2], const TokenPack& x, std::size_t token, 
 
 constexpr std::size_t tilesOf(std::size_t rows) { return (rows + tileRowCount - 1) / tileRowCount; }
 
-template <Type T>
+template <class Dots, Type T>
 std::size_t byteScratchBytes(std::size_t rows, std::size_t columns, std::size_t) {
-  return 2 * tilesOf(rows) * rowPackBytes<T>(columns) + blockTokens * tilesOf(rows) * tileRowCount * sizeof(float);
+  return 2 * tilesOf(rows) * rowPackBytes<Dots, T>(columns) + blockTokens * tilesOf(rows) * tileRowCount * sizeof(float);
 }
 
-template <Type T>
+template <class Dots, Type T>
 void matmulBytes(const Product& p) {
-  constexpr TileShape shape = tileShape(T);
+  constexpr TileShape shape = tileShape<Dots>(T);
   const std::size_t columns = p.rows.columns;
   const std::size_t count = p.rows.count;
   const std::size_t tiles = tilesOf(count);
   const std::size_t stride = tiles * tileRowCount;
   const std::size_t groups = columns / groupColumns;
-  const auto packOf = [&](std::size_t pack) { return rowPackAt<T>(p.scratch + pack * rowPackBytes<T>(columns), columns); };
-  auto* sums = reinterpret_cast<float*>(p.scratch + 2 * tiles * rowPackBytes<T>(columns));
+  const auto packOf = [&](std::size_t pack) { return rowPackAt<Dots, T>(p.scratch + pack * rowPackBytes<Dots, T>(columns), columns); };
+  auto* sums = reinterpret_cast<float*>(p.scratch + 2 * tiles * rowPackBytes<Dots, T>(columns));
   for (std::size_t pack = 0; pack < 2 * tiles; pack++) {
     const std::size_t row = pack * packRows;
     const std::size_t rows = row >= count ? 0 : count - row < packRows ? count - row : packRows;
-    interleaveRows<T>(p.rows.data + row * rowBytes(T, columns), rows, columns, packOf(pack));
+    interleaveRows<Dots, T>(p.rows.data + row * rowBytes(T, columns), rows, columns, packOf(pack));
   }
   for (std::size_t first = 0; first < p.tokens; first += blockTokens) {
     const std::size_t tokens = p.tokens - first < blockTokens ? p.tokens - first : blockTokens;
@@ -434,9 +448,9 @@ void matmulBytes(const Product& p) {
         const RowPack rows[2] = {packOf(2 * tile), packOf(2 * tile + 1)};
         const auto multiply = [&]<std::size_t N>(std::size_t token) {
           const TokenPack x =
-              tokenPackAt<T>(p.packs + (first + token) / packTokens * tokenPackBytes<T>(columns), columns);
+              tokenPackAt<Dots, T>(p.packs + (first + token) / packTokens * tokenPackBytes<Dots, T>(columns), columns);
           float* to = sums + token * stride + tile * tileRowCount;
-          quantTile<shape, N>(rows, x, token % packTokens, begin, end, to, stride);
+          quantTile<Dots, shape, N>(rows, x, token % packTokens, begin, end, to, stride);
         };
         std::size_t token = 0;
         for (; token + 4 <= tokens; token += 4) multiply.template operator()<4>(token);
@@ -453,8 +467,9 @@ void matmulBytes(const Product& p) {
   }
 }
 
-template <Type T>
-inline constexpr ManyTokens manyTokensInBytes = {tokenPackBytes<T>, packTokensBytes<T>, byteScratchBytes<T>, matmulBytes<T>};
+template <class Dots, Type T>
+inline constexpr ManyTokens manyTokensInBytes = {tokenPackBytes<Dots, T>, packTokensBytes<Dots, T>, byteScratchBytes<Dots, T>,
+                                                 matmulBytes<Dots, T>};
 
 }  // namespace
 }  // namespace hearth

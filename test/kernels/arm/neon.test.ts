@@ -18,6 +18,9 @@ const FLAGS = [
   '-ffp-contract=off',
   '-Wall',
   '-Wextra',
+  '-DEXPECTED=scalarTable',
+  '-DFOUND=neonTable',
+  '-DROUNDING=word',
 ];
 
 const runs = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
@@ -31,7 +34,7 @@ testIf(
     try {
       const program = join(folder, 'compare');
       const sources = [
-        join(import.meta.dirname, 'compare.cpp'),
+        join(import.meta.dirname, '../compare.cpp'),
         join(KERNELS, 'neon.cpp'),
         join(KERNELS, 'scalar.cpp'),
       ];

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <vector>
 
-#include "../../../native/formats/half.hpp"
-#include "../../../native/kernels/tables.hpp"
+#include "../../native/formats/half.hpp"
+#include "../../native/kernels/tables.hpp"
 
 /**
- * Every format's products, one token and many, by the NEON kernels and by the scalar ones, from the same random bytes.
- * Prints what differs by more than the rounding of sums; exits with 1 then.
+ * Every format's products, one token and many, by the kernels of table FOUND and by those of EXPECTED, with the same
+ * ROUNDING and from the same random bytes. Prints what differs by more than the rounding of sums; exits with 1 then.
  */
 using namespace hearth;
 
@@ -67,10 +67,10 @@ std::vector<std::uint8_t> randomRows(const Scales& layout) {
 /** [token][row], tokens one by one or all at once. */
 std::vector<float> products(const KernelTable& table, Type type, const Rows& rows, const std::vector<float>& x,
                             bool atOnce) {
-  const auto i = static_cast<std::size_t>(type);
+  constexpr auto rounding = hearth::Rounding::ROUNDING;
   std::vector<float> y(tokenCount * rowCount);
   if (atOnce) {
-    const ManyTokens& many = table.manyTokens[i];
+    const ManyTokens& many = manyTokensOf(table, type, rounding);
     const std::size_t packs = (tokenCount + table.tokenLanes - 1) / table.tokenLanes;
     const AlignedBytes packed(packs * many.packBytes(columns));
     for (std::size_t pack = 0; pack < packs; pack++) {
@@ -84,8 +84,8 @@ std::vector<float> products(const KernelTable& table, Type type, const Rows& row
   }
   const AlignedBytes activations(table.activationBytes(type, columns));
   for (std::size_t t = 0; t < tokenCount; t++) {
-    table.activate(type, hearth::Rounding::word, x.data() + t * columns, columns, activations.data);
-    table.fewTokens[i].matvec(rows, activations.data, y.data() + t * rowCount);
+    table.activate(type, rounding, x.data() + t * columns, columns, activations.data);
+    fewTokensOf(table, type, rounding).matvec(rows, activations.data, y.data() + t * rowCount);
   }
   return y;
 }
@@ -100,8 +100,8 @@ int main() {
     std::vector<float> x(tokenCount * columns);
     for (auto& value : x) value = static_cast<float>(std::rand()) / static_cast<float>(RAND_MAX) - 0.5f;
     for (const bool atOnce : {false, true}) {
-      const std::vector<float> expected = products(*scalarTable(), layout.type, rows, x, atOnce);
-      const std::vector<float> found = products(*neonTable(), layout.type, rows, x, atOnce);
+      const std::vector<float> expected = products(*EXPECTED(), layout.type, rows, x, atOnce);
+      const std::vector<float> found = products(*FOUND(), layout.type, rows, x, atOnce);
       double size = 0;
       double error = 0;
       for (std::size_t i = 0; i < found.size(); i++) {
