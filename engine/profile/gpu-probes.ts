@@ -1,6 +1,7 @@
 import type { Link } from '../hardware/device.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import type { WebgpuKernels } from '../kernels/webgpu/webgpu-kernels.ts';
 import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
 import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing } from './probes/crossing.ts';
@@ -55,7 +56,9 @@ export async function createGpuProbes({
   const memory = software
     ? { bytes: freeRam, rule: 'available RAM, which this GPU in software uses' }
     : { bytes: await gpu.memory(), rule: 'as much as could be allocated' };
-  const bench = { kernels, clock: gpuClock(kernels), weights: kernels.mapFile(weightsFile), weightBytes: WEIGHT_BYTES };
+  const weights = kernels.mapFile(weightsFile);
+  const clocks = { clock: gpuClock(kernels), deviceClock: deviceClockOf(kernels) };
+  const bench = { kernels, ...clocks, weights, weightBytes: WEIGHT_BYTES };
   const processor = createProcessorProbes(bench, formats, { caches });
   const crossings = [
     { label: 'crossing to the GPU', ...sampling(crossing(bench)) },
@@ -100,6 +103,17 @@ export function gpuClock(kernels: Kernels): ProcessorClock {
       await run();
       await kernels.read(last);
       const seconds = (performance.now() - start) / 1000;
+      return { wall: seconds, own: seconds };
+    },
+  };
+}
+
+/** The device's own clock; `undefined` where it has no timestamps. */
+export function deviceClockOf({ deviceSeconds }: WebgpuKernels): ProcessorClock | undefined {
+  if (deviceSeconds === undefined) return undefined;
+  return {
+    async time(run) {
+      const seconds = await deviceSeconds(run);
       return { wall: seconds, own: seconds };
     },
   };

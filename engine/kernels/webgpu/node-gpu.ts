@@ -1,16 +1,15 @@
 import { openFile } from '../../gguf/file-source.ts';
 import { InputError } from '../../input/input-error.ts';
-import type { Kernels } from '../kernels.ts';
 import { allocatableBytes } from './device-memory.ts';
 import { noGpu, openDevice, type UsedFeature } from './open-device.ts';
 import { scratchFile } from './scratch-file.ts';
 import type { LanesTogether } from './shaders/lanes.ts';
 import { driversMissing } from './vulkan-drivers.ts';
-import { webgpuKernels } from './webgpu-kernels.ts';
+import { type WebgpuKernels, webgpuKernels } from './webgpu-kernels.ts';
 
 /** Kernels on a GPU of this machine, and what it is. */
 export interface GpuKernels {
-  readonly kernels: Kernels;
+  readonly kernels: WebgpuKernels;
   /** Its name. */
   readonly adapter: string;
   /** Whether the CPU computes, by a driver that stands for a GPU. */

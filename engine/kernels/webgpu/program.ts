@@ -1,4 +1,5 @@
 import type { Arena } from './arena.ts';
+import { createPassTimer, type PassTimer } from './pass-timer.ts';
 
 /** A shader with its bindings: parameters, vectors, and at most one further buffer. */
 export interface Kernel {
@@ -25,6 +26,8 @@ export interface Program {
   /** Copies a range of a buffer after the dispatches added so far. In bytes. */
   copy(from: GPUBuffer, offset: number, to: GPUBuffer, bytes: number): void;
   submit(): void;
+  /** Of its passes; `undefined` where the device has no timestamps. */
+  readonly timer: PassTimer | undefined;
 }
 
 /** Bytes between the parameters of two dispatches, the alignment that every adapter allows. */
@@ -42,6 +45,7 @@ export function createProgram(device: GPUDevice, arena: () => Arena): Program {
   const pipelines = new Map<string, GPUComputePipeline>();
   const layouts = new Map<Kernel['extra'], GPUBindGroupLayout>();
   let groups = new Map<GPUBuffer | undefined, Map<Kernel['extra'], GPUBindGroup>>();
+  const timer = device.features.has('timestamp-query') ? createPassTimer(device) : undefined;
   let generation = 0;
   let count = 0;
   let encoder: GPUCommandEncoder | undefined;
@@ -91,6 +95,10 @@ export function createProgram(device: GPUDevice, arena: () => Arena): Program {
     ofBuffer.set(extra, group);
     return group;
   };
+  const beginPass = (commands: GPUCommandEncoder): GPUComputePassEncoder => {
+    const timestampWrites = timer?.writes();
+    return commands.beginComputePass(timestampWrites && { timestampWrites });
+  };
   const endPass = (): void => {
     pass?.end();
     pass = undefined;
@@ -111,7 +119,7 @@ export function createProgram(device: GPUDevice, arena: () => Arena): Program {
       new Int32Array(contents, at, numbers.length).set(numbers);
       new Float32Array(contents, at + 4 * numbers.length, floats.length).set(floats);
       encoder ??= device.createCommandEncoder();
-      pass ??= encoder.beginComputePass();
+      pass ??= beginPass(encoder);
       pass.setPipeline(pipelineOf(kernel));
       pass.setBindGroup(0, groupOf(kernel.extra, extra), [at]);
       pass.dispatchWorkgroups(...workgroups);
@@ -122,5 +130,6 @@ export function createProgram(device: GPUDevice, arena: () => Arena): Program {
       encoder.copyBufferToBuffer(from, offset, to, 0, bytes);
     },
     submit,
+    timer,
   };
 }

@@ -28,6 +28,11 @@ export interface WebgpuOptions {
   readonly packedDot: boolean;
 }
 
+export interface WebgpuKernels extends Kernels {
+  /** Seconds that operations take on the device, by its own clock; `undefined` where it has no timestamps. */
+  readonly deviceSeconds: ((run: () => void) => Promise<number>) | undefined;
+}
+
 /** Seconds after a failure within which the loss of the device is reported; an assumption. */
 const LOSS_SECONDS = 1;
 
@@ -50,7 +55,7 @@ export function webgpuKernels({
   openScratch,
   packedDot,
   lanes = lanesOf(device),
-}: WebgpuOptions): Kernels {
+}: WebgpuOptions): WebgpuKernels {
   const files: { readonly source: ByteSource; close(): void }[] = [];
   const matrices: UploadedMatrix[] = [];
   const caches: (GPUBuffer | undefined)[] = [];
@@ -197,6 +202,15 @@ export function webgpuKernels({
       await pendingChecks;
       if (failure !== undefined) throw failure;
     },
+    deviceSeconds:
+      program.timer &&
+      (async (run) => {
+        program.submit();
+        program.timer?.start();
+        run();
+        program.submit();
+        return (await program.timer?.seconds()) ?? 0;
+      }),
     close() {
       closed = true;
       for (const file of files.splice(0)) file.close();
