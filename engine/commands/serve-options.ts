@@ -6,13 +6,12 @@ import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvFormat } from '../model/kv-format.ts';
-import type { BatchDraftOptions } from '../runtime/batch/create-batch-engine.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
 import { type GpuLayers, readGpuLayers } from './gpu-layers.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
-import { readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
+import { type DraftRequest, type DraftTexts, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 
 /** The parsed options of `hearth serve`. */
 export interface ServeRequest {
@@ -35,8 +34,8 @@ export interface ServeRequest {
   readonly kvCache: KvFormat;
   readonly memory: number | undefined;
   readonly kernels: KernelOptions;
-  /** What guesses at tokens; `undefined`: nothing. */
-  readonly drafts: BatchDraftOptions | undefined;
+  /** What guesses at tokens. */
+  readonly drafts: DraftRequest;
   /** Last layers that a GPU of this machine computes, with the output; 0: the CPU computes everything. */
   readonly gpuLayers: GpuLayers;
   /** That GPU, by its name or a part of it; `undefined`: the fastest. */
@@ -48,7 +47,7 @@ export interface ServeRequest {
 }
 
 /** The options as commander passes them. */
-interface Options extends RingOptions {
+interface Options extends RingOptions, DraftTexts {
   readonly model: string;
   readonly name?: string;
   readonly host: string;
@@ -62,8 +61,6 @@ interface Options extends RingOptions {
   readonly context?: string;
   readonly parallel: string;
   readonly kv: string;
-  readonly lookup?: string | true;
-  readonly draftTokens?: string;
   readonly threads?: string;
   readonly exact?: boolean;
   readonly kernels: string;
@@ -109,8 +106,9 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     )
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
+    .addOption(SPECULATION_OPTIONS.draft)
     .addOption(SPECULATION_OPTIONS.lookup)
-    .option('--draft-tokens <n>', 'with --lookup: guess n tokens at a time (default: as many as pay)')
+    .addOption(SPECULATION_OPTIONS.draftTokens)
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
@@ -172,21 +170,12 @@ function readOptions(options: Options, called: Command): ServeRequest {
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     kernels: readKernels(options),
     parallel: readCount('--parallel', options.parallel, 1, 1024),
-    drafts: readLookup(options),
+    drafts: readDrafts(options),
     gpuLayers: readGpu(options, called),
     ring: readRing(options, called),
     device: options.device,
     profile: options.profile,
   };
-}
-
-function readLookup({ lookup, draftTokens }: Options): BatchDraftOptions | undefined {
-  if (lookup === undefined) {
-    if (draftTokens !== undefined) throw new InputError('--draft-tokens', 'is used only with --lookup; add it');
-    return undefined;
-  }
-  const read = readDrafts(draftTokens === undefined ? { lookup } : { lookup, draftTokens });
-  return { lookup: read.lookup as number, tokens: read.tokens };
 }
 
 /** @throws InputError for a name, and for an address beyond loopback without a key */

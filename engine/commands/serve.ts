@@ -7,6 +7,7 @@ import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
+import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import type { Model } from '../model/model.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
@@ -29,6 +30,7 @@ import { openRing } from './open-ring.ts';
 import { openSplit } from './open-split.ts';
 import { type RingWatch, watchRing } from './ring-watch.ts';
 import { CONTEXT, createServeCommand, type ServeRequest } from './serve-options.ts';
+import { openServedDrafts } from './speculation.ts';
 
 /** `hearth serve`: a model over HTTP until SIGINT or SIGTERM. What it says goes to stderr. */
 export function serveCommand(): Command {
@@ -92,10 +94,17 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     throw new InputError(path, `the vocabulary has ${sizes}; the file is malformed`);
   }
   const context = request.context ?? Math.min(CONTEXT, transformerSettings(whole, shape).contextLength);
-  const { sequences, watch: watchLoad, close } = await openSequences(request, shape, context);
+  const { sequences, watch: watchLoad, kernels, close } = await openSequences(request, shape, context);
+  const { vocabularySize } = shape;
+  const drafts = await openServedDrafts({
+    ...{ request: request.drafts, file: path, tokenizer, vocabularySize, kernels, context, parallel: request.parallel },
+  }).catch(async (error) => {
+    await close();
+    throw error;
+  });
   const template = chatTemplate(gguf);
   const chat = template === undefined ? undefined : createChatPrompt(gguf, tokenizer);
-  const engine = createBatchEngine({ sequences, tokenizer, drafts: request.drafts });
+  const engine = createBatchEngine({ sequences, tokenizer, drafts });
   const watch = watchLoad?.(() => engine.load);
   const model = {
     name,
@@ -124,6 +133,8 @@ interface OpenedSequences {
   readonly sequences: Sequences;
   /** Of a ring. */
   readonly watch?: (load: () => BatchLoad) => RingWatch;
+  /** Those of this machine. */
+  kernels(): Kernels;
   close(): Promise<void> | void;
 }
 
@@ -141,13 +152,21 @@ async function openSequences(request: ServeRequest, shape: Model, context: numbe
     const opened = await openRing({ ...request.ring, ...texts, model: path, kvCache, kernels, log: say });
     const { ring, model, close } = opened;
     const ringTexts = createRingTexts(ring, context);
+    let own: Kernels | undefined;
     return {
       sequences: ringSequences({ model, texts: ringTexts, most: parallel, mostTokens: PASS_TOKENS }),
       watch(load) {
         watch = watchRing(opened, load);
         return watch;
       },
-      close,
+      kernels() {
+        own ??= openKernels(kernels);
+        return own;
+      },
+      async close() {
+        await close();
+        own?.close();
+      },
     };
   }
   const kernels = openKernels(request.kernels);
@@ -170,10 +189,10 @@ async function openSequences(request: ServeRequest, shape: Model, context: numbe
         split?.close();
         kernels.close();
       };
-      if (split !== undefined) return { sequences: split.result, close };
+      if (split !== undefined) return { sequences: split.result, kernels: () => kernels, close };
     }
     const sequences = loadSequences(path, { kernels, context, kvCache, memory, ...size, folder });
-    return { sequences, close: kernels.close };
+    return { sequences, kernels: () => kernels, close: kernels.close };
   } catch (error) {
     kernels.close();
     throw error;

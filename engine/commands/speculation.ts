@@ -1,4 +1,6 @@
+import { tmpdir } from 'node:os';
 import { Option } from 'commander';
+import { PAGE_TOKENS } from '../batch/request-policy.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
@@ -6,7 +8,10 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { threeDigits } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import { loadTransformer } from '../runtime/load-transformer.ts';
+import type { Model } from '../model/model.ts';
+import { createDraftModel } from '../runtime/batch/draft-model.ts';
+import type { BatchDraftOptions } from '../runtime/batch/drafting.ts';
+import { loadSequences, loadTransformer } from '../runtime/load-transformer.ts';
 import type { Transformer } from '../runtime/transformer.ts';
 import { kvCachesBytes } from '../runtime/transformer-bytes.ts';
 import { readCount } from '../terminal/options.ts';
@@ -21,6 +26,7 @@ import {
 } from '../text/speculation/create-speculation.ts';
 import type { LookAhead } from '../text/speculation/look-ahead.ts';
 import { createModelDrafter, type ModelDrafter } from '../text/speculation/model-drafter.ts';
+import { createPassCosts, type PassCosts } from '../text/speculation/pass-costs.ts';
 import { createPromptLookup } from '../text/speculation/prompt-lookup.ts';
 import { checkSameVocabulary } from '../text/speculation/same-vocabulary.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
@@ -137,28 +143,75 @@ interface OpenedDraft {
 }
 
 function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
-  const { file, tokenizer, kernels, context, sampling, stream } = parts;
-  const gguf = withFile(draft, readGguf);
-  checkSameVocabulary({ file: draft, tokenizer: loadTokenizer(gguf) }, { file, tokenizer });
-  const shape = modelFromGguf(gguf);
-  const trained = transformerSettings(gguf, shape).contextLength;
-  const room = Math.min(context, trained);
+  const { kernels, sampling, stream } = parts;
+  const { shape, room, vocabularySize } = checkDraft(draft, parts);
   const model = loadTransformer(draft, { kernels: kernels(), context: room });
   const drafter = createModelDrafter({
     model,
-    measured: measuredPasses(model),
+    costs: measuredCosts(model),
     sampler: () => createSampler(sampling, stream.coming()),
-    vocabularySize: Math.min(shape.vocabularySize, parts.vocabularySize),
+    vocabularySize,
     clock: () => performance.now() / 1000,
   });
   const fileBytes = withFile(draft, ({ size }) => size);
   return { drafter, fileBytes, bytes: fileBytes + kvCachesBytes(shape, room, 'F16') };
 }
 
+interface CheckedDraft {
+  readonly shape: Model;
+  /** Tokens that its context has room for. */
+  readonly room: number;
+  /** Tokens that both models have. */
+  readonly vocabularySize: number;
+}
+
+/** @throws InputError for a file that is no model, or one with another vocabulary */
+function checkDraft(
+  draft: string,
+  { file, tokenizer, context, vocabularySize }: Pick<DrafterParts, 'file' | 'tokenizer' | 'context' | 'vocabularySize'>,
+): CheckedDraft {
+  const gguf = withFile(draft, readGguf);
+  checkSameVocabulary({ file: draft, tokenizer: loadTokenizer(gguf) }, { file, tokenizer });
+  const shape = modelFromGguf(gguf);
+  const trained = transformerSettings(gguf, shape).contextLength;
+  const room = Math.min(context, trained);
+  return { shape, room, vocabularySize: Math.min(shape.vocabularySize, vocabularySize) };
+}
+
+export interface ServedDraftsParts
+  extends Pick<DrafterParts, 'request' | 'file' | 'tokenizer' | 'vocabularySize' | 'context'> {
+  /** Those on which a draft runs. */
+  readonly kernels: () => Kernels;
+  /** Texts of full length whose keys and values have room at the same time. */
+  readonly parallel: number;
+}
+
+/** Tokens of a text's end that a draft reads at most: others wait for their next tokens meanwhile. */
+const SERVED_CONTEXT = 512;
+
+/**
+ * Loads what guesses at tokens of texts that a server continues together; `undefined` if none is wanted.
+ * @throws InputError as openDrafts does
+ */
+export async function openServedDrafts(parts: ServedDraftsParts): Promise<BatchDraftOptions | undefined> {
+  const { request, kernels, context, parallel } = parts;
+  if (!isDrafting(request)) return undefined;
+  const { draft, lookup, tokens } = request;
+  if (draft === undefined) return { lookup, tokens };
+  const { room, vocabularySize } = checkDraft(draft, parts);
+  const sequences = loadSequences(draft, {
+    ...{ kernels: kernels(), context: Math.min(room, SERVED_CONTEXT), folder: tmpdir() },
+    // As many as the model's: no text has more tokens here.
+    ...{ pageTokens: PAGE_TOKENS, pages: parallel * Math.ceil(context / PAGE_TOKENS) },
+  });
+  const model = await createDraftModel({ sequences, vocabularySize, clock: () => performance.now() / 1000 });
+  return { lookup, model, tokens };
+}
+
 /** Tokens of the passes by which a draft's costs are known before a text begins, the first ones unmeasured. */
 const MEASURED_TOKENS = [16, 1, 16, 1, 16, 1, 16, 1];
 
-function measuredPasses(model: Transformer): { readonly tokens: number; readonly seconds: number }[] {
+function measuredCosts(model: Transformer): PassCosts {
   const passes = MEASURED_TOKENS.filter((tokens) => tokens <= model.contextLength).map((tokens) => {
     model.rewind(0);
     const start = performance.now();
@@ -166,7 +219,9 @@ function measuredPasses(model: Transformer): { readonly tokens: number; readonly
     return { tokens, seconds: (performance.now() - start) / 1000 };
   });
   model.rewind(0);
-  return passes.slice(2);
+  const costs = createPassCosts();
+  for (const { tokens, seconds } of passes.slice(2)) costs.add(tokens, seconds);
+  return costs;
 }
 
 /** `12 of 20 drafted tokens accepted, 2.3 tokens a pass, ×1.6`. @param tokens of the text */

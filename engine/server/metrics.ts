@@ -45,6 +45,8 @@ export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics 
     ['freePages', 'hearth_kv_pages_free', 'Pages of the KV cache that no text uses'],
     ['pages', 'hearth_kv_pages', 'Pages of the KV cache'],
     ['tokensPerSecond', 'hearth_tokens_per_second', 'Tokens generated per second, lately'],
+    ['drafted', 'hearth_drafted_tokens_total', 'Tokens that were guessed (--draft, --lookup)'],
+    ['accepted', 'hearth_accepted_tokens_total', 'Guessed tokens that were right'],
   ];
   for (const [key, name, help] of gauges) {
     new Gauge({

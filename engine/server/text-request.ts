@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { InputError } from '../input/input-error.ts';
-import { randomStream } from '../input/random-stream.ts';
+import { type RandomStream, randomStream } from '../input/random-stream.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from '../runtime/batch/batch-engine.ts';
 import type { Grammar } from '../text/grammar/grammar.ts';
 import { heldSampler } from '../text/grammar/held-sampler.ts';
 import type { Message } from '../text/message.ts';
 import { type OccurrencePenalties, withOccurrencePenalties } from '../text/sampling/occurrences.ts';
-import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { createSampler, SAMPLER_DEFAULTS, type Sampler, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { lookAhead } from '../text/speculation/look-ahead.ts';
 import type { Tool, ToolCall } from '../text/tools/tool.ts';
 import { ApiError } from './api-error.ts';
 import type { ServedModel } from './served-model.ts';
@@ -95,12 +96,15 @@ export function startTexts(model: ServedModel, request: TextRequest, signal: Abo
   const seed = request.seed ?? randomInt(2 ** 32);
   return prompts.flatMap((prompt, promptIndex) =>
     Array.from({ length: count }, (_, number): Choice => {
-      const stream = randomStream(seed, number === 0 ? 'sampler' : `sampler ${number}`);
-      const free = withOccurrencePenalties(createSampler(request.sampling, stream), prompt.length, penalties);
-      const sampler = grammar === undefined ? free : heldSampler(free, grammar);
+      const stream = lookAhead(randomStream(seed, number === 0 ? 'sampler' : `sampler ${number}`));
+      const free = (numbers: Pick<RandomStream, 'next'>): Sampler =>
+        withOccurrencePenalties(createSampler(request.sampling, numbers), prompt.length, penalties);
+      const held = grammar === undefined ? undefined : heldSampler(free(stream), grammar);
+      const sampler = held ?? free(stream);
+      const draftSampler = (): Sampler => held?.ahead(free(stream.coming())) ?? free(stream.coming());
       const room = model.contextLength - prompt.length;
       const tokens = Math.min(request.tokens ?? room, room);
-      const parts = { prompt, tokens, sampler, stops, signal };
+      const parts = { prompt, tokens, sampler, draftSampler, stops, signal };
       const run = submit(model, topLogprobs === undefined ? parts : { ...parts, topLogprobs });
       return { index: promptIndex * count + number, run };
     }),

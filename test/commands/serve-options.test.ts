@@ -26,7 +26,11 @@ const REFUSED: readonly (readonly [options: readonly string[], line: RegExp])[] 
   [['--max-texts', '0'], /^--max-texts: "0" is not a whole number between 1 and 10000/],
   [['--name', ' '], /^--name: is empty/],
   [['--parallel', '0'], /^--parallel: "0" is not a whole number between 1 and 1024/],
-  [['--draft-tokens', '3'], /^--draft-tokens: is used only with --lookup; add it/],
+  [['--draft-tokens', '3'], /^--draft-tokens: is used only with --draft or --lookup; add one/],
+  [
+    ['--draft', 'datasets/models/stories-300k.gguf'],
+    /stories-300k\.gguf: has 1024 tokens, and the model has \d+; a draft needs the vocabulary of /,
+  ],
   [['--plan', 'p.json'], /^--plan: is about a ring; give its devices by --worker or --cluster, or leave it out/],
   [
     ['--device', 'any'],

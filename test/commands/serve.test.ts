@@ -54,7 +54,7 @@ async function vectorsOf(client: OpenAI): Promise<number[][]> {
 }
 
 /** A cluster and a plan of this machine and workers, one layer each. */
-function ringOf(addresses: readonly string[]): string[] {
+function ringOf(addresses: readonly string[], ...options: readonly string[]): string[] {
   const names = ['h', ...addresses.map((_, index) => `w${index}`)].slice(0, 2);
   const [cluster, plan] = [join(folder, 'ring.json'), join(folder, 'plan.json')];
   const devices = [{ name: 'h' }, ...addresses.map((address, index) => ({ name: `w${index}`, address }))];
@@ -62,7 +62,7 @@ function ringOf(addresses: readonly string[]): string[] {
   const outer = { device: 'h', processor: 'cpu' };
   writeFileSync(cluster, JSON.stringify({ devices }));
   writeFileSync(plan, JSON.stringify({ rounds: 1, stages, embedding: outer, output: outer, kvCache: 'with-layers' }));
-  return ['--cluster', cluster, '--plan', plan, '--plain', '--parallel', '5', '--context', '64'];
+  return ['--cluster', cluster, '--plan', plan, '--plain', '--parallel', '5', '--context', '64', ...options];
 }
 
 test('a server and a ring write the same texts and vectors, whoever asks at the same time, and end on SIGTERM', async () => {
@@ -90,10 +90,18 @@ test('a server and a ring write the same texts and vectors, whoever asks at the 
   assert.is(await ring.running.ended, 0, ring.running.stderr);
   await until('the worker is free', 5, () => /freed\n$/.test(worker.running.stderr));
 
-  const guessing = await served(...ringOf([worker.address]), '--lookup', '2', '--draft-tokens', '3');
-  assert.equal(await textsOf(guessing.client), expected);
-  guessing.running.child.kill('SIGTERM');
-  assert.is(await guessing.running.ended, 0, guessing.running.stderr);
+  const drafts = ['--draft', model, '--draft-tokens', '3'];
+  for (const options of [['--context', '64', ...drafts], ringOf([worker.address], ...drafts, '--lookup', '2')]) {
+    const guessing = await served(...options);
+    assert.equal(await textsOf(guessing.client), expected);
+    const metrics = await (await fetch(`${guessing.url}/metrics`)).text();
+    const [drafted, accepted] = ['drafted', 'accepted'].map((what) =>
+      Number(new RegExp(`^hearth_${what}_tokens_total (\\d+)$`, 'm').exec(metrics)?.[1]),
+    ) as [number, number];
+    assert.ok(drafted > 20 && accepted > drafted / 2, `${accepted} of ${drafted}`);
+    guessing.running.child.kill('SIGTERM');
+    assert.is(await guessing.running.ended, 0, guessing.running.stderr);
+  }
 });
 
 testGpu('a server with a layer on a GPU writes the same texts, whoever asks at the same time', async () => {

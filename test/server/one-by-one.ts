@@ -101,7 +101,8 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
       return mean;
     },
     get load() {
-      return { running, waiting, freePages: 1 - running, pages: 1, tokensPerSecond: recent().length / RATE_SECONDS };
+      const tokensPerSecond = recent().length / RATE_SECONDS;
+      return { running, waiting, freePages: 1 - running, pages: 1, tokensPerSecond, drafted: 0, accepted: 0 };
     },
     async close() {
       closing.abort();

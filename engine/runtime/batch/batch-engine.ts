@@ -25,6 +25,9 @@ export interface BatchLoad {
   readonly pages: number;
   /** Tokens that all requests together have generated per second, in the last seconds. */
   readonly tokensPerSecond: number;
+  /** Tokens that were guessed so far, and those of them that were right. */
+  readonly drafted: number;
+  readonly accepted: number;
 }
 
 /** A text to continue. */
@@ -34,6 +37,11 @@ export interface BatchRequest {
   /** The most tokens to generate, at least one. */
   readonly tokens: number;
   readonly sampler: Sampler;
+  /**
+   * Makes what chooses the next tokens of a draft as `sampler` will choose those of the text, from the same random
+   * numbers, which it doesn't take. Default: the most likely ones.
+   */
+  readonly draftSampler?: () => Sampler;
   /** Texts at which to stop; they are not shown. */
   readonly stops?: readonly string[];
   /** Ends it after the current pass, also while it waits. */

@@ -3,12 +3,11 @@ import { type BatchLimits, PROMPT_TOKENS_BESIDE_DECODING, type RequestWork } fro
 import { createRequestQueue, type QueuedRequest, type QueuedWork } from '../../batch/request-queue.ts';
 import { InputError } from '../../input/input-error.ts';
 import { checkRoom } from '../../text/generate.ts';
-import { type BatchOffer, createBatchDrafts } from '../../text/speculation/batch-drafts.ts';
-import { MOST_DRAFTED } from '../../text/speculation/create-speculation.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { KeptPage, Sequence, Sequences, SequenceWork } from '../sequences.ts';
 import { valuesOf } from '../wanted-rows.ts';
 import type { BatchEngine } from './batch-engine.ts';
+import { type BatchDraftOptions, createDrafting, type Draft } from './drafting.ts';
 import { createRate } from './rate.ts';
 import { createRequestEmbedding } from './request-embedding.ts';
 import type { RequestTask } from './request-task.ts';
@@ -24,13 +23,6 @@ export interface BatchEngineOptions {
   readonly drafts?: BatchDraftOptions | undefined;
   /** Seconds. Default: the process's clock. */
   readonly clock?: () => number;
-}
-
-export interface BatchDraftOptions {
-  /** Last tokens that are looked for in a text at most. */
-  readonly lookup: number;
-  /** Tokens at a time; `undefined`: as many as pay. */
-  readonly tokens: number | undefined;
 }
 
 /** A request that is not done. */
@@ -50,39 +42,39 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   const limits: BatchLimits = { pageTokens, passTokens: mostTokens, promptTokensBesideDecoding };
   const queue = createRequestQueue<Open, Sequence, KeptPage>(sequences, limits);
   const rate = createRate(clock);
-  const lengths = options.drafts && createBatchDrafts(options.drafts.tokens);
+  const drafting = options.drafts && createDrafting(options.drafts);
   let nextId = 0;
   let isClosed = false;
   let loop: Promise<void> | undefined;
 
-  /**
-   * What is drafted for each work of a pass, where all texts decode: nothing that needs another page, or that others
-   * might have none for.
-   */
-  const draftsFor = (work: readonly QueuedWork<Open, Sequence>[]): readonly (BatchOffer | undefined)[] => {
-    if (!work.every(isDecoding) || !lengths?.maySearch(work.length)) return [];
+  const remove = (id: number): void => {
+    queue.remove(id);
+    drafting?.close(id);
+  };
+
+  /** What is drafted for each work of a pass in which all texts decode: nothing that needs another page. */
+  const draftsFor = async (work: readonly QueuedWork<Open, Sequence>[]): Promise<readonly (Draft | undefined)[]> => {
+    if (drafting === undefined) return [];
     const share = Math.floor(mostTokens / work.length) - 1;
-    const offers = work.map(({ request, from }) =>
-      request.task.draft(Math.min(share, MOST_DRAFTED, pageTokens - (from % pageTokens) - 1)),
+    return await drafting.draft(
+      work.map(({ id, request: { task }, from }) => {
+        return { id, task, most: Math.min(share, pageTokens - (from % pageTokens) - 1) };
+      }),
     );
-    const most = lengths.most(
-      work.length,
-      offers.filter((offer) => offer !== undefined),
-    );
-    return offers.map((offer) => offer && { ...offer, tokens: offer.tokens.slice(0, most) });
   };
 
   /** Evaluates the work of a pass, and lets the requests take what they wanted: texts choose their next tokens. */
   const evaluate = async (work: readonly QueuedWork<Open, Sequence>[]): Promise<void> => {
-    const start = clock();
-    const offers = draftsFor(work);
-    const searched = clock();
+    const begun = clock();
+    const isDrafted = drafting !== undefined && work.every(isDecoding);
+    const drafts = isDrafted ? await draftsFor(work) : [];
+    const drafted = clock();
     const parts = work.map((own, index) => {
       const { history, task } = own.request;
       if (own.from === 0) task.begin();
-      const drafted = offers[index]?.tokens ?? [];
-      const tokens = [...history.slice(own.from, own.from + own.count), ...drafted];
-      return { ...own, tokens, drafted, logits: drafted.length > 0 ? ('all' as const) : task.wanted(own.isLast) };
+      const guessed = drafts[index]?.tokens ?? [];
+      const tokens = [...history.slice(own.from, own.from + own.count), ...guessed];
+      return { ...own, tokens, guessed, logits: guessed.length > 0 ? ('all' as const) : task.wanted(own.isLast) };
     });
     const found = await sequences.evaluate(
       parts.map(({ text: sequence, tokens, logits, isGenerated }): SequenceWork => {
@@ -100,25 +92,23 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
         const goesOn = task.take(own, {
           isLast: part.isLast,
           cachedTokens: queue.cachedTokens(id),
-          drafted: part.drafted,
+          drafted: part.guessed,
         });
         if (part.logits !== 'hidden' && history.length > before) rate.add(history.length - before);
         // Drafted tokens that were wrong are forgotten; the last token of a text is never evaluated.
-        if (goesOn && part.drafted.length > 0) part.text.rewind(history.length - 1);
-        if (!goesOn) queue.remove(id);
+        if (goesOn && part.guessed.length > 0) part.text.rewind(history.length - 1);
+        if (!goesOn) remove(id);
       } catch (error) {
         task.fail(error);
-        queue.remove(id);
+        remove(id);
       }
     }
-    if (lengths === undefined || !work.every(isDecoding)) return;
-    const drafts = parts.flatMap(({ request, from, drafted }, index) => {
-      const matched = offers[index]?.matched ?? 0;
-      const accepted = Math.min(drafted.length, request.history.length - from - 2);
-      return drafted.length === 0 ? [] : [{ matched, drafted: drafted.length, accepted }];
-    });
-    const searchSeconds = offers.length === 0 ? 0 : searched - start;
-    lengths.passed({ texts: work.length, drafts, searchSeconds, seconds: clock() - searched });
+    if (!isDrafted) return;
+    // A pass gives a token more than was right, unless the text ended before.
+    const right = parts.map(({ request: { history }, from, guessed }) =>
+      Math.min(guessed.length, history.length - from - 2),
+    );
+    drafting.passed(drafts, right, { begun, drafted, ended: clock() });
   };
 
   const run = async (): Promise<void> => {
@@ -128,7 +118,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
       for (const { id, task } of queue.requests) {
         if (!(isClosed || task.isCancelled)) continue;
         task.interrupt(queue.cachedTokens(id));
-        queue.remove(id);
+        remove(id);
       }
       const work = queue.next();
       try {
@@ -138,7 +128,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
         for (const { request } of work) {
           if (!left.has(request)) continue;
           request.task.fail(error);
-          queue.remove(request.id);
+          remove(request.id);
         }
       }
       await setImmediate();
@@ -154,7 +144,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
       checkPrompt(prompt);
       checkRoom(prompt.length, tokens, contextLength);
       checkPages(prompt.length + tokens - 1, `${prompt.length} tokens of the prompt and ${tokens} to generate`);
-      const text = createRequestText({ request, tokenizer, lookup: options.drafts?.lookup, clock });
+      const text = createRequestText({ request, tokenizer, clock });
       start(text);
       return text.handle;
     },
@@ -170,7 +160,9 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     },
     get load() {
       const { running, freePages, requests } = queue;
-      return { running, waiting: requests.length - running, freePages, pages, tokensPerSecond: rate.perSecond };
+      const { drafted = 0, accepted = 0 } = drafting ?? {};
+      const waiting = requests.length - running;
+      return { running, waiting, freePages, pages, tokensPerSecond: rate.perSecond, drafted, accepted };
     },
     async close() {
       isClosed = true;

@@ -28,7 +28,9 @@ export function createRequestEmbedding({ tokens, signal }: EmbeddingRequest, hid
       return signal?.aborted === true;
     },
     begin: () => void sums.fill(0),
-    draft: () => undefined,
+    mostDrafted: 0,
+    mostTokens: tokens.length,
+    draftSampler: () => () => 0,
     wanted: () => 'hidden',
     take(states, { isLast }) {
       for (let row = 0; row < states.length; row += hiddenSize)

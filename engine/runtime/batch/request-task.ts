@@ -1,4 +1,4 @@
-import type { BatchOffer } from '../../text/speculation/batch-drafts.ts';
+import type { Sampler } from '../../text/sampling/sampler.ts';
 import type { SequenceWork } from '../sequences.ts';
 
 /** A pass, as a request sees it. */
@@ -19,8 +19,12 @@ export interface RequestTask {
   readonly sharesPages: boolean;
   /** Called when its first tokens are to be evaluated, after a preemption again. */
   begin(): void;
-  /** What may follow its tokens, at most so many; `undefined`: nothing is known. */
-  draft(most: number): BatchOffer | undefined;
+  /** Tokens that may be guessed after its last one; 0: none. */
+  readonly mostDrafted: number;
+  /** Tokens that it can have. */
+  readonly mostTokens: number;
+  /** Makes what chooses tokens as it will, for one draft. */
+  readonly draftSampler: () => Sampler;
   /** What it needs of tokens in a pass. @param isLast whether all tokens are evaluated then */
   wanted(isLast: boolean): SequenceWork['logits'];
   /**

@@ -1,6 +1,6 @@
 import type { Generated } from '../../text/generate.ts';
 import { createTextStream } from '../../text/generate.ts';
-import { createPromptLookup } from '../../text/speculation/prompt-lookup.ts';
+import { createSampler, SAMPLER_DEFAULTS } from '../../text/sampling/sampler.ts';
 import { createStopStrings } from '../../text/stop-strings.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from './batch-engine.ts';
@@ -16,19 +16,16 @@ export interface RequestText extends RequestTask {
 export interface RequestTextOptions {
   readonly request: BatchRequest;
   readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
-  /** Last tokens that are looked for in the text at most; `undefined`: nothing is drafted. */
-  readonly lookup: number | undefined;
   /** Seconds. */
   readonly clock: () => number;
 }
 
-export function createRequestText({ request, tokenizer, lookup, clock }: RequestTextOptions): RequestText {
+export function createRequestText({ request, tokenizer, clock }: RequestTextOptions): RequestText {
   const { prompt, sampler, topLogprobs } = request;
   const stream = createTextStream(tokenizer);
   const stops = createStopStrings(request.stops ?? []);
   const history = [...prompt];
   const queue = createPieces();
-  const found = lookup === undefined ? undefined : createPromptLookup(lookup);
   const start = clock();
   let [first, last] = [start, start];
   let text = '';
@@ -69,12 +66,12 @@ export function createRequestText({ request, tokenizer, lookup, clock }: Request
     sharesPages: true,
     begin() {},
     wanted: (isLast) => (isLast ? 'last' : 'none'),
-    draft(most) {
+    get mostDrafted() {
       // A pass gives a token more than it verifies.
-      const room = Math.min(most, request.tokens - (history.length - prompt.length) - 1);
-      const offer = room < 1 ? undefined : found?.find(history, room);
-      return offer === undefined || offer.tokens.length === 0 ? undefined : offer;
+      return request.tokens - (history.length - prompt.length) - 1;
     },
+    mostTokens: prompt.length + request.tokens,
+    draftSampler: request.draftSampler ?? mostLikely,
     take(logits, { isLast, cachedTokens, drafted }) {
       if (!isLast) return true;
       const width = logits.length / (drafted.length + 1);
@@ -111,6 +108,9 @@ export function createRequestText({ request, tokenizer, lookup, clock }: Request
     return undefined;
   }
 }
+
+/** Chooses the most likely token. */
+const mostLikely = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, { next: () => 0 });
 
 interface Pieces {
   readonly iterator: AsyncIterator<GeneratedPiece, undefined>;

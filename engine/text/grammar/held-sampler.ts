@@ -1,18 +1,29 @@
 import type { Sampler } from '../sampling/sampler.ts';
 import type { Grammar } from './grammar.ts';
 
+/** A sampler for one text, which a grammar holds. */
+export interface HeldSampler extends Sampler {
+  /** Another one that goes on from here, for a draft of what follows; it leaves this one where it is. */
+  ahead(sampler: Sampler): HeldSampler;
+}
+
 /**
  * A sampler that chooses among the tokens that a grammar allows, for one text. The others are no candidates: their
  * logits become NaN before penalties and before anything is selected or drawn, so it needs all logits.
  * @throws GrammarError from the sampler
  */
-export function heldSampler(sampler: Sampler, grammar: Grammar): Sampler {
-  let situation = grammar.start;
-  return (logits, history) => {
+export function heldSampler(sampler: Sampler, grammar: Grammar): HeldSampler {
+  return heldFrom(sampler, grammar, grammar.start);
+}
+
+function heldFrom(sampler: Sampler, grammar: Grammar, start: Grammar['start']): HeldSampler {
+  let situation = start;
+  const held = (logits: Float32Array, history: readonly number[]): number => {
     const token = sampler(onlyAllowed(logits, grammar.allowed(situation)), history);
     situation = grammar.after(situation, token);
     return token;
   };
+  return Object.assign(held, { ahead: (own: Sampler) => heldFrom(own, grammar, situation) });
 }
 
 /** The logits of the tokens whose bits are set; of others NaN, also beyond the vocabulary. */

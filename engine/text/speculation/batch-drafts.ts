@@ -1,33 +1,46 @@
 import { expectedTokens } from '../../cost/speculation.ts';
 import { type AcceptanceEstimate, createAcceptanceEstimate } from './acceptance-estimate.ts';
 import { MOST_DRAFTED } from './create-speculation.ts';
-import { LOSS_SHARE } from './draft-length.ts';
-import { createPassCosts, type PassCosts } from './pass-costs.ts';
+import { LOSS_SHARE, type Offer } from './draft-length.ts';
+import { ASSUMED_SHARE, createPassCosts, type PassCosts } from './pass-costs.ts';
 
-/** What could be drafted for a text of a pass: the tokens, and how many of the text's last ones matched. */
-export interface BatchOffer {
-  readonly tokens: readonly number[];
-  readonly matched: number;
+/** What could be drafted for a text of a pass, by each source that it has: at least one token. */
+export interface TextOffers {
+  /** Tokens that followed where the text's last ones occurred before: they are there, and cost nothing. */
+  readonly lookup: Omit<Offer, 'startSeconds' | 'tokenSeconds'> | undefined;
+  /** Those of a small model. Texts draft together: the pass waits for the slowest, not for their sum. */
+  readonly model: Offer | undefined;
+}
+
+/** What to draft for a text. */
+export interface TextChoice {
+  readonly from: keyof TextOffers;
+  readonly source: string;
+  readonly tokens: number;
 }
 
 /** A pass with a token of each text, and those that were drafted. */
 export interface BatchPass {
   readonly texts: number;
   /** Of each text with drafted tokens. */
-  readonly drafts: readonly { readonly matched: number; readonly drafted: number; readonly accepted: number }[];
-  /** Of the search for drafts; 0: there was none. */
-  readonly searchSeconds: number;
-  /** Of the rest, with the choice of tokens. */
+  readonly drafts: readonly { readonly source: string; readonly drafted: number; readonly accepted: number }[];
+  /** Of the model's pass, with the choice of tokens. */
+  readonly passSeconds: number;
+  /** Of that and of all that was done for drafts. */
   readonly seconds: number;
 }
 
 /** How many tokens to draft for each text of a batch. */
 export interface BatchDrafts {
-  /** Whether to search for drafts: in small models that takes a noticeable part of a pass. */
-  maySearch(texts: number): boolean;
-  /** The most tokens of an offer to draft; 0: none. @param offers of the texts that have one */
-  most(texts: number, offers: readonly BatchOffer[]): number;
-  /** Records a pass without prompts. */
+  /** Whether to see what could be drafted: in small models that alone takes a noticeable part of a pass. */
+  mayDraft(texts: number): boolean;
+  /** @param offers of each text. @returns for each text what to draft; empty: nothing for any */
+  choose(offers: readonly TextOffers[]): readonly (TextChoice | undefined)[];
+  /** Seconds that drafts may cost now. */
+  readonly allowance: number;
+  /** Records a pass for which `mayDraft` was false. */
+  plain(texts: number, seconds: number): void;
+  /** Records another pass without prompts. */
   passed(pass: BatchPass): void;
 }
 
@@ -35,78 +48,150 @@ export interface BatchDrafts {
 const LENGTHS = [1, 2, 3, 4, 6, 8, 12, MOST_DRAFTED];
 /** Passes with drafts after which one without is due, since their cost grows with the contexts. */
 const PASSES_BETWEEN_PLAIN = 48;
-/** Share of a search in the mean of all. */
-const SEARCH_SHARE = 1 / 8;
 /** Passes after which a token is tried where none has paid. */
 const PROBE = 64;
 
+/** The most tokens to draft by each source. */
+type MostTokens = Readonly<Record<keyof TextOffers, number>>;
+const NONE: MostTokens = { lookup: 0, model: 0 };
+
+/** Lengths in a row that are no faster, after which longer ones are not considered. */
+const SLOWER = 2;
+/** What took longer than this many times what was expected was interrupted by others. */
+const INTERRUPTED = 2;
+
 /**
- * Drafts m tokens where (n + Σ(E_i − 1))/c(n, d) is largest: tokens per second of n texts, of which text i gives
- * E_i = (1 − α^(m_i+1))/(1 − α) (Leviathan et al. 2023, Equation 1) with m_i of them, in a pass with d = Σ m_i of them
- * that takes c(n, d) as measured. α is by the number of tokens that matched. What all drafts together may lose is
- * bounded by LOSS_SHARE of the time without them, whatever is accepted.
+ * Drafts m tokens where (n + Σ(E_i − 1))/(c(n, Σ m_i) + d(m)) is largest: tokens per second of n texts, of which text i
+ * gives E_i = (1 − α^(m_i+1))/(1 − α) (Leviathan et al. 2023, Equation 1) with m_i of them, in a pass that takes c as
+ * measured, after a draft that takes d. α is by source.
+ *
+ * What drafts may lose is bounded by LOSS_SHARE of the time without them, whatever is accepted. All that a pass takes
+ * longer than one for which nothing was done counts: the search for drafts, the choice among them, and this account. So
+ * in a small model most passes are plain once nothing is found.
  * @param fixed tokens to draft at a time; `undefined`: as many as pay
  */
 export function createBatchDrafts(fixed?: number): BatchDrafts {
-  const rates = new Map<number, AcceptanceEstimate>();
-  /** By the number of texts; a pass without drafts counts as one of a single token. */
-  const costs = new Map<number, PassCosts>();
+  const rates = new Map<string, AcceptanceEstimate>();
+  /** By the number of texts: those of passes by tokens more than one without drafts has, and one. */
+  const passes = new Map<number, PassCosts>();
   let [plainSeconds, replaced, spent] = [0, 0, 0];
   let [sincePlain, sinceDraft] = [0, 0];
-  let search = 0;
-  const madeIn = <Value>(map: Map<number, Value>, key: number, make: () => Value): Value => {
-    const value = map.get(key) ?? make();
-    map.set(key, value);
-    return value;
+  /** Of looking for drafts, and choosing. */
+  const looking = createPassCosts();
+  const lookSeconds = (): number => (looking.isKnown ? looking.seconds(1) : 0);
+  /** Seconds that are expected of the drafts that were chosen last, and their pass. */
+  let chosen: number | undefined;
+  const costsOf = (texts: number): PassCosts => {
+    const known = passes.get(texts) ?? passCostsOf(texts);
+    passes.set(texts, known);
+    return known;
   };
-  const costsOf = (texts: number): PassCosts => madeIn(costs, texts, createPassCosts);
-  const rateOf = (matched: number): AcceptanceEstimate => madeIn(rates, matched, createAcceptanceEstimate);
+  const rateOf = (source: string): AcceptanceEstimate => {
+    const known = rates.get(source) ?? createAcceptanceEstimate();
+    rates.set(source, known);
+    return known;
+  };
   const allowance = (): number => LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
   const isAffordable = (seconds: number, plain: number): boolean => seconds - plain * (1 + LOSS_SHARE) <= allowance();
 
+  /** What a text is expected to give most with, at most so many tokens of each source. */
+  const bestOf = (offers: TextOffers, most: MostTokens): (TextChoice & { more: number }) | undefined => {
+    let best: (TextChoice & { more: number }) | undefined;
+    for (const from of ['lookup', 'model'] as const) {
+      const offer = offers[from];
+      if (offer === undefined || most[from] === 0) continue;
+      const { source } = offer;
+      const tokens = Math.min(most[from], offer.most);
+      const more = expectedTokens({ acceptanceRate: rateOf(source).rate, draftTokens: tokens }) - 1;
+      if (best === undefined || more > best.more) best = { from, source, tokens, more };
+    }
+    return best;
+  };
+  const draftSeconds = (offers: readonly TextOffers[], choices: readonly (TextChoice | undefined)[]): number => {
+    let [start, token, most] = [0, 0, 0];
+    for (const [index, choice] of choices.entries()) {
+      const offer = offers[index]?.model;
+      if (choice?.from !== 'model' || offer === undefined) continue;
+      start = Math.max(start, offer.startSeconds);
+      token = Math.max(token, offer.tokenSeconds);
+      most = Math.max(most, choice.tokens);
+    }
+    return start + most * token;
+  };
+  const planOf = (offers: readonly TextOffers[], most: MostTokens) => {
+    const choices = offers.map((own) => bestOf(own, most));
+    const drafted = choices.reduce((sum, choice) => sum + (choice?.tokens ?? 0), 0);
+    const more = choices.reduce((sum, choice) => sum + (choice?.more ?? 0), 0);
+    const verify = costsOf(offers.length).seconds(1 + drafted);
+    return { choices, more, seconds: verify + draftSeconds(offers, choices) };
+  };
+
   return {
-    maySearch: (texts) => fixed !== undefined || (costsOf(texts).isKnown && search <= allowance()),
-    most(texts, offers) {
-      if (offers.length === 0) return 0;
-      if (fixed !== undefined) return fixed;
-      const known = costsOf(texts);
-      if (!known.isKnown || sincePlain >= PASSES_BETWEEN_PLAIN) return 0;
-      const plain = known.seconds(1);
-      const secondsOf = (length: number): number =>
-        known.seconds(1 + offers.reduce((sum, { tokens }) => sum + Math.min(length, tokens.length), 0));
-      let [best, fastest] = [0, texts / plain];
-      for (const length of LENGTHS) {
-        const more = offers.reduce((sum, { tokens, matched }) => {
-          const draftTokens = Math.min(length, tokens.length);
-          return sum + expectedTokens({ acceptanceRate: rateOf(matched).rate, draftTokens }) - 1;
-        }, 0);
-        const seconds = secondsOf(length);
-        const speed = (texts + more) / seconds;
-        if (speed > fastest && isAffordable(seconds, plain)) [best, fastest] = [length, speed];
-      }
-      if (best === 0 && sinceDraft >= PROBE && isAffordable(secondsOf(1), plain)) return 1;
-      return best;
+    mayDraft(texts) {
+      if (fixed !== undefined) return true;
+      return costsOf(texts).isKnown && sincePlain < PASSES_BETWEEN_PLAIN && lookSeconds() <= allowance();
     },
-    passed({ texts, drafts, searchSeconds, seconds }) {
-      const own = costsOf(texts);
-      const drafted = drafts.reduce((sum, one) => sum + one.drafted, 0);
-      own.add(1 + drafted, seconds);
-      spent += searchSeconds;
-      if (searchSeconds > 0) search += SEARCH_SHARE * (searchSeconds - search);
-      const plain = own.seconds(1);
-      if (drafted === 0) {
-        plainSeconds += plain;
-        sincePlain = 0;
-        sinceDraft += 1;
-        return;
+    choose(offers) {
+      chosen = undefined;
+      const has = (from: keyof TextOffers): boolean => offers.some((own) => own[from] !== undefined);
+      const sources = (['lookup', 'model'] as const).filter(has);
+      if (sources.length === 0) return [];
+      if (fixed !== undefined)
+        return offers.map((own) => bestOf(own, { lookup: fixed, model: own.lookup === undefined ? fixed : 0 }));
+      const texts = offers.length;
+      const plain = costsOf(texts).seconds(1);
+      let best: readonly (TextChoice | undefined)[] = [];
+      let fastest = texts / plain;
+      let most: MostTokens = NONE;
+      // Lookups first; then the model beside what was chosen of them.
+      for (const from of sources) {
+        const others = most;
+        let slower = 0;
+        for (const length of LENGTHS) {
+          const tried = { ...others, [from]: length };
+          const { choices, more, seconds } = planOf(offers, tried);
+          const speed = (texts + more) / seconds;
+          slower = speed > fastest ? 0 : slower + 1;
+          if (slower === SLOWER) break;
+          if (slower > 0 || !isAffordable(seconds, plain)) continue;
+          [best, fastest, most, chosen] = [choices, speed, tried, seconds];
+        }
       }
+      if (best.length > 0 || sinceDraft < PROBE) return best;
+      const [cheapest] = sources;
+      const probe = planOf(offers, { ...NONE, [cheapest as keyof TextOffers]: 1 });
+      if (!isAffordable(probe.seconds, plain)) return [];
+      chosen = probe.seconds;
+      return probe.choices;
+    },
+    get allowance() {
+      return fixed === undefined ? allowance() : Number.POSITIVE_INFINITY;
+    },
+    plain(texts, seconds) {
+      const costs = costsOf(texts);
+      costs.add(1, seconds);
+      plainSeconds += Math.min(seconds, costs.seconds(1));
+      sincePlain = 0;
+      sinceDraft += 1;
+    },
+    passed({ texts, drafts, passSeconds, seconds }) {
+      const costs = costsOf(texts);
+      const plain = costs.isKnown ? costs.seconds(1) : 0;
+      const drafted = drafts.reduce((sum, one) => sum + one.drafted, 0);
       const accepted = drafts.reduce((sum, one) => sum + one.accepted, 0);
-      for (const one of drafts) rateOf(one.matched).add(one.drafted, one.accepted);
+      costs.add(1 + drafted, passSeconds);
+      for (const one of drafts) rateOf(one.source).add(one.drafted, one.accepted);
+      if (drafted === 0) looking.add(1, seconds - passSeconds);
+      sinceDraft = drafted === 0 ? sinceDraft + 1 : 0;
       sincePlain += 1;
-      sinceDraft = 0;
-      if (Number.isNaN(plain)) return;
+      const expected = lookSeconds() + (chosen ?? plain);
       replaced += ((texts + accepted) / texts) * plain;
-      spent += seconds;
+      spent += plain === 0 ? 0 : Math.min(seconds, INTERRUPTED * expected);
     },
   };
+}
+
+/** A further token of a text is assumed to take a share of what each of so many takes. */
+function passCostsOf(texts: number): PassCosts {
+  return createPassCosts((first) => (ASSUMED_SHARE * first) / texts);
 }

@@ -1,7 +1,7 @@
 import type { RewindableModel } from '../conversation.ts';
 import type { Sampler } from '../sampling/sampler.ts';
 import type { Offer } from './draft-length.ts';
-import { createPassCosts } from './pass-costs.ts';
+import { createPassCosts, type PassCosts } from './pass-costs.ts';
 
 /** A small model that guesses at a large one's next tokens. */
 export interface ModelDrafter {
@@ -32,8 +32,8 @@ export interface ModelDrafterOptions {
   readonly sampler: () => Sampler;
   /** Tokens of the vocabulary that both models have. */
   readonly vocabularySize: number;
-  /** Passes that were measured before. */
-  readonly measured?: readonly { readonly tokens: number; readonly seconds: number }[];
+  /** Those of the model's passes, as far as they are known before. Default: nothing is. */
+  readonly costs?: PassCosts;
   /** Seconds. */
   readonly clock: () => number;
 }
@@ -52,9 +52,7 @@ const READ_TOGETHER = 4;
  * attend when nothing else matters, they lose the thread (Xiao et al. 2024).
  */
 export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
-  const { model, sampler, vocabularySize, measured = [], clock } = options;
-  const costs = createPassCosts();
-  for (const { tokens, seconds } of measured) costs.add(tokens, seconds);
+  const { model, sampler, vocabularySize, costs = createPassCosts(), clock } = options;
   /** Where the end of the text begins that is read; 0: all of it is. */
   let from = 0;
   /** Tokens in the KV cache, and how many of them are known to be the text's. */

@@ -30,13 +30,14 @@ export const ASSUMED_SHARE = 0.7;
  */
 export function createPassCosts(assumed: (first: number) => number = (first) => ASSUMED_SHARE * first): PassCosts {
   const recent = new Map<number, number[]>();
-  const medians = new Map<number, number>();
-  let slope = Number.NaN;
+  /** b, until a pass is added: passes come more often than it is asked for. */
+  let slope: number | undefined;
+  const medianOf = (tokens: number): number => median(recent.get(tokens) ?? []);
   const fit = (): number => {
-    const first = medians.get(1) ?? Number.NaN;
+    const first = medianOf(1);
     let [products, squares] = [ASSUMED_WEIGHT * assumed(first), ASSUMED_WEIGHT];
-    for (const [tokens, median] of medians) {
-      products += (tokens - 1) * (median - first);
+    for (const tokens of recent.keys()) {
+      products += (tokens - 1) * (medianOf(tokens) - first);
       squares += (tokens - 1) ** 2;
     }
     return Math.max(0, products / squares);
@@ -44,24 +45,24 @@ export function createPassCosts(assumed: (first: number) => number = (first) => 
   return {
     add(tokens, seconds) {
       const times = recent.get(tokens) ?? [];
-      recent.set(tokens, times);
+      if (times.length === 0) recent.set(tokens, times);
       times.push(seconds);
       if (times.length > RECENT) times.shift();
-      medians.set(tokens, median(times));
-      slope = fit();
+      slope = undefined;
     },
     get isKnown() {
-      return medians.has(1);
+      return recent.has(1);
     },
     seconds(tokens) {
-      const own = medians.get(tokens);
-      if (own !== undefined && (tokens === 1 || (recent.get(tokens)?.length ?? 0) >= ENOUGH)) return own;
-      return (medians.get(1) ?? Number.NaN) + (tokens - 1) * slope;
+      if (tokens === 1 || (recent.get(tokens)?.length ?? 0) >= ENOUGH) return medianOf(tokens);
+      slope ??= fit();
+      return medianOf(1) + (tokens - 1) * slope;
     },
   };
 }
 
+/** NaN of none. */
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[(sorted.length - 1) >> 1] as number;
+  return sorted[(sorted.length - 1) >> 1] ?? Number.NaN;
 }

@@ -5,20 +5,19 @@ import { setTimeout } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { planWithLayers } from '../../../engine/commands/gpu-layers.ts';
-import { randomStream } from '../../../engine/input/random-stream.ts';
+import { type RandomStream, randomStream } from '../../../engine/input/random-stream.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece } from '../../../engine/runtime/batch/batch-engine.ts';
-import {
-  type BatchDraftOptions,
-  type BatchEngineOptions,
-  createBatchEngine,
-} from '../../../engine/runtime/batch/create-batch-engine.ts';
+import { type BatchEngineOptions, createBatchEngine } from '../../../engine/runtime/batch/create-batch-engine.ts';
+import { createDraftModel } from '../../../engine/runtime/batch/draft-model.ts';
+import type { BatchDraftOptions } from '../../../engine/runtime/batch/drafting.ts';
 import { loadSequences, loadTransformer } from '../../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../../engine/runtime/sequences.ts';
 import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
 import { generate } from '../../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../../engine/text/sampling/sampler.ts';
+import { lookAhead } from '../../../engine/text/speculation/look-ahead.ts';
 import { testNative } from '../../kernels/native-sets.ts';
 import { type GoldenModel, goldenModel } from '../../support/golden-models.ts';
 import { testPackedGpu } from '../../support/gpu.ts';
@@ -115,7 +114,7 @@ async function aloneAndTogether(
   for (const [index, [seed, length, tokens]] of REQUESTS.entries()) {
     running.push(piecesOf(engine.submit(ask(seed, length, tokens))));
     const until = passes + (index % 3);
-    while (passes < until) await setTimeout(1);
+    while (passes < until && engine.load.running + engine.load.waiting > 0) await setTimeout(1);
   }
   const found = await Promise.all(running);
   assert.equal(found, expected);
@@ -267,6 +266,55 @@ for (const name of ['llama-Q8_0', 'llama-F16'] satisfies GoldenModel[])
     for (const drafts of DRAFTS) await aloneAndTogether(() => ({ path: goldenModel(name), kernels }), drafts);
     kernels.close();
   });
+
+/** A model whose drafts are evaluated together, with room for fewer texts than there are. */
+function draftModel(path: string, kernels: Kernels) {
+  const size = { context: 64, kvCache: 'F32', pages: 40, pageTokens: 8 } as const;
+  const sequences = loadSequences(path, { kernels, ...size, folder, warn: () => {} });
+  const { vocabularySize } = sequences.model;
+  return createDraftModel({ sequences, vocabularySize, clock: () => performance.now() / 1000 });
+}
+
+testNative('so it has with tokens that a model guesses, beside those that are looked up', async () => {
+  const kernels = openKernels({ implementation: 'native', threads: 2 });
+  const path = goldenModel('llama-Q8_0');
+  const model = await draftModel(goldenModel('llama-F16'), kernels);
+  await aloneAndTogether(() => ({ path, kernels }), { lookup: 2, model, tokens: 3 });
+  await aloneAndTogether(() => ({ path, kernels }), { lookup: undefined, model, tokens: undefined });
+  kernels.close();
+});
+
+test('a model that guesses its own texts is always right, greedy and drawn, in the company of others', async () => {
+  for (const temperature of [0, 0.8]) {
+    const model = await draftModel(tiny, reference);
+    const passes: number[] = [];
+    const { engine } = engineOf({
+      ...{ pages: 8, pageTokens: 64, drafts: { lookup: undefined, model, tokens: 4 } },
+      edit: (own) => ({
+        ...own,
+        get freePages() {
+          return own.freePages;
+        },
+        async evaluate(work) {
+          passes.push(work.length);
+          return await own.evaluate(work);
+        },
+      }),
+    });
+    const results = [1, 2, 3].map((seed) => {
+      const stream = lookAhead(randomStream(seed, 'sampler'));
+      const sampler = (numbers: Pick<RandomStream, 'next'>) =>
+        createSampler({ ...SAMPLER_DEFAULTS, temperature }, numbers);
+      const asked = { prompt: prompt(seed, 12), tokens: 31, sampler: sampler(stream) };
+      return engine.submit({ ...asked, draftSampler: () => sampler(stream.coming()) }).result;
+    });
+    for (const { tokens } of await Promise.all(results)) assert.is(tokens.length, 31);
+    const { drafted, accepted } = engine.load;
+    assert.ok(accepted === drafted && drafted > 60, `${accepted} of ${drafted}, temperature ${temperature}`);
+    assert.ok(passes.length < 20, `${passes.length} passes`);
+    await engine.close();
+  }
+});
 
 test('guessed tokens that are right make passes fewer, and wrong ones are forgotten', async () => {
   for (const drafts of [{ lookup: 2, tokens: 3 }, undefined]) {

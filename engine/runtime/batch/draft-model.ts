@@ -1,0 +1,148 @@
+import { setImmediate } from 'node:timers/promises';
+import type { RewindableModel } from '../../text/conversation.ts';
+import type { Sampler } from '../../text/sampling/sampler.ts';
+import { createModelDrafter, type ModelDrafter } from '../../text/speculation/model-drafter.ts';
+import { createPassCosts } from '../../text/speculation/pass-costs.ts';
+import type { Sequence, Sequences } from '../sequences.ts';
+
+/** A small model that guesses at the tokens of several texts. */
+export interface DraftModel {
+  /**
+   * What guesses at a text, whose readings and drafts must be work of `together`.
+   * @param tokens that the text can have
+   * @returns `undefined` if there is no room for it beside the others
+   */
+  open(sampler: () => Sampler, tokens: number): TextDrafter | undefined;
+  /** Does work of several drafters, whose tokens go through the model together. */
+  together<Result>(work: readonly (() => Promise<Result>)[]): Promise<Result[]>;
+}
+
+export interface TextDrafter extends ModelDrafter {
+  /** Gives its pages back. It must not be used afterwards. */
+  close(): void;
+}
+
+export interface DraftModelOptions {
+  /** Those of the small model, for it alone. */
+  readonly sequences: Sequences;
+  /** Tokens of the vocabulary that both models have. */
+  readonly vocabularySize: number;
+  /** Seconds. */
+  readonly clock: () => number;
+}
+
+/** Tokens of the passes by which costs are known before a text begins, the first ones unmeasured. */
+const MEASURED_TOKENS = [16, 1, 16, 1, 16, 1, 16, 1];
+const WARMING = 2;
+
+/** Tokens that wait for a pass. */
+interface Waiting {
+  readonly sequence: Sequence;
+  readonly tokens: readonly number[];
+  readonly resolve: (logits: Float32Array) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Measures a few passes. */
+export async function createDraftModel(options: DraftModelOptions): Promise<DraftModel> {
+  const { sequences, vocabularySize, clock } = options;
+  const { pageTokens, pages, mostTokens } = sequences;
+  // A text, or the end of it, is read in one pass.
+  const contextLength = Math.min(sequences.contextLength, mostTokens);
+  const costs = createPassCosts();
+  let reserved = 0;
+  let active = 0;
+  let waiting: Waiting[] = [];
+
+  /** A pass, once all who work have asked for one. What it finds is theirs until they ask again. */
+  const passIfAllWait = async (): Promise<void> => {
+    if (waiting.length === 0 || waiting.length < active) return;
+    const asked = waiting;
+    waiting = [];
+    const groups = groupsOf(asked, mostTokens);
+    for (const group of groups) {
+      try {
+        const work = group.map(({ sequence, tokens }) => ({ sequence, tokens, logits: 'last' as const }));
+        const found = await sequences.evaluate(work);
+        const kept = groups.length === 1 ? found : found.slice();
+        const width = kept.length / group.length;
+        for (const [index, { resolve }] of group.entries()) resolve(kept.subarray(index * width, (index + 1) * width));
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+  };
+  const evaluate = (sequence: Sequence, tokens: readonly number[]): Promise<Float32Array> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ sequence, tokens, resolve, reject });
+      passIfAllWait();
+    });
+  const modelOf = (sequence: Sequence): RewindableModel => ({
+    contextLength,
+    get position() {
+      return sequence.position;
+    },
+    rewind: sequence.rewind,
+    evaluate: (tokens) => evaluate(sequence, tokens),
+  });
+  const together = async <Result>(work: readonly (() => Promise<Result>)[]): Promise<Result[]> => {
+    active = work.length;
+    const done = await Promise.allSettled(
+      work.map(async (one) => {
+        try {
+          return await one();
+        } finally {
+          active -= 1;
+          passIfAllWait();
+        }
+      }),
+    );
+    return done.map((one) => {
+      if (one.status === 'rejected') throw one.reason;
+      return one.value;
+    });
+  };
+
+  const sequence = sequences.open();
+  for (const [index, tokens] of MEASURED_TOKENS.entries()) {
+    if (tokens > contextLength) continue;
+    sequence.rewind(0);
+    const start = clock();
+    await sequences.evaluate([{ sequence, tokens: new Array(tokens).fill(0), logits: 'last' }]);
+    if (index >= WARMING) costs.add(tokens, clock() - start);
+    await setImmediate();
+  }
+  sequence.close();
+
+  return {
+    open(sampler, tokens) {
+      const needed = Math.ceil(Math.min(tokens, contextLength) / pageTokens);
+      if (reserved + needed > pages) return undefined;
+      reserved += needed;
+      const own = sequences.open();
+      const drafter = createModelDrafter({ model: modelOf(own), sampler, vocabularySize, costs, clock });
+      return Object.assign(drafter, {
+        close() {
+          reserved -= needed;
+          own.close();
+        },
+      });
+    },
+    together,
+  };
+}
+
+/** Parts of a pass that has at most so many tokens; each has at least one work. */
+function groupsOf(all: readonly Waiting[], mostTokens: number): Waiting[][] {
+  const groups: Waiting[][] = [];
+  let room = 0;
+  for (const one of all) {
+    if (one.tokens.length > room) {
+      groups.push([]);
+      room = mostTokens;
+    }
+    groups.at(-1)?.push(one);
+    room -= one.tokens.length;
+  }
+  return groups;
+}
