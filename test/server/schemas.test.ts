@@ -154,6 +154,14 @@ const REFUSED: readonly (readonly [schema: object, param: string, message: RegEx
   [{ type: 'string', maxLength: 1e7 }, 'response_format', /needs more than 65536 states; make it smaller/],
 ];
 
+test('a schema that leaves too many ways to go on is refused before its text begins, with the limit', async () => {
+  const wide = Array.from({ length: 2000 }, (_, index) => ({ type: 'string', minLength: index % 12 }));
+  const response_format = { type: 'json_schema' as const, json_schema: { name: 'wide', schema: { anyOf: wide } } };
+  const error = await openai.chat.completions.create({ model, messages, response_format }).catch((found) => found);
+  assert.is(error.status, 400);
+  assert.match(error.message, /the schema leaves too many ways to go on, more than 131072; make it simpler/);
+});
+
 test('schemas that are not supported are refused by the name of the key', async () => {
   for (const [schema, param, message] of REFUSED) {
     const response_format = {

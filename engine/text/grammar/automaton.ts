@@ -49,6 +49,8 @@ export interface Automaton {
   byte(edges: readonly (readonly [low: number, high: number, to: State])[], marks?: StateMarks): State;
   /** The first of these bytes comes next. */
   bytes(bytes: Uint8Array | string, then: State): State;
+  /** One of these texts comes next; those that begin alike share states. */
+  words(words: readonly string[], then: State): State;
   /** In all of these states. */
   either(states: readonly State[]): State;
   call(rule: State, then: State): State;
@@ -67,16 +69,33 @@ export function createAutomaton(): Automaton {
     };
   };
   const made = (parts: Partial<Draft>): State => Object.assign(draft(), parts);
+  const bytes = (list: Uint8Array, then: State): State =>
+    list.reduceRight((next, byte) => made({ bytes: [{ low: byte, high: byte, to: next }] }), then);
+  const either = (states: readonly State[]): State =>
+    states.length === 1 ? (states[0] as State) : made({ others: [...states] });
+  /** One of several byte strings that are equal up to `from`. */
+  const branches = (words: readonly Uint8Array[], from: number, then: State): State => {
+    const [first = new Uint8Array()] = words;
+    let end = from;
+    while (end < first.length && words.every((word) => word[end] === first[end])) end++;
+    const next = new Set(words.map((word) => word[end]));
+    const startingWith = (byte: number): Uint8Array[] => words.filter((word) => word[end] === byte);
+    const states = [...next].map((byte) => (byte === undefined ? then : branches(startingWith(byte), end, then)));
+    return bytes(first.subarray(from, end), either(states));
+  };
   return {
     open: draft,
     add: (state, other) => void (state as Draft).others.push(other),
     end: () => made({ isEnd: true }),
     byte: (edges, marks = {}) => made({ bytes: edges.map(([low, high, to]) => ({ low, high, to })), ...marks }),
-    bytes(bytes, then) {
-      const list = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
-      return list.reduceRight((next, byte) => made({ bytes: [{ low: byte, high: byte, to: next }] }), then);
-    },
-    either: (states) => (states.length === 1 ? (states[0] as State) : made({ others: [...states] })),
+    bytes: (list, then) => bytes(typeof list === 'string' ? new TextEncoder().encode(list) : list, then),
+    words: (words, then) =>
+      branches(
+        words.map((word) => new TextEncoder().encode(word)),
+        0,
+        then,
+      ),
+    either,
     call: (rule, then) => made({ call: { rule, then } }),
   };
 }

@@ -38,8 +38,11 @@ export interface Situation {
   allowed: Uint32Array | undefined;
 }
 
-/** Frames that are looked at for a token at most: some 0.1 s of work. */
-const MOST_WORK = 2 ** 18;
+/**
+ * Frames that are looked at for a token at most: some 0.03 s of work, for which all texts of a pass wait. Schemas of
+ * usual size need a few thousand.
+ */
+const MOST_WORK = 2 ** 17;
 
 /** Situations and bytes of sets that are remembered: a schema of usual size has a few hundred. */
 const MOST_SITUATIONS = 2 ** 13;
@@ -75,7 +78,8 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
       if (seen.has(frame)) continue;
       seen.add(frame);
       work += 1;
-      if (work > MOST_WORK) throw new GrammarError('the schema leaves too many ways to go on; make it simpler');
+      if (work > MOST_WORK)
+        throw new GrammarError(`the schema leaves too many ways to go on, more than ${MOST_WORK}; make it simpler`);
       const { state, below } = frame;
       takesPlain ||= state.takesPlain;
       takesControls ||= state.takesControls;

@@ -61,7 +61,7 @@ interface Place {
  */
 export function schemaStates(automaton: Automaton, rules: JsonRules, root: unknown, then: State): State {
   checkSize(root);
-  const { bytes, either } = automaton;
+  const { bytes, words, either } = automaton;
   const references = new Map<string, (next: State) => State>();
   /** References that lead to others without a character between. */
   const leads = new Map<string, Set<string>>();
@@ -85,7 +85,7 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     const beside = Object.keys(schema).find((other) => other !== key && other !== 'type' && !NOTES.includes(other));
     if (beside !== undefined)
       throw new SchemaError(at(path, beside), 'unsupported', `is not supported beside ${key}; leave one of them out`);
-    if (key === 'enum' || key === 'const') return either(listedValues(schema, path).map((one) => bytes(one, next)));
+    if (key === 'enum' || key === 'const') return words(listedValues(schema, path), next);
     if ('type' in schema)
       throw new SchemaError(at(path, 'type'), 'unsupported', `is not supported beside ${key}; put it into its schemas`);
     if (key === '$ref') return referenceOf(place, schema.$ref, next);

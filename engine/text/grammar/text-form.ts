@@ -39,6 +39,8 @@ export function createGrammars(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | '
       const key = JSON.stringify(form);
       vocabulary ??= readTokenBytes(tokenizer);
       const grammar = kept.get(key) ?? createGrammar(entryOf(form), vocabulary);
+      // A form with which nothing can be begun is refused here, rather than in a pass with other texts.
+      grammar.allowed(grammar.start);
       kept.delete(key);
       kept.set(key, grammar);
       const [oldest] = kept.keys();

@@ -214,6 +214,16 @@ for (const [schema, message] of REFUSED) {
   });
 }
 
+test('values of an enum are written as they are, also those with which others begin, and hundreds of them', () => {
+  const grammar = grammarOf({ enum: ['a', 'ab', 'ba', 1, 12, 'a', null] });
+  for (const text of ['"a"', '"ab"', '"ba"', '1', '12', 'null']) assert.ok(accepts(grammar, text), text);
+  for (const text of ['"b"', '"abb"', '2', '123', '"', 'n']) assert.not(accepts(grammar, text), text);
+  const many = Array.from({ length: 5000 }, (_, index) => `value ${index}`);
+  const grammarOfMany = grammarOf({ enum: many });
+  assert.ok(accepts(grammarOfMany, '"value 4999"'));
+  assert.not(accepts(grammarOfMany, '"value 5000"'));
+});
+
 test('hostile schemas are refused in a moment', () => {
   let deep: object = {};
   for (let level = 0; level < 20_000; level++) deep = { type: 'array', items: deep };
