@@ -159,8 +159,8 @@ struct ManyTokens {
 /**
  * The kernels of one instruction set. Pointers may be unaligned unless stated otherwise; nothing allocates or throws.
  * Arrays are indexed by Type. Dot products: shared/dot_quantized.hpp for every instruction set, replaced by
- * avx512/dot_k_quants.hpp and avx512/dot_blocks.hpp, with bytes by avx2/dot.hpp; products with many tokens:
- * shared/matmul_float.hpp, replaced by avx512/matmul.hpp and bf16/matmul.hpp, with bytes by avx2/matmul.hpp.
+ * avx512/dot_units.hpp, with bytes by avx2/dot.hpp; products with many tokens: shared/matmul_float.hpp, replaced by
+ * avx512/matmul.hpp and bf16/matmul.hpp, with bytes by avx2/matmul.hpp.
  */
 struct KernelTable {
   const char* name;

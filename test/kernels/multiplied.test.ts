@@ -11,10 +11,8 @@ const TOKENS = 35;
 const ROWS = 37;
 
 /** Products of the tokens `from` up to `to` with a matrix that all calls have in common: [tokens][ROWS]. */
-function multiplier(instructionSet: string, type: Quantization, exact: boolean) {
+function multiplier(instructionSet: string, type: Quantization, exact: boolean, columns: number) {
   const kernels = openKernels({ implementation: 'native', instructionSet, threads: 2, exact });
-  const { block } = QUANTIZATIONS[type];
-  const columns = block === 1 ? 45 : 3 * block;
   const random = randomFrom(7);
   const source = quantize(type, Float32Array.from(randomValues(random, ROWS * columns)));
   const matrix = kernels.matrix({ source, type, rows: ROWS, columns });
@@ -32,7 +30,8 @@ for (const type of QUANTIZATION_NAMES) {
   testNative(`${type}: a token multiplied singly, or together with others, has one result in any company`, () => {
     for (const set of NATIVE_SETS) {
       for (const exact of [false, true]) {
-        const { kernels, products } = multiplier(set, type, exact);
+        const { block } = QUANTIZATIONS[type];
+        const { kernels, products } = multiplier(set, type, exact, block === 1 ? 45 : 3 * block);
         const alone = Array.from({ length: TOKENS }, (_, token) => products(token, token + 1, {})).flat();
         const together = products(0, TOKENS, { multiplied: 'together' });
         for (const [from, to] of [
@@ -52,6 +51,21 @@ for (const type of QUANTIZATION_NAMES) {
         assert.equal(products(0, TOKENS, {}), together, `${set}: many tokens are multiplied together by default`);
         kernels.close();
       }
+    }
+  });
+}
+
+for (const type of ['F16', 'Q8_0', 'Q4_K', 'Q6_K'] as const) {
+  testNative(`${type}: the same with rows so long that their activations are not kept in a cache`, () => {
+    // Two passes of 2048 columns, and a rest.
+    const columns = type === 'F16' || type === 'Q8_0' ? 4096 + 96 : 4096 + 256;
+    for (const set of NATIVE_SETS) {
+      const { kernels, products } = multiplier(set, type, false, columns);
+      const alone = Array.from({ length: 8 }, (_, token) => products(token, token + 1, {})).flat();
+      for (const count of [2, 3, 4, 5, 8]) {
+        assert.equal(products(0, count, { multiplied: 'singly' }), alone.slice(0, count * ROWS), `${set}, ${count}`);
+      }
+      kernels.close();
     }
   });
 }

@@ -33,8 +33,13 @@ inline const UnitActivations<R>* unitActivationsAt(const std::byte* base) {
 /** Stores the quants of a unit, in natural order, in the order of the kernels. */
 template <Type T>
 inline void orderQuants(const std::int8_t* quants, std::int8_t* out) {
-  static constexpr UnitColumns columns = columnsOf(T);
-  for (std::size_t i = 0; i < unitColumns / 8; i++) __builtin_memcpy(out + 8 * i, quants + columns.eight[i], 8);
+  static constexpr UnitOrder order = orderOf(T);
+  for (const auto& part : order.columns) {
+    for (const std::uint8_t column : part) {
+      __builtin_memcpy(out, quants + column, 4);
+      out += 4;
+    }
+  }
 }
 
 /** Rounds a token's activations; columns that are missing to a whole unit are zeros. */

@@ -87,70 +87,39 @@ inline __m512i fourSixteens(const std::uint8_t* at, std::size_t stride) {
   return join(first, second);
 }
 
-/** The nibbles of eight blocks, which begin at byte `At` of each. */
-template <Type T, std::size_t At>
-inline void decodeEightNibbles(const std::uint8_t* blocks, __m512i (&out)[4]) {
-  constexpr std::size_t bytes = formatOf(T).bytes;
+/** Sixteen packed bytes of each of eight chunks as a unit's weights. */
+inline void decodeNibblePairs(__m512i first, __m512i second, __m512i (&out)[4]) {
   const __m512i mask = _mm512_set1_epi8(15);
-  for (std::size_t half = 0; half < 2; half++) {
-    const __m512i packed = fourSixteens(blocks + 4 * half * bytes + At, bytes);
-    out[2 * half] = _mm512_and_si512(packed, mask);
-    out[2 * half + 1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
+  const __m512i packed[2] = {_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second)};
+  for (int half = 0; half < 2; half++) {
+    out[half] = _mm512_and_si512(packed[half], mask);
+    out[2 + half] = _mm512_and_si512(_mm512_srli_epi16(packed[half], 4), mask);
   }
 }
 
-/** The same with fifth bits, 32 of each block at byte `At`, before the nibbles. */
-template <Type T, std::size_t At>
-inline void decodeEightFives(const std::uint8_t* blocks, __m512i (&out)[4]) {
-  constexpr std::size_t bytes = formatOf(T).bytes;
-  constexpr std::uint64_t lower = 0x0000ffff0000ffffu;
-  decodeEightNibbles<T, At + 4>(blocks, out);
-  const __m512i sixteen = _mm512_set1_epi8(16);
-  for (std::size_t half = 0; half < 2; half++) {
-    const std::uint8_t* at = blocks + 4 * half * bytes + At;
-    const auto pair = [at](std::size_t first) {
-      return static_cast<std::uint64_t>(load32(at + (first + 1) * bytes)) << 32 | load32(at + first * bytes);
-    };
-    const auto bits = [&pair](std::uint64_t which) {
-      return _pext_u64(pair(2), which) << 32 | _pext_u64(pair(0), which);
-    };
-    out[2 * half] = _mm512_mask_add_epi8(out[2 * half], bits(lower), out[2 * half], sixteen);
-    out[2 * half + 1] = _mm512_mask_add_epi8(out[2 * half + 1], bits(~lower), out[2 * half + 1], sixteen);
-  }
+/** Four chunks of 32 weights, two to a register, as a unit's weights. */
+inline void toUnitOf32(__m512i (&weights)[4]) {
+  const __m512i evens[2] = {_mm512_unpacklo_epi64(weights[0], weights[1]), _mm512_unpacklo_epi64(weights[2], weights[3])};
+  const __m512i odds[2] = {_mm512_unpackhi_epi64(weights[0], weights[1]), _mm512_unpackhi_epi64(weights[2], weights[3])};
+  weights[0] = _mm512_shuffle_i64x2(evens[0], evens[1], 0x88);
+  weights[1] = _mm512_shuffle_i64x2(odds[0], odds[1], 0x88);
+  weights[2] = _mm512_shuffle_i64x2(evens[0], evens[1], 0xdd);
+  weights[3] = _mm512_shuffle_i64x2(odds[0], odds[1], 0xdd);
 }
 
-/** The weights of eight blocks in a unit's order. */
-template <Type T>
-  requires(formatOf(T).block == 32)
-inline void decodeUnit(const std::uint8_t* blocks, __m512i (&out)[4]) {
-  constexpr std::size_t bytes = formatOf(T).bytes;
-  if constexpr (T == Type::Q8_0) {
-    for (std::size_t half = 0; half < 2; half++) {
-      const std::uint8_t* at = blocks + 4 * half * bytes;
-      const __m512i pairs[2] = {decodeBlocks<T>(at, at + bytes), decodeBlocks<T>(at + 2 * bytes, at + 3 * bytes)};
-      out[2 * half] = _mm512_shuffle_i64x2(pairs[0], pairs[1], 0x88);
-      out[2 * half + 1] = _mm512_shuffle_i64x2(pairs[0], pairs[1], 0xdd);
-    }
-  }
-  if constexpr (T == Type::Q4_0) decodeEightNibbles<T, 2>(blocks, out);
-  if constexpr (T == Type::Q4_1) decodeEightNibbles<T, 4>(blocks, out);
-  if constexpr (T == Type::Q5_0) decodeEightFives<T, 2>(blocks, out);
-  if constexpr (T == Type::Q5_1) decodeEightFives<T, 4>(blocks, out);
-  if constexpr (T == Type::IQ4_NL) {
-    decodeEightNibbles<T, 2>(blocks, out);
-    for (__m512i& weights : out) weights = iq4LevelsOf(weights);
-  }
-  if constexpr (T == Type::MXFP4) {
-    decodeEightNibbles<T, 1>(blocks, out);
-    for (__m512i& weights : out) weights = mxfp4LevelsOf(weights);
-  }
-}
+constexpr bool hasFifthBits(Type type) { return type == Type::Q5_0 || type == Type::Q5_1; }
+/** Bytes of a block before its packed weights. */
+constexpr std::size_t headBytes(Type type) { return formatOf(type).bytes - 16; }
 
-/** Where the scales of eight blocks, and then what follows them, are among the words of two or four loads. */
+/**
+ * Where the first words of eight blocks are among those of two or four loads: all first words, all second ones, and so
+ * on; four, or two where there are no more.
+ */
 template <Type T>
 struct HeadWords {
   static constexpr std::size_t bytes = formatOf(T).bytes;
-  static constexpr std::size_t loads = 3 * bytes + 4 <= 64 ? 2 : 4;
+  static constexpr std::size_t count = hasFifthBits(T) ? 4 : 2;
+  static constexpr std::size_t loads = 3 * bytes + 2 * count <= 64 ? 2 : 4;
   /** Blocks whose heads are in one load. */
   static constexpr std::size_t each = 8 / loads;
   /** No load reads beyond the blocks. */
@@ -160,7 +129,7 @@ struct HeadWords {
   alignas(64) std::uint16_t words[32];
 
   constexpr HeadWords() : words{} {
-    for (std::size_t i = 0; i < 16; i++) {
+    for (std::size_t i = 0; i < 8 * count; i++) {
       const std::size_t load = i % 8 / each;
       const std::size_t byte = i % 8 * bytes + i / 8 * 2 - from(load);
       words[i] = static_cast<std::uint16_t>(load % 2 * 32 + byte / 2);
@@ -168,17 +137,54 @@ struct HeadWords {
   }
 };
 
-/** Sixteen half-precision numbers: the scales of eight blocks, and what follows each of them. */
 template <Type T>
-inline __m512 headsOf(const std::uint8_t* blocks) {
+inline __m512i headsOf(const std::uint8_t* blocks) {
   static constexpr HeadWords<T> heads;
   const __m512i words = _mm512_load_si512(heads.words);
   const auto pick = [blocks, words](std::size_t first) {
     return _mm512_permutex2var_epi16(load512(blocks + heads.from(first)), words, load512(blocks + heads.from(first + 1)));
   };
-  __m512i found = pick(0);
-  if constexpr (heads.loads == 4) found = _mm512_mask_mov_epi16(found, 0xf0f0, pick(2));
-  return _mm512_cvtph_ps(_mm512_castsi512_si256(found));
+  if constexpr (heads.loads == 2) return pick(0);
+  return _mm512_mask_mov_epi16(pick(0), 0xf0f0f0f0, pick(2));
+}
+
+/** Adds the fifth bits of eight blocks: byte i of a block's four has those of register i. */
+template <Type T>
+inline void addFifthBits(const std::uint8_t* blocks, __m512i (&weights)[4]) {
+  // Q5_1 has a minimum before them.
+  constexpr int at = formatOf(T).hasMinimum ? 2 : 1;
+  const __m512i heads = headsOf<T>(blocks);
+  const __m512i sixteen = _mm512_set1_epi8(16);
+  // Bytes 0 and 1 of all blocks, then 2 and 3, in the order of the unit's chunks.
+  const __m128i order = _mm_setr_epi8(0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15);
+  const __m128i bytes[2] = {_mm_shuffle_epi8(_mm512_extracti32x4_epi32(heads, at), order),
+                            _mm_shuffle_epi8(_mm512_extracti32x4_epi32(heads, at + 1), order)};
+  for (int i = 0; i < 4; i++) {
+    const __m128i pair = i % 2 == 0 ? bytes[i / 2] : _mm_unpackhi_epi64(bytes[i / 2], bytes[i / 2]);
+    const auto bits = static_cast<std::uint64_t>(_mm_cvtsi128_si64(pair));
+    weights[i] = _mm512_mask_add_epi8(weights[i], bits, weights[i], sixteen);
+  }
+}
+
+/** The weights of eight blocks in a unit's order. */
+template <Type T>
+  requires(formatOf(T).block == 32)
+inline void decodeUnit(const std::uint8_t* blocks, __m512i (&out)[4]) {
+  constexpr std::size_t bytes = formatOf(T).bytes;
+  if constexpr (T == Type::Q8_0) {
+    for (std::size_t i = 0; i < 4; i++) {
+      out[i] = decodeBlocks<T>(blocks + 2 * i * bytes, blocks + (2 * i + 1) * bytes);
+    }
+    toUnitOf32(out);
+    return;
+  }
+  const std::uint8_t* packed = blocks + headBytes(T);
+  decodeNibblePairs(fourSixteens(packed, bytes), fourSixteens(packed + 4 * bytes, bytes), out);
+  if constexpr (hasFifthBits(T)) addFifthBits<T>(blocks, out);
+  for (__m512i& weights : out) {
+    if constexpr (T == Type::IQ4_NL) weights = iq4LevelsOf(weights);
+    if constexpr (T == Type::MXFP4) weights = mxfp4LevelsOf(weights);
+  }
 }
 
 /** Powers of two of MXFP4, halved since its levels are doubled: 2^(e − 128). */
@@ -197,7 +203,7 @@ inline Factors<T> factorsOf(const std::uint8_t* blocks) {
     for (int i = 8; i-- > 0;) exponents = exponents << 8 | blocks[i * formatOf(T).bytes];
     return aboveZero<T>({halfPowersOfTwo(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(exponents))))});
   } else {
-    const __m512 heads = headsOf<T>(blocks);
+    const __m512 heads = _mm512_cvtph_ps(_mm512_castsi512_si256(headsOf<T>(blocks)));
     const Groups<T> scales{_mm512_castps512_ps256(heads)};
     if constexpr (!formatOf(T).hasMinimum) return aboveZero<T>(scales);
     // These minimums are added.

@@ -1,5 +1,6 @@
 #pragma once
 #include "../shared/packed_scales.hpp"
+#include "decode_blocks.hpp"
 #include "simd.hpp"
 #include "unit.hpp"
 
@@ -104,55 +105,58 @@ inline __m128 scaleAndMinimum(const std::uint8_t* block) {
   return _mm_cvtph_ps(_mm_cvtsi32_si128(load16(block + (T == Type::Q3_K ? 108 : 208))));
 }
 
-/** Puts the weights of decodeSuperblock in a unit's order. */
-template <Type T>
-inline void toUnit(__m512i (&weights)[4]) {
-  for (int half = 0; half < 2; half++) {
-    const __m512i first = weights[2 * half];
-    const __m512i second = weights[2 * half + 1];
-    if constexpr (scaleWeights(T) == 32) {
-      weights[2 * half] = _mm512_shuffle_i64x2(first, second, 0x88);
-      weights[2 * half + 1] = _mm512_shuffle_i64x2(first, second, 0xdd);
-    } else {
-      weights[2 * half] = _mm512_unpacklo_epi64(first, second);
-      weights[2 * half + 1] = _mm512_unpackhi_epi64(first, second);
-    }
+/** Groups of 16 weights, four to a register, as a unit's weights. */
+inline void toUnitOf16(__m512i (&weights)[4]) {
+  const __m512i lower[2] = {_mm512_unpacklo_epi32(weights[0], weights[1]), _mm512_unpacklo_epi32(weights[2], weights[3])};
+  const __m512i upper[2] = {_mm512_unpackhi_epi32(weights[0], weights[1]), _mm512_unpackhi_epi32(weights[2], weights[3])};
+  weights[0] = _mm512_unpacklo_epi64(lower[0], lower[1]);
+  weights[1] = _mm512_unpackhi_epi64(lower[0], lower[1]);
+  weights[2] = _mm512_unpacklo_epi64(upper[0], upper[1]);
+  weights[3] = _mm512_unpackhi_epi64(upper[0], upper[1]);
+}
+
+/** Bytes of each pair of chunks, twice, for each register of a unit: low nibbles are those of even chunks. */
+inline void repeatNibbles(const std::uint8_t* nibbles, __m512i (&out)[4]) {
+  const __m512i packed[2] = {load512(nibbles), load512(nibbles + 64)};
+  for (int i = 0; i < 4; i++) {
+    const __m512i eights = _mm512_add_epi64(_mm512_set1_epi64(i), _mm512_setr_epi64(0, 4, 8, 12, 0, 4, 8, 12));
+    out[i] = _mm512_permutex2var_epi64(packed[0], eights, packed[1]);
   }
 }
 
-/** The nibbles of 128 bytes in a unit's order: lower halves of even chunks, upper halves, those of odd chunks. */
-inline void decodeUnitNibbles(const std::uint8_t* nibbles, __m512i (&out)[4]) {
-  const __m512i mask = _mm512_set1_epi8(15);
-  __m512i packed[2] = {load512(nibbles), load512(nibbles + 64)};
-  const __m512i lower = _mm512_shuffle_i64x2(packed[0], packed[1], 0x88);
-  const __m512i upper = _mm512_shuffle_i64x2(packed[0], packed[1], 0xdd);
-  out[0] = _mm512_and_si512(lower, mask);
-  out[1] = _mm512_and_si512(upper, mask);
-  out[2] = _mm512_and_si512(_mm512_srli_epi16(lower, 4), mask);
-  out[3] = _mm512_and_si512(_mm512_srli_epi16(upper, 4), mask);
-}
-
-/** Adds 16 where the bits of a byte, one for each chunk, are set: `bits` has those of 16 weights of every chunk. */
-inline __m512i addFifthBits(__m512i low, __m128i bits, bool odd) {
-  const __m512i even = _mm512_setr_epi64(0x0101010101010101, 0x0101010101010101, 0x0404040404040404, 0x0404040404040404,
-                                         0x1010101010101010, 0x1010101010101010, 0x4040404040404040, 0x4040404040404040);
-  const __m512i wanted = odd ? _mm512_add_epi8(even, even) : even;
-  const __mmask64 set = _mm512_test_epi8_mask(_mm512_broadcast_i32x4(bits), wanted);
-  return _mm512_mask_add_epi8(low, set, low, _mm512_set1_epi8(16));
+/** Adds the fifth bits of Q5_K, one of each byte for each chunk. */
+inline void addFifthBits(const std::uint8_t* bytes, __m512i (&weights)[4]) {
+  const __m512i chunks = _mm512_setr_epi64(0x0101010101010101, 0x0404040404040404, 0x1010101010101010, 0x4040404040404040,
+                                           0x0202020202020202, 0x0808080808080808, 0x2020202020202020,
+                                           static_cast<long long>(0x8080808080808080));
+  for (int i = 0; i < 4; i++) {
+    long long eight;
+    __builtin_memcpy(&eight, bytes + 8 * i, sizeof eight);
+    const __mmask64 set = _mm512_test_epi8_mask(_mm512_set1_epi64(eight), chunks);
+    weights[i] = _mm512_mask_add_epi8(weights[i], set, weights[i], _mm512_set1_epi8(16));
+  }
 }
 
 /** The weights of a superblock in a unit's order. */
 template <Type T>
   requires(isSuperblock(T))
 inline void decodeUnit(const std::uint8_t* block, __m512i (&out)[4]) {
+  const __m256i nibble = _mm256_set1_epi8(15);
   if constexpr (T == Type::Q4_K) {
-    decodeUnitNibbles(block + 16, out);
+    // Those of odd chunks stay where they are, sixteen times too large: their scales make up for it.
+    repeatNibbles(block + 16, out);
+    for (__m512i& weights : out) weights = _mm512_and_si512(weights, join(nibble, _mm256_slli_epi16(nibble, 4)));
   } else if constexpr (T == Type::Q5_K) {
-    decodeUnitNibbles(block + 48, out);
-    for (int i = 0; i < 4; i++) out[i] = addFifthBits(out[i], load128(block + 16 + 16 * (i % 2)), i >= 2);
+    repeatNibbles(block + 48, out);
+    const __m512i shifts = join(_mm256_setzero_si256(), _mm256_set1_epi16(4));
+    for (__m512i& weights : out) {
+      weights = _mm512_and_si512(_mm512_srlv_epi16(weights, shifts), join(nibble, nibble));
+    }
+    addFifthBits(block + 16, out);
   } else {
     decodeSuperblock<T>(block, out);
-    toUnit<T>(out);
+    if constexpr (scaleWeights(T) == 32) toUnitOf32(out);
+    if constexpr (scaleWeights(T) == 16) toUnitOf16(out);
   }
 }
 
@@ -168,8 +172,13 @@ inline Factors<T> factorsOf(const std::uint8_t* block) {
     return {{_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)), scale)},
             {_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(high)), minimum)}};
   } else if constexpr (formatOf(T).hasMinimum) {
-    const __m512 all = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)),
-                                     _mm512_mask_blend_ps(0xff00, scale, minimum));
+    // Scales of even chunks, of odd ones, minimums.
+    const float odd = T == Type::Q4_K ? 1.0f / 16 : 1;
+    const __m128 twice = _mm_cvtph_ps(_mm_set1_epi32(static_cast<int>(load32(block))));
+    const __m512i which = _mm512_setr_epi32(0, 2, 0, 2, 0, 2, 0, 2, 1, 1, 1, 1, 1, 1, 1, 1);
+    const __m512 units = _mm512_permutexvar_ps(
+        which, _mm512_castps128_ps512(_mm_mul_ps(twice, _mm_setr_ps(1, 1, odd, 1))));
+    const __m512 all = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)), units);
     return {{_mm512_castps512_ps256(all)}, {_mm512_extractf32x8_ps(all, 1)}};
   } else if constexpr (unitGroups(T) == 8) {
     return aboveZero<T>({_mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(packed)), _mm512_castps512_ps256(scale))});

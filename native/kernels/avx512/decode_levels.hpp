@@ -18,12 +18,8 @@ inline void decodeSuperblock<Type::IQ4_XS>(const std::uint8_t* block, __m512i (&
 
 template <>
 inline void decodeUnit<Type::IQ4_XS>(const std::uint8_t* block, __m512i (&out)[4]) {
-  const __m512i mask = _mm512_set1_epi8(15);
-  for (int half = 0; half < 2; half++) {
-    const __m512i packed = load512(block + 8 + 64 * half);
-    out[2 * half] = iq4LevelsOf(_mm512_and_si512(packed, mask));
-    out[2 * half + 1] = iq4LevelsOf(_mm512_and_si512(_mm512_srli_epi16(packed, 4), mask));
-  }
+  decodeNibblePairs(load512(block + 8), load512(block + 72), out);
+  for (__m512i& weights : out) weights = iq4LevelsOf(weights);
 }
 
 /** Eight scales from −32 to 31, and zeros. */

@@ -1,4 +1,6 @@
 #pragma once
+#include <utility>
+
 #include "../shared/streams.hpp"
 #include "../table.hpp"
 #include "activations.hpp"
@@ -36,79 +38,144 @@ struct RowSum {
   Groups<T> below;
 
   template <Rounding R>
-  inline void add(const Unit<T>& row, const UnitActivations<R>& x) {
-    static constexpr SumGroups groups = sumGroups(T);
-    const __m512 scales = row.factors.scales.times(Groups<T>::load(x.scales)).wide();
-    for (int half = 0; half < 2; half++) {
-      const __m512i* weights = row.weights + 2 * half;
-      const auto dot = [weights, half](__m512i sums, const std::int8_t* quants) {
-        sums = _mm512_dpbusd_epi32(sums, weights[0], load512(quants + 128 * half));
-        return _mm512_dpbusd_epi32(sums, weights[1], load512(quants + 128 * half + 64));
-      };
-      __m512i sums = dot(_mm512_setzero_si512(), x.high);
-      if constexpr (R == Rounding::word) sums = dot(_mm512_slli_epi32(sums, 7), x.low);
-      const __m512 spread = _mm512_permutexvar_ps(_mm512_load_si512(groups.lanes[half]), scales);
-      products = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), spread, products);
-    }
+  [[gnu::always_inline]] inline void add(const Unit<T>& row, const UnitActivations<R>& x) {
+    static constexpr UnitOrder order = orderOf(T);
+    const auto dot = [&row](__m512i sums, const std::int8_t* quants) {
+      sums = _mm512_dpbusd_epi32(sums, row.weights[0], load512(quants));
+      sums = _mm512_dpbusd_epi32(sums, row.weights[1], load512(quants + 64));
+      sums = _mm512_dpbusd_epi32(sums, row.weights[2], load512(quants + 128));
+      return _mm512_dpbusd_epi32(sums, row.weights[3], load512(quants + 192));
+    };
+    __m512i sums = dot(_mm512_setzero_si512(), x.high);
+    if constexpr (R == Rounding::word) sums = dot(_mm512_slli_epi32(sums, 7), x.low);
+    const Groups<T> scales = row.factors.scales.times(Groups<T>::load(x.scales));
+    products = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scales.spread(_mm512_load_si512(order.groups)), products);
     below.addProduct(row.factors.minimums, Groups<T>::load(x.sums));
   }
 
-  [[nodiscard]] float total() const { return _mm512_reduce_add_ps(_mm512_sub_ps(products, below.wide())); }
+  /** The product is the sum of the lanes. */
+  [[nodiscard]] __m512 lanes() const { return _mm512_sub_ps(products, below.wide()); }
 };
 
+/** The sums of the lanes of eight vectors. */
+inline __m256 sumsOfLanes(const __m512 (&v)[8]) {
+  __m512 pairs[4];
+  for (int i = 0; i < 4; i++) {
+    pairs[i] = _mm512_add_ps(_mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0x44),
+                             _mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0xee));
+  }
+  __m512 fours[2];
+  for (int i = 0; i < 2; i++) {
+    fours[i] = _mm512_add_ps(_mm512_shuffle_f32x4(pairs[2 * i], pairs[2 * i + 1], 0x88),
+                             _mm512_shuffle_f32x4(pairs[2 * i], pairs[2 * i + 1], 0xdd));
+  }
+  const __m512 twos =
+      _mm512_add_ps(_mm512_shuffle_ps(fours[0], fours[1], 0x44), _mm512_shuffle_ps(fours[0], fours[1], 0xee));
+  const __m512 ones = _mm512_add_ps(twos, _mm512_permute_ps(twos, 0xb1));
+  const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0);
+  return _mm512_castps512_ps256(_mm512_permutexvar_ps(places, ones));
+}
+
+/** Rows whose products are added up together. */
+inline constexpr std::size_t unitRows = 8;
+
 /**
- * y[token·stride] of one row and `Tokens` tokens, whose activations are at a distance of `distance` bytes. Lines `ahead`
- * bytes further on are prefetched.
+ * Columns after which sums are put aside, whatever the number of tokens: several rows can go through them before the
+ * next ones, so that the activations of eight tokens, 24 KiB, stay in the first-level cache.
+ */
+inline constexpr std::size_t passColumns = 2048;
+
+/**
+ * The products of one row's next `columns` columns and `Tokens` tokens, whose activations are at a distance of `distance`
+ * bytes, as vectors whose lanes are to be added. Lines `ahead` bytes further on are prefetched.
  */
 template <Type T, Rounding R, std::size_t Tokens>
 inline void dotUnits(const std::uint8_t* row, std::size_t ahead, const std::byte* activations, std::size_t distance,
-                     std::size_t columns, float* y, std::size_t stride) {
+                     std::size_t columns, __m512 (&lanes)[Tokens]) {
   RowSum<T> sums[Tokens];
-  const auto add = [&](const std::uint8_t* at, const std::byte* x) {
+  std::uint8_t rest[isSuperblock(T) ? 1 : unitBytes<T>];
+  for (std::size_t c = 0; c < columns; c += unitColumns) {
+    const std::uint8_t* at = row;
+    prefetchLines(at + ahead, unitBytes<T>);
+    if constexpr (!isSuperblock(T)) {
+      // Blocks that are missing to a whole unit are zeros.
+      if (columns - c < unitColumns) {
+        __builtin_memset(rest, 0, sizeof rest);
+        __builtin_memcpy(rest, row, rowBytes(T, columns - c));
+        at = rest;
+      }
+    }
     const Unit<T> unit(at);
-    for (std::size_t t = 0; t < Tokens; t++) sums[t].template add<R>(unit, *unitActivationsAt<R>(x + t * distance));
-  };
-  for (std::size_t c = unitColumns; c <= columns; c += unitColumns) {
-    prefetchLines(row + ahead, unitBytes<T>);
-    add(row, activations);
+    // As a loop the compiler would leave the sums in memory.
+    [&]<std::size_t... t>(std::index_sequence<t...>) __attribute__((always_inline)) {
+      (sums[t].template add<R>(unit, *unitActivationsAt<R>(activations + t * distance)), ...);
+    }(std::make_index_sequence<Tokens>{});
     row += unitBytes<T>;
     activations += sizeof(UnitActivations<R>);
   }
-  if constexpr (!isSuperblock(T)) {
-    if (columns % unitColumns != 0) {
-      std::uint8_t rest[unitBytes<T>]{};
-      __builtin_memcpy(rest, row, rowBytes(T, columns % unitColumns));
-      add(rest, activations);
+  for (std::size_t t = 0; t < Tokens; t++) lanes[t] = sums[t].lanes();
+}
+
+/**
+ * The products of eight rows, or fewer, and `Tokens` tokens. One token's rows are read one after another; those of
+ * several tokens pass by pass, which is too late for lines that are less than all rows ahead.
+ */
+template <Type T, Rounding R, std::size_t Tokens>
+inline void dotRows(const Rows& rows, const std::byte* activations, std::size_t distance,
+                    __m512 (&products)[Tokens][unitRows]) {
+  const std::size_t stride = rowBytes(T, rows.columns);
+  const std::size_t ahead = Tokens == 1 || rows.columns <= passColumns ? leastAhead : unitRows * stride;
+  const auto pass = [&](std::size_t r, std::size_t begin) {
+    const std::size_t left = rows.columns - begin;
+    const std::size_t units = begin / unitColumns;
+    __m512 lanes[Tokens];
+    dotUnits<T, R>(rows.data + r * stride + units * unitBytes<T>, ahead, activations + units * sizeof(UnitActivations<R>),
+                   distance, left < passColumns ? left : passColumns, lanes);
+    for (std::size_t t = 0; t < Tokens; t++) {
+      products[t][r] = begin == 0 ? lanes[t] : _mm512_add_ps(products[t][r], lanes[t]);
+    }
+  };
+  if constexpr (Tokens == 1) {
+    for (std::size_t r = 0; r < rows.count; r++) {
+      for (std::size_t begin = 0; begin < rows.columns; begin += passColumns) pass(r, begin);
+    }
+  } else {
+    for (std::size_t begin = 0; begin < rows.columns; begin += passColumns) {
+      for (std::size_t r = 0; r < rows.count; r++) pass(r, begin);
     }
   }
-  for (std::size_t t = 0; t < Tokens; t++) y[t * stride] = sums[t].total();
+}
+
+/** out[token·outStride + row] of all rows and `Tokens` tokens from `token` on. */
+template <Type T, Rounding R, std::size_t Tokens>
+void multiplyUnits(const Matvecs& p, std::size_t token) {
+  const std::size_t stride = rowBytes(T, p.rows.columns);
+  const std::byte* activations = p.activations + token * p.activationBytes;
+  float* out = p.out + token * p.outStride;
+  __m512 products[Tokens][unitRows]{};
+  for (std::size_t begin = 0; begin < p.rows.count; begin += unitRows) {
+    const std::size_t count = p.rows.count - begin < unitRows ? p.rows.count - begin : unitRows;
+    dotRows<T, R>({p.rows.data + begin * stride, count, p.rows.columns}, activations, p.activationBytes, products);
+    const auto wanted = static_cast<__mmask8>((1u << count) - 1);
+    for (std::size_t t = 0; t < Tokens; t++) {
+      _mm256_mask_storeu_ps(out + t * p.outStride + begin, wanted, sumsOfLanes(products[t]));
+    }
+  }
 }
 
 template <Type T, Rounding R>
 void matvecUnits(const Rows& rows, const std::byte* activations, float* y) {
-  const std::size_t stride = rowBytes(T, rows.columns);
-  for (std::size_t r = 0; r < rows.count; r++) {
-    dotUnits<T, R, 1>(rows.data + r * stride, leastAhead, activations, 0, rows.columns, y + r, 0);
-  }
+  multiplyUnits<T, R, 1>({rows, activations, 0, 1, y, 0}, 0);
 }
 
 template <Type T, Rounding R>
 void matvecsUnits(const Matvecs& p) {
-  const std::size_t stride = rowBytes(T, p.rows.columns);
   std::size_t token = 0;
-  const auto forAll = [&]<std::size_t Tokens>() {
-    const std::byte* activations = p.activations + token * p.activationBytes;
-    for (std::size_t r = 0; r < p.rows.count; r++) {
-      dotUnits<T, R, Tokens>(p.rows.data + r * stride, leastAhead, activations, p.activationBytes, p.rows.columns,
-                             p.out + token * p.outStride + r, p.outStride);
-    }
-    token += Tokens;
-  };
-  while (p.tokens - token >= 8) forAll.template operator()<8>();
-  if (p.tokens - token >= 4) forAll.template operator()<4>();
-  if (p.tokens - token == 3) forAll.template operator()<3>();
-  if (p.tokens - token == 2) forAll.template operator()<2>();
-  if (p.tokens - token == 1) forAll.template operator()<1>();
+  for (; p.tokens - token >= 8; token += 8) multiplyUnits<T, R, 8>(p, token);
+  for (; p.tokens - token >= 4; token += 4) multiplyUnits<T, R, 4>(p, token);
+  if (p.tokens - token == 3) multiplyUnits<T, R, 3>(p, token);
+  if (p.tokens - token == 2) multiplyUnits<T, R, 2>(p, token);
+  if (p.tokens - token == 1) multiplyUnits<T, R, 1>(p, token);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 /**
  * The order in which kernels for few tokens have weights. Columns are taken in units of 256: a superblock, or eight
- * blocks of 32. Four registers hold the weights of a unit: the dot products of the first two are added to 16 sums of
- * integers, those of the others to 16 more, so that all weights of a sum share one scale, and so do the activations.
+ * blocks of 32. Four registers hold the weights of a unit. Their dot products are added to the same 16 sums of integers:
+ * of every group of 32 weights each register has eight, for two sums; of every group of 16, four for one.
  */
 namespace hearth {
 namespace {
@@ -39,50 +39,40 @@ constexpr ChunkOrder chunkOrder(Type type) {
   }
 }
 
-/** Whether weights of a superblock get their places in a unit while they are packed. */
-constexpr bool movesPacked(Type type) { return type == Type::Q4_K || type == Type::Q5_K; }
+/** Whether halves of a byte are weights 16 apart. */
+constexpr bool isNibblePair(Type type) {
+  return type == Type::IQ4_XS || (formatOf(type).block == 32 && type != Type::Q8_0);
+}
 
-/** The order of a unit's chunks before their halves or quarters are put together (columnsOf). */
+/** The chunk of 32 weights of which two sums are in each eighth of a register. */
 constexpr ChunkOrder unitOrder(Type type) {
-  return movesPacked(type) ? ChunkOrder{{0, 2, 4, 6, 1, 3, 5, 7}} : chunkOrder(type);
+  if (type == Type::Q4_K || type == Type::Q5_K) return {{0, 2, 4, 6, 1, 3, 5, 7}};
+  if (isNibblePair(type)) return {{0, 4, 1, 5, 2, 6, 3, 7}};
+  const ChunkOrder order = chunkOrder(type);
+  const std::uint8_t(&chunk)[8] = order.chunk;
+  return {{chunk[0], chunk[2], chunk[1], chunk[3], chunk[4], chunk[6], chunk[5], chunk[7]}};
 }
 
-/** First columns of the eights that are side by side in a unit's four registers. */
-struct UnitColumns {
-  std::uint8_t eight[unitColumns / 8];
+/** The groups of a unit's sums, and the first columns of the fours of weights of which they are sums. */
+struct UnitOrder {
+  alignas(64) std::int32_t groups[16];
+  std::uint8_t columns[4][16];
 };
-constexpr UnitColumns columnsOf(Type type) {
-  const ChunkOrder order = unitOrder(type);
-  UnitColumns columns{};
-  for (std::size_t i = 0; i < unitColumns / 8; i++) {
-    const std::size_t pair = i / 16;
-    const std::size_t second = i / 8 % 2;
-    const std::size_t lane = i / 2 % 4;
-    const std::size_t high = i % 2;
-    if (scaleWeights(type) == 32) {
-      // A register has the lower halves of four chunks, the next one the upper halves.
-      columns.eight[i] = static_cast<std::uint8_t>(32 * order.chunk[4 * pair + lane] + 16 * second + 8 * high);
-    } else {
-      // A register has the lower halves of groups of 16, those of two registers by turns.
-      const std::size_t chunk = order.chunk[4 * pair + 2 * high + lane / 2];
-      columns.eight[i] = static_cast<std::uint8_t>(32 * chunk + 16 * (lane % 2) + 8 * second);
+constexpr UnitOrder orderOf(Type type) {
+  UnitOrder order{};
+  for (std::size_t sum = 0; sum < 16; sum++) {
+    std::size_t first = 32 * unitOrder(type).chunk[sum / 2] + 4 * (sum % 2);
+    std::size_t step = 8;
+    if (scaleWeights(type) == 16) {
+      // Sums of the four registers by turns; each has four groups.
+      const std::size_t group = sum / 4;
+      first = std::size_t{32} * chunkOrder(type).chunk[2 * (sum % 4) + group / 2] + 16 * (group % 2);
+      step = 4;
     }
+    order.groups[sum] = static_cast<std::int32_t>(first / scaleWeights(type));
+    for (std::size_t part = 0; part < 4; part++) order.columns[part][sum] = static_cast<std::uint8_t>(first + part * step);
   }
-  return columns;
-}
-
-/** The group, and so the scale, of each sum of a unit. */
-struct SumGroups {
-  alignas(64) std::int32_t lanes[2][16];
-};
-constexpr SumGroups sumGroups(Type type) {
-  const UnitColumns columns = columnsOf(type);
-  SumGroups groups{};
-  for (std::size_t sum = 0; sum < 32; sum++) {
-    const std::size_t eight = sum / 16 * 16 + sum % 16 / 2;
-    groups.lanes[sum / 16][sum % 16] = static_cast<std::int32_t>(columns.eight[eight] / scaleWeights(type));
-  }
-  return groups;
+  return order;
 }
 
 /** Floats of the groups of a unit: eight or sixteen. */
@@ -98,6 +88,10 @@ struct GroupFloats<8> {
   [[nodiscard]] GroupFloats times(GroupFloats b) const { return {_mm256_mul_ps(values, b.values)}; }
   void addProduct(GroupFloats a, GroupFloats b) { values = _mm256_fmadd_ps(a.values, b.values, values); }
   [[nodiscard]] __m512 wide() const { return _mm512_zextps256_ps512(values); }
+  /** Of every sum of a unit. */
+  [[nodiscard]] __m512 spread(__m512i groups) const {
+    return _mm512_permutexvar_ps(groups, _mm512_castps256_ps512(values));
+  }
 };
 
 template <>
@@ -109,6 +103,7 @@ struct GroupFloats<16> {
   [[nodiscard]] GroupFloats times(GroupFloats b) const { return {_mm512_mul_ps(values, b.values)}; }
   void addProduct(GroupFloats a, GroupFloats b) { values = _mm512_fmadd_ps(a.values, b.values, values); }
   [[nodiscard]] __m512 wide() const { return values; }
+  [[nodiscard]] __m512 spread(__m512i groups) const { return _mm512_permutexvar_ps(groups, values); }
 };
 
 template <Type T>

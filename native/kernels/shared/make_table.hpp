@@ -37,7 +37,7 @@ template <class S, Type T>
 void setFormat(KernelTable& table) {
   constexpr auto i = static_cast<std::size_t>(T);
   if constexpr (isFloat(T)) {
-    table.fewTokens[i] = {matvecFloat<S, T>, oneByOne<matvecFloat<S, T>>};
+    table.fewTokens[i] = {matvecFloat<S, T>, matvecsFloat<S, T>};
   } else {
     table.fewTokens[i] = {matvecQuantized<S, T>, oneByOne<matvecQuantized<S, T>>};
   }
