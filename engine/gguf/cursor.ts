@@ -13,6 +13,8 @@ export interface Cursor {
   count(what: string, limit: number): number;
   /** Reads a length, then so many bytes of UTF-8. */
   text(what: string, limit: number): string;
+  /** The same `count` times. */
+  texts(count: number, what: string, limit: number): string[];
   bytes(length: number, what: string): Uint8Array;
   /** Throws a GgufError. @param offset byte at which the mistake is; default: the current position */
   fail(problem: string, offset?: number): never;
@@ -67,6 +69,57 @@ export function createCursor(source: ByteSource): Cursor {
     return buffer.subarray(at, at + length);
   };
 
+  const text = (what: string, limit: number): string => {
+    const length = count(`the length of ${what}`, limit);
+    const start = position;
+    try {
+      return decoder.decode(bytes(length, what));
+    } catch (error) {
+      if (error instanceof GgufError) throw error;
+      return fail(`${what} is not UTF-8`, start);
+    }
+  };
+
+  /**
+   * As many texts as are whole in the buffer, and valid: a vocabulary has hundreds of thousands, each of which would take
+   * half a microsecond by itself. With zeros in place of their lengths they are one text, of which each is a slice.
+   */
+  const bufferedTexts = (most: number, limit: number): string[] => {
+    const first = position - bufferStart;
+    const ends: number[] = [];
+    for (let at = first; ends.length < most && at + 8 <= buffer.length; ) {
+      const length = view.getUint32(at, true);
+      at += 8 + length;
+      if (view.getUint32(at - length - 4, true) !== 0 || length > limit || at > buffer.length) break;
+      ends.push(at);
+    }
+    const run = new Uint8Array(buffer.subarray(first, ends.at(-1) ?? first));
+    let begin = 0;
+    for (const end of ends) {
+      run.fill(0, begin, begin + 8);
+      begin = end - first;
+    }
+    let all: string;
+    try {
+      all = decoder.decode(run);
+    } catch {
+      return [];
+    }
+    position += run.length;
+    let [at, unit] = [0, 0];
+    return ends.map((end) => {
+      at += 8;
+      unit += 8;
+      const from = unit;
+      // A character has one unit of UTF-16, or two if it takes four bytes of UTF-8.
+      for (; at < end - first; at++) {
+        const byte = run[at] as number;
+        if ((byte & 0xc0) !== 0x80) unit += byte >= 0xf0 ? 2 : 1;
+      }
+      return all.slice(from, unit);
+    });
+  };
+
   return {
     get position() {
       return position;
@@ -94,15 +147,15 @@ export function createCursor(source: ByteSource): Cursor {
     },
     big,
     count,
-    text(what, limit) {
-      const length = count(`the length of ${what}`, limit);
-      const start = position;
-      try {
-        return decoder.decode(bytes(length, what));
-      } catch (error) {
-        if (error instanceof GgufError) throw error;
-        return fail(`${what} is not UTF-8`, start);
+    text,
+    texts(number, what, limit) {
+      const found: string[] = [];
+      while (found.length < number) {
+        // Reads on, or fails.
+        found.push(text(what, limit));
+        for (const one of bufferedTexts(number - found.length, limit)) found.push(one);
       }
+      return found;
     },
     bytes,
     fail,

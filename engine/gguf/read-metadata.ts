@@ -69,11 +69,8 @@ function readArray(cursor: Cursor, what: string): MetadataArray {
   switch (of) {
     case 'array':
       return cursor.fail(`${what} is an array of arrays; arrays of numbers, bools and strings are supported`, at);
-    case 'string': {
-      const values: string[] = [];
-      while (values.length < length) values.push(cursor.text(`a text of ${what}`, GGUF_LIMITS.stringBytes));
-      return { of, values };
-    }
+    case 'string':
+      return { of, values: cursor.texts(length, `a text of ${what}`, GGUF_LIMITS.stringBytes) };
     case 'bool': {
       const start = cursor.position;
       const values = new Uint8Array(copyBytes(cursor, length, what));

@@ -3,6 +3,7 @@ import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { InputError } from '../input/input-error.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
+import { textNumbers } from './text-numbers.ts';
 import { type Segmenter, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 import { WORD_RULES, type WordRules } from './word-rules.ts';
 
@@ -35,7 +36,11 @@ export function bytePairs(vocabulary: Vocabulary, merges: readonly string[], rul
   const letters = byteAlphabet();
   const bytes = new Map(letters.map((letter, byte) => [letter, byte]));
   const encoder = new TextEncoder();
-  const ranks = mergeRanks(merges);
+  // A merge that occurs twice has its first rank.
+  const ranks = textNumbers(
+    merges,
+    Int32Array.from(merges, (_, rank) => rank),
+  );
   const rank = (left: string, right: string): number | undefined => ranks.get(`${left} ${right}`);
   const known = new Map<string, readonly number[]>();
 
@@ -70,11 +75,4 @@ export function bytePairs(vocabulary: Vocabulary, merges: readonly string[], rul
       return own.includes(undefined) ? encoder.encode(spelling) : Uint8Array.from(own as number[]);
     },
   };
-}
-
-/** Ranks by merge. A merge that occurs twice has its first rank, so the loop runs backwards. */
-function mergeRanks(merges: readonly string[]): Map<string, number> {
-  const ranks = new Map<string, number>();
-  for (let rank = merges.length - 1; rank >= 0; rank--) ranks.set(merges[rank] as string, rank);
-  return ranks;
 }

@@ -3,6 +3,7 @@ import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { bytePairMethod } from './byte-pairs.ts';
 import { byteOf, sentencePieceMethod } from './sentence-piece.ts';
+import { textNumbers } from './text-numbers.ts';
 import { TOKEN_KIND, TOKENIZER_KEY, type Tokenizer, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 
 /** Control tokens that end a turn in the supported families, for files that name only the end of text. */
@@ -80,11 +81,11 @@ function readVocabulary({ file, fields }: Gguf): Vocabulary {
   const kinds =
     fields.numbersPerToken(`${TOKENIZER_KEY}.token_type`, spellings.length) ??
     new Uint8Array(spellings.length).fill(TOKEN_KIND.normal);
-  const ordinary = new Map<string, number>();
-  for (let token = 0; token < spellings.length; token++) {
-    const kind = kinds[token];
-    if (kind === TOKEN_KIND.normal || kind === TOKEN_KIND.userDefined) ordinary.set(spellings[token] as string, token);
-  }
+  // The last first: of equal spellings, that token is used.
+  const order = Int32Array.from(spellings, (_, index) => spellings.length - 1 - index).filter((token) => {
+    return kinds[token] === TOKEN_KIND.normal || kinds[token] === TOKEN_KIND.userDefined;
+  });
+  const ordinary = textNumbers(spellings, order);
   const unknown = fields.optionalIndex(`${TOKENIZER_KEY}.unknown_token_id`, spellings.length);
   return { file, spellings, kinds, ordinary, unknown };
 }

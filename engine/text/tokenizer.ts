@@ -1,3 +1,5 @@
+import type { TextNumbers } from './text-numbers.ts';
+
 /** Turns text into the tokens of a model and back. */
 export interface Tokenizer {
   /** Tokens in the vocabulary; ids are 0 … size − 1. */
@@ -47,7 +49,7 @@ export interface Vocabulary {
   /** By token: TOKEN_KIND. */
   readonly kinds: ArrayLike<number>;
   /** Tokens that plain text may become, by spelling: no control, unknown or byte tokens, and no unused ones. */
-  readonly ordinary: ReadonlyMap<string, number>;
+  readonly ordinary: TextNumbers;
   readonly unknown: number | undefined;
 }
 
