@@ -63,7 +63,20 @@ function taggedReader({ names }: CallReading): CallReader {
   };
 }
 
-/** The whole text is a call, a list of calls, or text, which doesn't begin with a bracket. */
+/**
+ * What models write before calls, where it isn't a control token, which texts don't show: Mistral's, Llama 3.1's and
+ * Phi 4's.
+ */
+const MARKS = ['[TOOL_CALLS]', '<|python_tag|>', '<|tool_call|>'] as const;
+const LAST_MARK = '<|/tool_call|>';
+
+/** Whether a text may turn out to be calls. */
+function mayBeCalls(text: string): boolean {
+  const begin = text.trimStart();
+  return /^(?:[{[]|$)/.test(begin) || MARKS.some((mark) => begin.startsWith(mark) || mark.startsWith(begin));
+}
+
+/** The whole text is a call, a list of calls, or text, which begins with neither a bracket nor a mark. */
 function bareReader({ names, isRequired }: CallReading): CallReader {
   let held = '';
   let isText = false;
@@ -71,17 +84,43 @@ function bareReader({ names, isRequired }: CallReading): CallReader {
     add(more) {
       if (isText) return { text: more, calls: [] };
       held += more;
-      const first = held.trimStart().at(0);
-      if (isRequired || first === undefined || first === '{' || first === '[') return { text: '', calls: [] };
+      if (isRequired || mayBeCalls(held)) return { text: '', calls: [] };
       isText = true;
       return { text: held, calls: [] };
     },
     finish() {
       if (isText) return { text: '', calls: [] };
-      const calls = callsIn(held, names);
+      const calls = bareCalls(held, names);
       return { text: calls.length > 0 || isRequired ? '' : held, calls };
     },
   };
+}
+
+/**
+ * The calls of a whole text: one, a list, several with `;` between them (Llama 3.1), or each after a mark, also as its
+ * name and its arguments (Mistral since 2025); none if it is something else.
+ */
+function bareCalls(text: string, names: readonly string[]): ToolCall[] {
+  const trimmed = text.trim();
+  const mark = MARKS.find((one) => trimmed.startsWith(one)) ?? '';
+  const unmarked = trimmed.slice(mark.length, trimmed.endsWith(LAST_MARK) ? -LAST_MARK.length : undefined);
+  const alone = callsIn(unmarked, names);
+  if (alone.length > 0) return alone;
+  const parts = unmarked
+    .split(new RegExp(MARKS.map(escaped).join('|')))
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  const calls = parts.map((part) => {
+    const [, name, given] = /^([\w.-]+)(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(\{.*\})$/s.exec(part) ?? [];
+    if (name !== undefined) return callsIn(`{"name":"${name}","arguments":${given}}`, names);
+    const whole = callsIn(part, names);
+    return whole.length > 0 ? whole : callsIn(`[${part.replaceAll(/\}\s*;\s*\{/g, '},{')}]`, names);
+  });
+  return calls.every((some) => some.length > 0) ? calls.flat() : [];
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[[\]|]/g, '\\$&');
 }
 
 /** The calls that a JSON text consists of; none if it is something else. */

@@ -17,7 +17,7 @@ export interface ToolCall {
 
 /**
  * How a model writes calls. `tagged`: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, as Hermes and Qwen do;
- * `bare`: the object alone as the whole text, as Llama 3.1 does.
+ * `bare`: the object alone as the whole text, as Llama 3.1 does, or after a mark, as Mistral's and Phi's models do.
  */
 export interface CallForm {
   readonly kind: 'tagged' | 'bare';

@@ -52,6 +52,36 @@ const CASES: readonly (readonly [
   [reading('bare'), '{"x": 1} is JSON', '{"x": 1} is JSON', []],
   [reading('bare'), ' No {"name":"f","parameters":{}}', ' No {"name":"f","parameters":{}}', []],
   [reading('bare', true), '{"name":"f","par', '', []],
+  [
+    reading('bare'),
+    '[TOOL_CALLS] [{"name": "f", "arguments": {"a": "[TOOL_CALLS]"}, "id": "abc123def"}]',
+    '',
+    ['f{"a":"[TOOL_CALLS]"}'],
+  ],
+  [
+    reading('bare'),
+    '[TOOL_CALLS] [{"name": "f", "arguments": {"a": 1}, "id": "abc123def"}, {"name": "g", "arguments": {}}]',
+    '',
+    ['f{"a":1}', 'g{}'],
+  ],
+  [
+    reading('bare'),
+    '[TOOL_CALLS]f[ARGS]{"a": {"b": 1}}[TOOL_CALLS]g{"c": "}{"}',
+    '',
+    ['f{"a":{"b":1}}', 'g{"c":"}{"}'],
+  ],
+  [reading('bare'), '[TOOL_CALLS]f[CALL_ID]123456789[ARGS]{}', '', ['f{}']],
+  [reading('bare'), '<|python_tag|>{"name": "f", "parameters": {"x": 1}}', '', ['f{"x":1}']],
+  [
+    reading('bare'),
+    '{"name": "f", "parameters": {"x": ";"}}; {"name": "g", "parameters": {}}',
+    '',
+    ['f{"x":";"}', 'g{}'],
+  ],
+  [reading('bare'), '<|tool_call|>[{"name": "f", "arguments": {}}]<|/tool_call|>', '', ['f{}']],
+  [reading('bare'), '<|python_tag|>print(1)', '<|python_tag|>print(1)', []],
+  [reading('bare'), '<p>Hi</p>', '<p>Hi</p>', []],
+  [reading('bare'), '[TOOL_CALLS]h{"a": 1}', '[TOOL_CALLS]h{"a": 1}', []],
 ];
 
 for (const [how, text, shown, calls] of CASES) {
