@@ -72,7 +72,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/runtime/batch',
     ['engine/batch', 'engine/input', 'engine/runtime', 'engine/text', 'engine/text/speculation'],
   ],
-  ['engine/server', ['engine/input', 'engine/text', 'engine/runtime/batch']],
+  ['engine/server', ['engine/input', 'engine/text', 'engine/text/speculation', 'engine/runtime/batch']],
   ['engine/terminal', ['engine/input']],
   [
     'engine/profile',
