@@ -15,11 +15,13 @@ export interface RopeSettings {
 export function ropeAngles({ dimensions, base, factors }: RopeSettings, position: number, out: Float32Array): void {
   if (out.length % dimensions !== 0) throw new RangeError(`${out.length} angles for ${dimensions} dimensions`);
   const pairs = dimensions / 2;
-  for (let token = 0; token < out.length / dimensions; token++) {
-    for (let i = 0; i < pairs; i++) {
-      const angle = ((position + token) * base ** ((-2 * i) / dimensions)) / (factors?.[i] ?? 1);
-      out[2 * (token * pairs + i)] = Math.cos(angle);
-      out[2 * (token * pairs + i) + 1] = Math.sin(angle);
+  for (let i = 0; i < pairs; i++) {
+    const power = base ** ((-2 * i) / dimensions);
+    const factor = factors?.[i] ?? 1;
+    for (let at = i, token = position; 2 * at < out.length; at += pairs, token++) {
+      const angle = (token * power) / factor;
+      out[2 * at] = Math.cos(angle);
+      out[2 * at + 1] = Math.sin(angle);
     }
   }
 }

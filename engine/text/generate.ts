@@ -91,7 +91,7 @@ export interface Generated {
 export const PROMPT_PART = 512;
 
 /**
- * Generates text token by token; between tokens the process handles other events.
+ * Generates text token by token; between tokens the process handles other events, at least every millisecond.
  * @throws InputError if prompt and tokens exceed the context
  */
 export async function generate(options: GenerateOptions): Promise<Generated> {
@@ -118,6 +118,7 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
 
   const evaluate = evaluation(model, sampler);
   const step = stepsOf(options, evaluate);
+  const breathe = createBreathing();
   let pass = onePass(await evaluatePrompt(options, evaluate));
   let reason: Generated['reason'] | undefined;
   while (tokens.length < options.tokens && reason === undefined) {
@@ -140,7 +141,7 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
     if (reason !== undefined) break;
     if (tokens.length === 1) options.speculation?.begin({ tokens: prompt.length, seconds: first - start });
     pass = await step(history, options.tokens - tokens.length);
-    await setImmediate();
+    await breathe();
   }
   show(stops.add(stream.finish()));
   show(stops.finish());
@@ -150,6 +151,20 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
     reason: reason ?? 'length',
     firstTokenSeconds: tokens.length === 0 ? undefined : first - start,
     laterSeconds: last - first,
+  };
+}
+
+/** Seconds after which other events get their turn: tokens of small models take less, and a turn costs some of that. */
+const BREATH_SECONDS = 0.001;
+
+/** @returns a function that lets the process handle other events, unless it did so just before */
+function createBreathing(): () => Promise<void> | undefined {
+  let last = performance.now();
+  return () => {
+    if (performance.now() - last < 1000 * BREATH_SECONDS) return undefined;
+    return setImmediate().then(() => {
+      last = performance.now();
+    });
   };
 }
 

@@ -11,6 +11,7 @@ export interface Candidate {
  */
 export function topK(logits: Float32Array, k: number): Candidate[] {
   if (k === 0 || k >= logits.length) return all(logits);
+  if (k === 1) return mostLikely(logits);
   const best: Candidate[] = [];
   for (let token = 0; token < logits.length; token++) {
     const logit = logits[token] as number;
@@ -21,6 +22,16 @@ export function topK(logits: Float32Array, k: number): Candidate[] {
     if (best.length > k) best.pop();
   }
   return best;
+}
+
+/** The most likely token, the first of equals; none if no logit is a number. */
+function mostLikely(logits: Float32Array): Candidate[] {
+  let [best, highest] = [-1, Number.NEGATIVE_INFINITY];
+  for (let token = 0; token < logits.length; token++) {
+    const logit = logits[token] as number;
+    if (logit > highest || (best < 0 && logit === highest)) [best, highest] = [token, logit];
+  }
+  return best < 0 ? [] : [{ token: best, logit: highest }];
 }
 
 /** Most tokens for the sort keys: 53 bits hold 32 of the logit and 21 of the token. */

@@ -54,7 +54,7 @@ export function createSampler(options: SamplerOptions, stream: Pick<RandomStream
     return draw(kept, options.temperature, stream.next());
   };
   const sampler = (logits: Float32Array, history: readonly number[]): number =>
-    choose(topK(penalizeRepeats(logits, history.slice(-RECENT_TOKENS), options.repeatPenalty), k));
+    choose(topK(penalizeRepeats(logits, history, options.repeatPenalty), k));
   const few = k > 0 && k <= MOST_CANDIDATES && options.repeatPenalty === 1;
   return Object.assign(sampler, { ofCandidates: few ? { k, choose } : undefined });
 }
@@ -63,13 +63,13 @@ export function createSampler(options: SamplerOptions, stream: Pick<RandomStream
  * Makes recent tokens less likely (Keskar et al. 2019, CTRL, section 4.1, with llama.cpp's sign rule): a positive logit
  * is divided by `penalty`, any other is multiplied by it, once per token.
  * @param logits by token; not modified
- * @param recent tokens; those outside the vocabulary are ignored
+ * @param history previous tokens, of which the last RECENT_TOKENS count; those outside the vocabulary are ignored
  * @param penalty 1 changes nothing
  */
-export function penalizeRepeats(logits: Float32Array, recent: readonly number[], penalty: number): Float32Array {
+export function penalizeRepeats(logits: Float32Array, history: readonly number[], penalty: number): Float32Array {
   if (penalty === 1) return logits;
   const penalized = logits.slice();
-  for (const token of new Set(recent)) {
+  for (const token of new Set(history.slice(-RECENT_TOKENS))) {
     const logit = logits[token];
     if (logit !== undefined) penalized[token] = logit > 0 ? logit / penalty : logit * penalty;
   }
