@@ -1,4 +1,4 @@
-import type { PassRates, ProcessorRates } from '../hardware/device.ts';
+import type { FlopRates, GeneratedRates, ProcessorRates } from '../hardware/device.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import type { Model, WeightGroup } from '../model/model.ts';
 import {
@@ -73,6 +73,7 @@ export function passTokens({ generated, prompt }: PassLoad): number {
 export function passLayerSeconds(model: Model, load: PassLoad, processor: ProcessorRates): LayerSeconds {
   const { texts, generated, prompt, generatedContext, promptContext, promptCache, kvFormat } = load;
   const { bandwidth, attention, passes } = processor;
+  const dispatch = passes?.dispatch ?? processor.dispatch ?? 0;
   const token = kvBytesPerToken(model, kvFormat);
   const rates = attention && attentionRates(attention, kvFormat);
   const packed = prompt === 0 || passes === undefined ? undefined : packedSeconds(model.layer, prompt, passes);
@@ -90,8 +91,8 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
     kvCopy: processor.kvCopyLatency + (token * passTokens(load)) / bandwidth,
     memory: (reads * model.layer.bytes) / bandwidth + kvSeconds,
     overhead:
-      overheadSeconds(model, passTokens(load), processor) +
-      (kinds - 1) * (processor.dispatch ?? 0) +
+      overheadSeconds(model, passTokens(load), { ...processor, dispatch }) +
+      (kinds - 1) * dispatch +
       (texts - 1) * (passes?.text ?? 0),
   };
 }
@@ -108,10 +109,22 @@ export function passOutputSeconds(model: Model, load: PassLoad, processor: Proce
   };
 }
 
-/** Products of tokens that are multiplied one by one while the weights are in a cache. */
+/**
+ * Products of tokens that are multiplied one by one while the weights are in a cache. Between the measured numbers of
+ * tokens seconds grow in a line, beyond the last at its rate.
+ */
 function generatedSeconds(group: WeightGroup, tokens: number, processor: ProcessorRates): number {
   const { flops, promptFlops = flops, passes } = processor;
-  return severalSeconds(group, tokens, { first: flops, others: passes?.generated ?? promptFlops });
+  if (passes === undefined || tokens <= 1) return severalSeconds(group, tokens, { first: flops, others: promptFlops });
+  const at = (rates: GeneratedRates, count: number): number =>
+    severalSeconds(group, count, { first: flops, others: rates.flops });
+  const above = passes.generated.find((rates) => rates.tokens >= tokens);
+  const below = passes.generated.findLast((rates) => rates.tokens < tokens);
+  if (above === undefined) return at(below as GeneratedRates, tokens);
+  const low = below === undefined ? 1 : below.tokens;
+  const lowSeconds = below === undefined ? severalSeconds(group, 1, { first: flops, others: flops }) : at(below, low);
+  const share = (tokens - low) / (above.tokens - low);
+  return lowSeconds + share * (at(above, above.tokens) - lowSeconds);
 }
 
 function promptProducts(
@@ -125,7 +138,7 @@ function promptProducts(
 function severalSeconds(
   group: WeightGroup,
   tokens: number,
-  { first, others }: { readonly first: PassRates['generated']; readonly others: PassRates['generated'] },
+  { first, others }: { readonly first: FlopRates; readonly others: FlopRates },
 ): number {
   if (tokens === 0) return 0;
   return (

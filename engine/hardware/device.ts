@@ -15,8 +15,11 @@ export type FlopRates = Readonly<Record<Quantization, number>>;
  * weights takes by the FLOPs that one token needs with them.
  */
 export interface PassRates {
-  /** FLOP/s for every generated token after the first: they are multiplied one by one, while weights are in a cache. */
-  readonly generated: FlopRates;
+  /**
+   * By the number of generated tokens, ascending, at least one: kernels multiply so many of them side by side that a
+   * further one doesn't always cost the same.
+   */
+  readonly generated: readonly GeneratedRates[];
   /**
    * Prompts' tokens are multiplied in packs of so many, which are padded: products take one token's FLOPs at `unpacking`,
    * reading included, and those of the packs' tokens at `packed`.
@@ -24,8 +27,17 @@ export interface PassRates {
   readonly packTokens: number;
   readonly unpacking: FlopRates;
   readonly packed: FlopRates;
+  /** Seconds per layer, in place of `dispatch`: such passes are put together anew each time. */
+  readonly dispatch: number;
   /** Seconds per layer for every text after the first. */
   readonly text: number;
+}
+
+/** Rates of products with a number of generated tokens, from 2 on. */
+export interface GeneratedRates {
+  readonly tokens: number;
+  /** FLOP/s for every token after the first. */
+  readonly flops: FlopRates;
 }
 
 /** Bytes of KV cache per second in attention: in decode, from memory, and in prefill, from a cache. */

@@ -12,6 +12,7 @@ import {
   type DeviceMemory,
   type Disk,
   type FlopRates,
+  type GeneratedRates,
   GPU_APIS,
   type Gpu,
   type Link,
@@ -151,13 +152,26 @@ function readQuantized(fields: Fields): Pick<NonNullable<ProcessorRates['attenti
 
 function readPasses(fields: Fields): PassRates {
   const rates = {
-    generated: readFlops(fields, 'generated'),
+    generated: readGenerated(fields),
     packTokens: fields.count('packTokens'),
     unpacking: readFlops(fields, 'unpacking'),
     packed: readFlops(fields, 'packed'),
+    dispatch: fields.quantity('dispatch', 'time'),
     text: fields.quantity('text', 'time'),
   };
   fields.end();
+  return rates;
+}
+
+function readGenerated(fields: Fields): GeneratedRates[] {
+  const rates = fields.list('generated').map((one) => {
+    const read = { tokens: one.count('tokens'), flops: readFlops(one) };
+    one.end();
+    return read;
+  });
+  const isAscending = rates.every(({ tokens }, index) => tokens > (rates[index - 1]?.tokens ?? 1));
+  if (rates.length === 0 || !isAscending)
+    throw new InputError(fields.place('generated'), 'needs entries whose numbers of tokens ascend, from 2 on');
   return rates;
 }
 

@@ -103,12 +103,16 @@ function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<s
     };
   }
 
-  function passRates({ generated, packTokens, unpacking, packed, text }: PassFacts): object {
+  function passRates({ generated, packTokens, unpacking, packed, dispatch, text }: PassFacts): object {
     return {
-      generated: byFormat(generated, 'products with a token of each text, beyond the first'),
+      generated: [...generated].map(([tokens, own]) => ({
+        tokens,
+        compute: byFormat(own, `products with a token of each of ${tokens} texts, beyond the first`),
+      })),
       packTokens: packTokens.value,
       unpacking: byFormat(unpacking, 'products with a short prompt, without its tokens'),
       packed: byFormat(packed, 'products with a prompt, for each token more'),
+      dispatch: quantity(dispatch, seconds, 'a layer with very small matrices, its keys and values in pages'),
       text: quantity(text, seconds, 'a layer with very small matrices, for each text more'),
     };
   }

@@ -1,7 +1,7 @@
 import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { COPIED_BYTES } from './probes/attention.ts';
-import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TOKENS } from './probes/products.ts';
+import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TEXTS } from './probes/products.ts';
 import { SMALL_LAYERS } from './probes/small-pass.ts';
 import type { AttentionMeasures, PassMeasures, ProcessorMeasures } from './processor-probes.ts';
 import { type Sample, sampleOf } from './sample.ts';
@@ -25,10 +25,12 @@ export interface AttentionFacts {
 }
 
 export interface PassFacts {
-  readonly generated: ReadonlyMap<Quantization, Fact>;
+  /** By the number of tokens. */
+  readonly generated: ReadonlyMap<number, ReadonlyMap<Quantization, Fact>>;
   readonly packTokens: Fact;
   readonly unpacking: ReadonlyMap<Quantization, Fact>;
   readonly packed: ReadonlyMap<Quantization, Fact>;
+  readonly dispatch: Fact;
   readonly text: Fact;
 }
 
@@ -92,14 +94,13 @@ export function processorFacts(measures: ProcessorMeasures, crossing = 0): Proce
  * many tokens a pack has. Kernels' packs are powers of two.
  */
 function passFacts({ vectorProducts, matrixProducts }: ProcessorMeasures, passes: PassMeasures): PassFacts {
-  const generated = new Map<Quantization, Fact>();
+  const generated = new Map(
+    [...passes.generated].map(([tokens, byFormat]) => [tokens, furtherTokens(vectorProducts, byFormat, tokens)]),
+  );
   const unpacking = new Map<Quantization, Fact>();
   const packed = new Map<Quantization, Fact>();
   const packs: number[] = [];
-  for (const [type, one] of vectorProducts) {
-    const several = passes.generated.get(type) as Sample;
-    const further = Math.max(several.median - one.median, LEAST_SHARE * one.median) / (SEVERAL_TOKENS - 1);
-    generated.set(type, { value: 2 / further, sample: several });
+  for (const type of vectorProducts.keys()) {
     const [short, long] = [passes.fewPrompt.get(type) as Sample, matrixProducts.get(type) as Sample];
     const added = Math.max(PROMPT_TOKENS * long.median - short.median, LEAST_SHARE * short.median);
     const token = added / (PROMPT_TOKENS - FEW_PROMPT_TOKENS);
@@ -109,14 +110,30 @@ function passFacts({ vectorProducts, matrixProducts }: ProcessorMeasures, passes
     packs.push(((passes.onePrompt.get(type) as Sample).median - constant) / token);
   }
   const { oneText, severalTexts } = passes;
-  const text = Math.max(0, severalTexts.median - oneText.median) / (SEVERAL_TOKENS - 1) / SMALL_LAYERS;
+  const text = Math.max(0, severalTexts.median - oneText.median) / (SEVERAL_TEXTS - 1) / SMALL_LAYERS;
   return {
     generated,
     packTokens: { value: powerOfTwo(sampleOf(packs).median), sample: sampleOf(packs) },
     unpacking,
     packed,
+    dispatch: { value: oneText.median / SMALL_LAYERS, sample: oneText },
     text: { value: text, sample: severalTexts },
   };
+}
+
+/** Rates of the tokens after the first, by format. */
+function furtherTokens(
+  vectorProducts: ProcessorMeasures['vectorProducts'],
+  several: ReadonlyMap<Quantization, Sample>,
+  tokens: number,
+): ReadonlyMap<Quantization, Fact> {
+  return new Map(
+    [...vectorProducts].map(([type, one]): [Quantization, Fact] => {
+      const sample = several.get(type) as Sample;
+      const further = Math.max(sample.median - one.median, LEAST_SHARE * one.median) / (tokens - 1);
+      return [type, { value: 2 / further, sample }];
+    }),
+  );
 }
 
 /** The nearest one, by ratio, from 1 to FEW_PROMPT_TOKENS. */

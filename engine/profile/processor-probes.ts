@@ -5,10 +5,11 @@ import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/
 import type { Bench } from './probes/bench.ts';
 import {
   FEW_PROMPT_TOKENS,
+  GENERATED_TOKENS,
   generatedProducts,
   matrixProducts,
   packedProducts,
-  SEVERAL_TOKENS,
+  SEVERAL_TEXTS,
   vectorProducts,
 } from './probes/products.ts';
 import { smallBatch, smallPass } from './probes/small-pass.ts';
@@ -44,12 +45,12 @@ export interface AttentionMeasures {
 
 /** What the probes measure of passes in which several texts are evaluated together. */
 export interface PassMeasures {
-  /** Seconds per weight of a product with SEVERAL_TOKENS generated tokens. */
-  readonly generated: ReadonlyMap<Quantization, Sample>;
+  /** Seconds per weight of a product with each of GENERATED_TOKENS. */
+  readonly generated: ReadonlyMap<number, ReadonlyMap<Quantization, Sample>>;
   /** Seconds per weight of a product with one token of a prompt, and with FEW_PROMPT_TOKENS. */
   readonly onePrompt: ReadonlyMap<Quantization, Sample>;
   readonly fewPrompt: ReadonlyMap<Quantization, Sample>;
-  /** Seconds of a pass of very small layers for one text, and for SEVERAL_TOKENS texts. */
+  /** Seconds of a pass of very small layers for one text, and for SEVERAL_TEXTS texts. */
   readonly oneText: Sample;
   readonly severalTexts: Sample;
 }
@@ -101,17 +102,19 @@ export function createProcessorProbes(
   const ofPasses = !passes
     ? undefined
     : {
-        generated: formats.map((type) => probe(`${type}, tokens of several texts`, generatedProducts(bench, type))),
+        generated: GENERATED_TOKENS.map((tokens) =>
+          formats.map((type) => probe(`${type}, tokens of ${tokens} texts`, generatedProducts(bench, type, tokens))),
+        ),
         onePrompt: formats.map((type) => probe(`${type}, a prompt of one token`, packedProducts(bench, type, 1))),
         fewPrompt: formats.map((type) =>
           probe(`${type}, a short prompt`, packedProducts(bench, type, FEW_PROMPT_TOKENS)),
         ),
         oneText: probe('small layers, one text', smallBatch(bench, 1)),
-        severalTexts: probe('small layers, several texts', smallBatch(bench, SEVERAL_TOKENS)),
+        severalTexts: probe('small layers, several texts', smallBatch(bench, SEVERAL_TEXTS)),
       };
   const quantized = ofCaches.flatMap(({ memory, cache }) => [memory, cache]);
   const alone = [...vectors, ...matrices, fromMemory, fromCache, ...quantized, copy, overhead, activations];
-  const all = [...alone, ...(ofPasses === undefined ? [] : Object.values(ofPasses).flat())];
+  const all = [...alone, ...(ofPasses === undefined ? [] : Object.values(ofPasses).flat(2))];
   const sample = ({ values }: Probe): Sample => sampleOf(values.slice(1));
   const byFormat = (probes: readonly Probe[]): ReadonlyMap<Quantization, Sample> =>
     new Map(formats.map((type, index) => [type, sample(probes[index] as Probe)]));
@@ -139,7 +142,9 @@ export function createProcessorProbes(
       }),
       ...(ofPasses && {
         passes: {
-          generated: byFormat(ofPasses.generated),
+          generated: new Map(
+            ofPasses.generated.map((own, index) => [GENERATED_TOKENS[index] as number, byFormat(own)]),
+          ),
           onePrompt: byFormat(ofPasses.onePrompt),
           fewPrompt: byFormat(ofPasses.fewPrompt),
           oneText: sample(ofPasses.oneText),

@@ -34,13 +34,15 @@ test('a pass of one token takes what a token takes', () => {
 
 test('measured rates: generated tokens and texts after the first, and prompts in packs', () => {
   // A layer has 3000 and 1000 weights, 8000 FLOPs a token (6000 at 3000/s, 2000 at 2000/s).
-  const passes = { generated: all(16_000), packTokens: 4, unpacking: all(4000), packed: all(32_000), text: 0.125 };
+  const prompts = { packTokens: 4, unpacking: all(4000), packed: all(32_000) };
+  const passes = { generated: [{ tokens: 2, flops: all(16_000) }], ...prompts, dispatch: 0.5, text: 0.125 };
   const cpu = { ...TOY_CPU, passes };
   const of = (...texts: PassText[]) => passLayerSeconds(TOY_MODEL, passLoad(texts), cpu);
   const [one, two] = [of(generated(0)), of(generated(0), generated(0))];
   // Attention to itself is 4 × 10 heads × 5 wide = 200 FLOPs at 1000/s.
   near(two.compute - one.compute, 8000 / 16_000 + 0.2);
   near(two.overhead - one.overhead, 0.125);
+  near(one.overhead - passLayerSeconds(TOY_MODEL, passLoad([generated(0)]), TOY_CPU).overhead, 0.5);
   const attended = (tokens: number): number => (0.2 * tokens * (tokens + 1)) / 2;
   near(of(prompt(1)).compute, 8000 / 4000 + (4 * 8000) / 32_000 + attended(1));
   near(of(prompt(5)).compute, 8000 / 4000 + (8 * 8000) / 32_000 + attended(5));
@@ -48,6 +50,23 @@ test('measured rates: generated tokens and texts after the first, and prompts in
   const both = of(generated(0), prompt(5));
   near(both.compute, one.compute + of(prompt(5)).compute);
   assert.ok(totalLayerSeconds(both) > totalLayerSeconds(one));
+});
+
+test('between measured numbers of generated tokens products grow in a line, beyond the last at its rate', () => {
+  const flat = { packTokens: 1, unpacking: all(1), packed: all(1), dispatch: 0, text: 0 };
+  const generatedRates = [
+    { tokens: 2, flops: all(8000) },
+    { tokens: 6, flops: all(20_000) },
+  ];
+  const cpu = { ...TOY_CPU, passes: { ...flat, generated: generatedRates } };
+  const products = (count: number): number => {
+    const texts = Array.from({ length: count }, () => generated(0));
+    // Attention to itself takes 0.2 s of each token.
+    return passLayerSeconds(TOY_MODEL, passLoad(texts), cpu).compute - 0.2 * count;
+  };
+  // 8000 FLOPs a token: 1 s for the second, 5 × 0.4 s for all five after the first.
+  const seconds = [1, 2, 3, 4, 6, 11].map((count) => products(count) - products(1));
+  for (const [index, expected] of [0, 1, 1.25, 1.5, 2, 4].entries()) near(seconds[index] ?? Number.NaN, expected);
 });
 
 test.run();

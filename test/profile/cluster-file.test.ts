@@ -74,7 +74,7 @@ test('rates of passes of several texts are written where they were measured, and
   const sample = (median: number) => ({ median, spread: 0.02, repeats: 7 });
   const each = (median: number) => new Map([...MEASURES.vectorProducts].map(([type]) => [type, sample(median)]));
   const passes = {
-    generated: each(9e-10),
+    generated: new Map([2, 8].map((tokens) => [tokens, each(tokens * 1e-10)])),
     onePrompt: each(3e-10),
     fewPrompt: each(4e-10),
     oneText: sample(1e-3),
@@ -83,7 +83,13 @@ test('rates of passes of several texts are written where they were measured, and
   const cpu = { ...MEASURES, passes };
   const expected = processorFacts(cpu).passes;
   const read = parseCluster(clusterFile({ ...PROFILE, cpu }), 'laptop.json').devices[0]?.cpu.passes;
-  close(read?.generated.Q4_K, expected?.generated.get('Q4_K')?.value ?? 0);
+  assert.equal(
+    read?.generated.map(({ tokens }) => tokens),
+    [2, 8],
+  );
+  for (const { tokens, flops } of read?.generated ?? [])
+    close(flops.Q4_K, expected?.generated.get(tokens)?.get('Q4_K')?.value ?? 0);
+  close(read?.dispatch, expected?.dispatch.value ?? 0);
   close(read?.unpacking.Q4_K, expected?.unpacking.get('Q4_K')?.value ?? 0);
   close(read?.packed.Q4_K, expected?.packed.get('Q4_K')?.value ?? 0);
   close(read?.text, expected?.text.value ?? 0);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
-import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TOKENS } from '../../engine/profile/probes/products.ts';
+import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TEXTS } from '../../engine/profile/probes/products.ts';
 import { SMALL_LAYERS } from '../../engine/profile/probes/small-pass.ts';
 import { processorFacts } from '../../engine/profile/processor-facts.ts';
 import { relativelyNear as near } from '../support/near.ts';
@@ -65,20 +65,21 @@ test('rates of passes are what measured passes of texts imply', () => {
     ...MEASURES,
     matrixProducts: of(() => prompts(PROMPT_TOKENS) / PROMPT_TOKENS),
     passes: {
-      generated: of((one) => one + (SEVERAL_TOKENS - 1) * further),
+      generated: new Map([8, 16].map((tokens) => [tokens, of((one) => one + (tokens - 1) * further)])),
       onePrompt: of(() => prompts(1)),
       fewPrompt: of(() => prompts(FEW_PROMPT_TOKENS)),
       oneText: sample(1e-3),
-      severalTexts: sample(1e-3 + (SEVERAL_TOKENS - 1) * SMALL_LAYERS * text),
+      severalTexts: sample(1e-3 + (SEVERAL_TEXTS - 1) * SMALL_LAYERS * text),
     },
   });
   for (const type of QUANTIZATION_NAMES) {
-    near(passes?.generated.get(type)?.value ?? 0, 2 / further);
+    for (const tokens of [8, 16]) near(passes?.generated.get(tokens)?.get(type)?.value ?? 0, 2 / further);
     near(passes?.packed.get(type)?.value ?? 0, 2 / token);
     near(passes?.unpacking.get(type)?.value ?? 0, 2 / constant);
   }
   assert.is(passes?.packTokens.value, pack);
   near(passes?.text.value ?? 0, text);
+  near(passes?.dispatch.value ?? 0, 1e-3 / SMALL_LAYERS);
 });
 
 test.run();

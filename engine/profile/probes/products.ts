@@ -29,13 +29,16 @@ export function matrixProducts(bench: Bench, type: Quantization): () => Promise<
   return async () => (await measure()) / PROMPT_TOKENS;
 }
 
-/** Generated tokens of a pass that are multiplied one by one, and tokens of a prompt that fill whole packs. */
-export const SEVERAL_TOKENS = 8;
+/** Generated tokens of a pass, between which kernels change how many of them they multiply side by side. */
+export const GENERATED_TOKENS = [2, 4, 8, 16] as const;
+/** Texts of the pass that tells what further texts cost beside products. */
+export const SEVERAL_TEXTS = 8;
+/** Tokens of a prompt that fill whole packs. */
 export const FEW_PROMPT_TOKENS = 16;
 
-/** Measures the seconds per weight of a product with SEVERAL_TOKENS generated tokens of as many texts. */
-export function generatedProducts(bench: Bench, type: Quantization): () => Promise<number> {
-  return products(bench, type, SEVERAL_TOKENS, 'singly');
+/** Measures the seconds per weight of a product with so many generated tokens of as many texts. */
+export function generatedProducts(bench: Bench, type: Quantization, tokens: number): () => Promise<number> {
+  return products(bench, type, tokens, 'singly');
 }
 
 /** Measures the seconds per weight of a product with the tokens of a short prompt, or of the end of a longer one. */
