@@ -44,7 +44,7 @@ export function simulateCapacity(
 
 /** A real sweep beside its simulation: all programs share the processors that others left. */
 export interface ComparedSweep extends MeasuredSweep {
-  /** With a worker's processor time per job from the sweep with one worker. */
+  /** With a worker's processor time per job from the sweeps with one worker. */
   readonly simulatedJobsPerSecond: number;
   /** With the processor time per job that the workers of this sweep took. */
   readonly withOwnTimes: number;
@@ -60,14 +60,30 @@ export function compareSweeps(measured: Measured, seed: number): ComparedSweep[]
     }).jobsPerSecond;
   return sweeps.map((sweep) => ({
     ...sweep,
-    simulatedJobsPerSecond: simulated(sweep, ownWorkerSeconds(times, leastOfOne(sweeps))),
+    simulatedJobsPerSecond: simulated(
+      sweep,
+      ownWorkerSeconds(times, sweep.workers > processors ? mostOfOne(sweeps) : leastOfOne(sweeps)),
+    ),
     withOwnTimes: simulated(sweep, ownWorkerSeconds(times, sweep.workerSeconds)),
   }));
 }
 
-/** Processor seconds per job of the sweeps with one worker, the least. */
+/** Processor seconds per job of a worker that finds its processor as it left it. */
 function leastOfOne(sweeps: readonly MeasuredSweep[]): number {
-  return Math.min(...sweeps.filter(({ workers }) => workers === 1).map(({ workerSeconds }) => workerSeconds));
+  return Math.min(...secondsOfOne(sweeps));
+}
+
+/**
+ * Processor seconds per job of a worker whose processor other programs have used since its last job, as those that
+ * share it with other workers do: what was in its caches is gone.
+ */
+function mostOfOne(sweeps: readonly MeasuredSweep[]): number {
+  return Math.max(...secondsOfOne(sweeps));
+}
+
+/** Processor seconds per job of the sweeps with one worker. */
+function secondsOfOne(sweeps: readonly MeasuredSweep[]): number[] {
+  return sweeps.filter(({ workers }) => workers === 1).map(({ workerSeconds }) => workerSeconds);
 }
 
 /** What of a worker's processor seconds per job isn't spent on its operations on Redis. */

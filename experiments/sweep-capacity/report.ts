@@ -197,7 +197,7 @@ export function capacityPage(
         blocks: [
           {
             kind: 'text',
-            text: `Points that only wait, one a job, so that workers can share ${measured.processors} processors; in the simulation they share what other programs left of them. What a worker’s own program takes per job is from the sweeps with one worker; the others are held out. Processes that share a busy processor take longer for the same job; the last columns take that from each sweep.`,
+            text: `Points that only wait, one a job, so that workers can share ${measured.processors} processors; in the simulation they share what other programs left of them. What a worker’s own program takes per job is from the sweeps with one worker: the least of them where each worker has a processor, the most, after pauses in which other programs used it, where workers share one; the other sweeps are held out. The last columns take it from each sweep.`,
           },
           tableBlock(comparedTable(compared)),
         ],
