@@ -9,7 +9,7 @@ import { upgradeParts } from '../../engine/planner/changes.ts';
 import { busySeconds, threadSeconds } from '../../experiments/sweep/processor-times.ts';
 import { redisExecutor } from '../../experiments/sweep/redis/submit.ts';
 import { createSweep, loadEvaluate, type Sweep } from '../../experiments/sweep/sweep.ts';
-import { UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
+import { type Answer, UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { summarise } from './measure.ts';
 
@@ -18,10 +18,11 @@ import { summarise } from './measure.ts';
  * without a queue, that compute the same points. Wall time is at the mercy of other programs, so processor time stands
  * beside it: points per second of the threads that compute them, and what everything else takes.
  *
- *     npx tsx test/bench/sweep-scaling.ts [homes] [turns]     (Linux, with redis-server)
+ *     npx tsx test/bench/sweep-scaling.ts [homes] [turns] [simulated|predicted]     (Linux, with redis-server)
  */
 const isPlain = process.argv[2] === 'plain';
-const [homes = 12_000, TURNS = 3] = process.argv.slice(isPlain ? 3 : 2).map(Number);
+const [homesText = '3000', turnsText = '3', answer = 'simulated'] = process.argv.slice(isPlain ? 3 : 2);
+const [homes, TURNS] = [Number(homesText), Number(turnsText)];
 /** Workers have loaded their code when measuring begins, and none is idle yet when it ends. */
 const [FROM, TO] = [0.25, 0.9];
 
@@ -31,12 +32,15 @@ const setting: UpgradesSetting = {
   models,
   workload: createWorkload({ context: 1024 }),
   parts: upgradeParts(loadDevices()),
-  answer: 'predicted',
+  answer: answer as Answer,
 };
 const sweep: Sweep = createSweep('upgrades', setting, homes * models.length * UPGRADES.length);
 
+/** The control's code is compiled as that of the workers' threads. */
+const HOOKS = `data:text/javascript,import { register } from 'node:module'; register('${new URL('../../experiments/sweep/typescript-hooks.mjs', import.meta.url).href}');`;
+
 /** Points between two messages of the control. */
-const REPORT = 1000;
+const REPORT = 250;
 
 /** A process of the control: computes points until it is killed. */
 async function plainProcess(): Promise<void> {
@@ -128,7 +132,9 @@ async function workersTurn(count: number): Promise<Turn> {
 }
 
 async function controlTurn(count: number): Promise<Turn> {
-  const workers = Array.from({ length: count }, () => fork(import.meta.filename, ['plain', `${homes}`]));
+  const workers = Array.from({ length: count }, () =>
+    fork(import.meta.filename, ['plain', `${homes}`, '1', answer], { execArgv: ['--import', HOOKS] }),
+  );
   let [first]: (Look | undefined)[] = [];
   let done = 0;
   try {
