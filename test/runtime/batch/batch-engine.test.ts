@@ -288,8 +288,8 @@ testNative('so it has with tokens that a model guesses, beside those that are lo
   const kernels = openKernels({ implementation: 'native', threads: 2 });
   const path = goldenModel('llama-Q8_0');
   const model = await draftModel(goldenModel('llama-F16'), kernels);
-  await aloneAndTogether(() => ({ path, kernels }), { lookup: 2, model, tokens: 3 });
-  await aloneAndTogether(() => ({ path, kernels }), { lookup: undefined, model, tokens: undefined });
+  await aloneAndTogether(() => ({ path, kernels }), { drafts: { lookup: 2, model, tokens: 3 } });
+  await aloneAndTogether(() => ({ path, kernels }), { drafts: { lookup: undefined, model, tokens: undefined } });
   kernels.close();
 });
 
