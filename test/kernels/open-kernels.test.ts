@@ -108,11 +108,11 @@ testNative('commands that would touch memory beyond what the engine owns are ref
   refused(/no such matrix/, 2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0, 0);
   refused(/x isn't whole rows/, 11, 0, 0, 4, 0, 0, 3, 3);
   refused(/capacity/, 4, 0, 0, 0, 2, 0, 0, 2, 64);
-  refused(/capacity/, 9, 1, 0, 0, 65, 0, 0, 2, 0, 2, 2, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1);
-  refused(/a value for each head/, 9, 1, 0, 0, 64, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0, 1, 1, 1, 0, 1, 1);
+  refused(/capacity/, 9, 1, 0, 0, 65, 0, 0, 2, 0, 2, 2, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 0);
+  refused(/a value for each head/, 9, 1, 0, 0, 64, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0, 1, 1, 1, 0, 1, 1, 0);
   refused(/no pages/, 9, 0);
   refused(/no pages/, 9, 1000, 0, 0, 1);
-  refused(/caches differ in shape/, 9, 2, 0, 0, 1, 1, 0, 1, 0, 0, 2, 0, 2, 2, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1);
+  refused(/caches differ in shape/, 9, 2, 0, 0, 1, 1, 0, 1, 0, 0, 2, 0, 2, 2, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 0);
   refused(/a row for each divisor/, 10, 0, 0, 3, 0, 0, 4);
   assert.throws(() => engine.run(new Float64Array(2), 3), /more commands than the array holds/);
   assert.throws(() => engine.matrix(new Uint8Array(7), 0, 1, 2), /beyond the end of its bytes/);
