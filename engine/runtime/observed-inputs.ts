@@ -11,8 +11,10 @@ export type InputObserver = (tensor: string, x: Float32Array) => void;
 export function observedInputs(kernels: Kernels, gguf: Gguf, observe: InputObserver): Kernels {
   const byOffset = new Map(gguf.tensors.map(({ name, offset }) => [offset, name]));
   const names = new Map<number, string>();
+  // Operations that are prepared would run unseen.
+  const { prepare: _, ...others } = kernels;
   return {
-    ...kernels,
+    ...others,
     matrix(source) {
       const matrix = kernels.matrix(source);
       // Of a matrix in parts, such as Q, K and V in one, the first part's inputs are those of all.
