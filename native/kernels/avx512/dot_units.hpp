@@ -88,30 +88,38 @@ inline constexpr std::size_t passColumns = 2048;
 /**
  * The products of one row's next `columns` columns and `Tokens` tokens, whose activations are at a distance of `distance`
  * bytes, as vectors whose lanes are to be added. Lines `ahead` bytes further on are prefetched.
+ *
+ * @param end of what may be read: a unit's blocks beyond the row are those of the next one, and count for nothing
  */
 template <Type T, Rounding R, std::size_t Tokens>
-inline void dotUnits(const std::uint8_t* row, std::size_t ahead, const std::byte* activations, std::size_t distance,
-                     std::size_t columns, __m512 (&lanes)[Tokens]) {
+inline void dotUnits(const std::uint8_t* row, const std::uint8_t* end, std::size_t ahead, const std::byte* activations,
+                     std::size_t distance, std::size_t columns, __m512 (&lanes)[Tokens]) {
   RowSum<T> sums[Tokens];
-  std::uint8_t rest[isSuperblock(T) ? 1 : unitBytes<T>];
-  for (std::size_t c = 0; c < columns; c += unitColumns) {
-    const std::uint8_t* at = row;
-    prefetchLines(at + ahead, unitBytes<T>);
-    if constexpr (!isSuperblock(T)) {
-      // Blocks that are missing to a whole unit are zeros.
-      if (columns - c < unitColumns) {
-        __builtin_memset(rest, 0, sizeof rest);
-        __builtin_memcpy(rest, row, rowBytes(T, columns - c));
-        at = rest;
-      }
-    }
-    const Unit<T> unit(at);
+  const auto add = [&](const Unit<T>& unit) __attribute__((always_inline)) {
     // As a loop the compiler would leave the sums in memory.
     [&]<std::size_t... t>(std::index_sequence<t...>) __attribute__((always_inline)) {
       (sums[t].template add<R>(unit, *unitActivationsAt<R>(activations + t * distance)), ...);
     }(std::make_index_sequence<Tokens>{});
+  };
+  std::size_t left = columns;
+  for (; left >= unitColumns; left -= unitColumns) {
+    prefetchLines(row + ahead, unitBytes<T>);
+    add(Unit<T>(row));
     row += unitBytes<T>;
     activations += sizeof(UnitActivations<R>);
+  }
+  if constexpr (!isSuperblock(T)) {
+    if (left > 0) {
+      std::uint8_t copy[unitBytes<T>];
+      if (static_cast<std::size_t>(end - row) < sizeof copy) {
+        __builtin_memset(copy, 0, sizeof copy);
+        __builtin_memcpy(copy, row, rowBytes(T, left));
+        row = copy;
+      }
+      Unit<T> unit(row);
+      unit.factors.keepFirst(left / scaleWeights(T));
+      add(unit);
+    }
   }
   for (std::size_t t = 0; t < Tokens; t++) lanes[t] = sums[t].lanes();
 }
@@ -121,7 +129,7 @@ inline void dotUnits(const std::uint8_t* row, std::size_t ahead, const std::byte
  * several tokens pass by pass, which is too late for lines that are less than all rows ahead.
  */
 template <Type T, Rounding R, std::size_t Tokens>
-inline void dotRows(const Rows& rows, const std::byte* activations, std::size_t distance,
+inline void dotRows(const Rows& rows, const std::uint8_t* end, const std::byte* activations, std::size_t distance,
                     __m512 (&products)[Tokens][unitRows]) {
   const std::size_t stride = rowBytes(T, rows.columns);
   const std::size_t ahead = Tokens == 1 || rows.columns <= passColumns ? leastAhead : unitRows * stride;
@@ -129,8 +137,8 @@ inline void dotRows(const Rows& rows, const std::byte* activations, std::size_t 
     const std::size_t left = rows.columns - begin;
     const std::size_t units = begin / unitColumns;
     __m512 lanes[Tokens];
-    dotUnits<T, R>(rows.data + r * stride + units * unitBytes<T>, ahead, activations + units * sizeof(UnitActivations<R>),
-                   distance, left < passColumns ? left : passColumns, lanes);
+    dotUnits<T, R>(rows.data + r * stride + units * unitBytes<T>, end, ahead,
+                   activations + units * sizeof(UnitActivations<R>), distance, left < passColumns ? left : passColumns, lanes);
     for (std::size_t t = 0; t < Tokens; t++) {
       products[t][r] = begin == 0 ? lanes[t] : _mm512_add_ps(products[t][r], lanes[t]);
     }
@@ -155,7 +163,8 @@ void multiplyUnits(const Matvecs& p, std::size_t token) {
   __m512 products[Tokens][unitRows]{};
   for (std::size_t begin = 0; begin < p.rows.count; begin += unitRows) {
     const std::size_t count = p.rows.count - begin < unitRows ? p.rows.count - begin : unitRows;
-    dotRows<T, R>({p.rows.data + begin * stride, count, p.rows.columns}, activations, p.activationBytes, products);
+    dotRows<T, R>({p.rows.data + begin * stride, count, p.rows.columns}, p.rows.data + p.rows.count * stride, activations,
+                  p.activationBytes, products);
     const auto wanted = static_cast<__mmask8>((1u << count) - 1);
     for (std::size_t t = 0; t < Tokens; t++) {
       _mm256_mask_storeu_ps(out + t * p.outStride + begin, wanted, sumsOfLanes(products[t]));

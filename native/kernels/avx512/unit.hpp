@@ -85,6 +85,9 @@ struct GroupFloats<8> {
 
   static GroupFloats load(const float* from) { return {_mm256_loadu_ps(from)}; }
   static GroupFloats all(float value) { return {_mm256_set1_ps(value)}; }
+  [[nodiscard]] GroupFloats first(std::size_t count) const {
+    return {_mm256_maskz_mov_ps(static_cast<__mmask8>((1u << count) - 1), values)};
+  }
   [[nodiscard]] GroupFloats times(GroupFloats b) const { return {_mm256_mul_ps(values, b.values)}; }
   void addProduct(GroupFloats a, GroupFloats b) { values = _mm256_fmadd_ps(a.values, b.values, values); }
   [[nodiscard]] __m512 wide() const { return _mm512_zextps256_ps512(values); }
@@ -100,6 +103,9 @@ struct GroupFloats<16> {
 
   static GroupFloats load(const float* from) { return {_mm512_loadu_ps(from)}; }
   static GroupFloats all(float value) { return {_mm512_set1_ps(value)}; }
+  [[nodiscard]] GroupFloats first(std::size_t count) const {
+    return {_mm512_maskz_mov_ps(static_cast<__mmask16>((1u << count) - 1), values)};
+  }
   [[nodiscard]] GroupFloats times(GroupFloats b) const { return {_mm512_mul_ps(values, b.values)}; }
   void addProduct(GroupFloats a, GroupFloats b) { values = _mm512_fmadd_ps(a.values, b.values, values); }
   [[nodiscard]] __m512 wide() const { return values; }
@@ -114,6 +120,12 @@ template <Type T>
 struct Factors {
   Groups<T> scales;
   Groups<T> minimums;
+
+  /** Takes the other groups for zeros, whatever stands there. */
+  void keepFirst(std::size_t groups) {
+    scales = scales.first(groups);
+    minimums = minimums.first(groups);
+  }
 };
 
 /** The factors of a format without minimums, whose zero points are so many scales. */
