@@ -95,31 +95,29 @@ template <Type T, Rounding R, std::size_t Tokens>
 inline void dotUnits(const std::uint8_t* row, const std::uint8_t* end, std::size_t ahead, const std::byte* activations,
                      std::size_t distance, std::size_t columns, __m512 (&lanes)[Tokens]) {
   RowSum<T> sums[Tokens];
-  const auto add = [&](const Unit<T>& unit) __attribute__((always_inline)) {
+  std::uint8_t copy[isSuperblock(T) ? 1 : unitBytes<T>];
+  for (std::size_t left = columns; left > 0;) {
+    const std::size_t taken = isSuperblock(T) || left >= unitColumns ? unitColumns : left;
+    const std::uint8_t* at = row;
+    if constexpr (!isSuperblock(T)) {
+      if (taken < unitColumns && static_cast<std::size_t>(end - row) < sizeof copy) {
+        __builtin_memset(copy, 0, sizeof copy);
+        __builtin_memcpy(copy, row, rowBytes(T, taken));
+        at = copy;
+      }
+    }
+    prefetchLines(row + ahead, unitBytes<T>);
+    Unit<T> unit(at);
+    if constexpr (!isSuperblock(T)) {
+      if (taken < unitColumns) unit.factors.keepFirst(taken / scaleWeights(T));
+    }
     // As a loop the compiler would leave the sums in memory.
     [&]<std::size_t... t>(std::index_sequence<t...>) __attribute__((always_inline)) {
       (sums[t].template add<R>(unit, *unitActivationsAt<R>(activations + t * distance)), ...);
     }(std::make_index_sequence<Tokens>{});
-  };
-  std::size_t left = columns;
-  for (; left >= unitColumns; left -= unitColumns) {
-    prefetchLines(row + ahead, unitBytes<T>);
-    add(Unit<T>(row));
+    left -= taken;
     row += unitBytes<T>;
     activations += sizeof(UnitActivations<R>);
-  }
-  if constexpr (!isSuperblock(T)) {
-    if (left > 0) {
-      std::uint8_t copy[unitBytes<T>];
-      if (static_cast<std::size_t>(end - row) < sizeof copy) {
-        __builtin_memset(copy, 0, sizeof copy);
-        __builtin_memcpy(copy, row, rowBytes(T, left));
-        row = copy;
-      }
-      Unit<T> unit(row);
-      unit.factors.keepFirst(left / scaleWeights(T));
-      add(unit);
-    }
   }
   for (std::size_t t = 0; t < Tokens; t++) lanes[t] = sums[t].lanes();
 }
