@@ -16,12 +16,13 @@ const ADDON = join(ROOT, 'native/build/sanitize/hearth.node');
 /** The folders whose tests run native code. */
 const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'commands', 'profile'];
 /**
- * Tests that mostly wait for time limits of connections, which are no native code, and those of golden values, which
- * run what runtime/architectures and kernels do for longer.
+ * Tests that mostly wait for time limits of connections, which are no native code; those of golden values, which run
+ * what runtime/architectures and kernels do for longer; and those that start Chromium or a compiled program, which
+ * don't use the addon.
  */
 const LEFT_OUT = [
   ...['ring/faults', 'ring/floods', 'ring/raw-peers', 'ring/refusals'],
-  ...['runtime/golden', 'runtime/random-blocks'],
+  ...['runtime/golden', 'runtime/random-blocks', 'kernels/webgpu/page', 'kernels/avxvnni', 'kernels/arm/neon'],
 ].map((name) => `${name}.test.ts`);
 
 const wanted = process.argv.slice(2);
