@@ -74,6 +74,9 @@ constexpr bool isFloat(Type type) { return formatOf(type).block == 1; }
 /** Blocks of 256 weights (the K-quants); their activations share one scale per 256 instead of one per 32. */
 constexpr bool isSuperblock(Type type) { return formatOf(type).block == 256; }
 
+/** Weights that share a scale. */
+constexpr std::size_t scaleWeights(Type type) { return formatOf(type).scaleWeights; }
+
 /** Bytes of a row of `columns` weights, a whole number of blocks. */
 constexpr std::size_t rowBytes(Type type, std::size_t columns) {
   return columns / formatOf(type).block * formatOf(type).bytes;

@@ -14,9 +14,6 @@
 namespace hearth {
 namespace {
 
-/** Weights that share a scale. */
-constexpr std::size_t scaleWeights(Type type) { return formatOf(type).scaleWeights; }
-
 /** Formats whose weights are points of a lattice, which are looked up (decode_lattices.hpp). */
 constexpr bool isLattice(Type type) {
   switch (type) {

@@ -1,8 +1,6 @@
 #pragma once
-#include <immintrin.h>
-
-#include "../../formats/half.hpp"
 #include "../shared/portable_simd.hpp"
+#include "../shared/x86_loads.hpp"
 
 namespace hearth {
 namespace {
@@ -91,15 +89,11 @@ struct Avx2 {
   }
 };
 
-inline __m128i load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
-inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 /** Two halves of 16 bytes side by side. */
 inline __m256i join(__m128i low, __m128i high) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
-/** A half-precision number of a block, by the conversion instruction. */
-inline float halfAt(const std::uint8_t* at) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(load16(at)))); }
 
 }  // namespace
 }  // namespace hearth

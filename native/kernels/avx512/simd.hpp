@@ -1,9 +1,7 @@
 #pragma once
-#include <immintrin.h>
-
-#include "../../formats/half.hpp"
 #include "../shared/portable_simd.hpp"
 #include "../shared/vector_math.hpp"
+#include "../shared/x86_loads.hpp"
 
 namespace hearth {
 namespace {
@@ -102,15 +100,11 @@ struct Avx512 {
   }
 };
 
-inline __m128i load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
-inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline __m512i load512(const void* p) { return _mm512_loadu_si512(p); }
 /** Two halves of 32 bytes side by side. */
 inline __m512i join(__m256i low, __m256i high) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
-/** A half-precision number of a block, by the conversion instruction. */
-inline float halfAt(const std::uint8_t* at) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(load16(at)))); }
 
 }  // namespace
 }  // namespace hearth

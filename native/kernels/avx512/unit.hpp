@@ -12,8 +12,6 @@ namespace {
 
 inline constexpr std::size_t unitColumns = 256;
 
-/** Weights that share a scale. */
-constexpr std::size_t scaleWeights(Type type) { return formatOf(type).scaleWeights; }
 /** Scales of a unit. */
 constexpr std::size_t unitGroups(Type type) { return unitColumns / scaleWeights(type); }
 

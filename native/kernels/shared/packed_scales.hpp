@@ -1,7 +1,5 @@
 #pragma once
-#include <immintrin.h>
-
-#include "../../formats/half.hpp"
+#include "x86_loads.hpp"
 
 /** The scales of K-quants in a register of 128 bits, for processors with AVX2. */
 namespace hearth {
@@ -10,7 +8,7 @@ namespace {
 /** Eight scales and then eight minimums of six bits each, from the twelve bytes of Q4_K and Q5_K. */
 inline __m128i sixBitScales(const std::uint8_t* packed) {
   // Sixteen bytes from four bytes before the scales: the block's header is there, so nothing outside the block is read.
-  const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(packed - 4));
+  const __m128i all = load128(packed - 4);
   const __m128i low = _mm_shuffle_epi8(all, _mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
   const __m128i high = _mm_shuffle_epi8(all, _mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
   const __m128i kept = _mm_and_si128(_mm_srlv_epi32(low, _mm_setr_epi32(0, 0, 0, 4)),
