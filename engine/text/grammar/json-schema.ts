@@ -1,42 +1,22 @@
-import { isDeepStrictEqual } from 'node:util';
-import { suggestion } from '../../input/input-error.ts';
 import type { Automaton, State } from './automaton.ts';
-import type { Counted, JsonRules } from './json-rules.ts';
-import { integersWithin, type NumberBounds, numbersWithin } from './number-ranges.ts';
+import { areDisjoint } from './disjoint-schemas.ts';
+import type { JsonRules } from './json-rules.ts';
+import { integersWithin, numbersWithin } from './number-ranges.ts';
 import { SchemaError } from './schema-error.ts';
-
-/** A JSON schema (draft 2020-12) as an object. */
-type Schema = Readonly<Record<string, unknown>>;
-
-const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'] as const;
-type Type = (typeof TYPES)[number];
-
-/** Keys that restrict nothing, or that others refer to. */
-const NOTES = [
-  ...['$schema', '$id', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
-  ...['deprecated', 'readOnly', 'writeOnly', 'contentEncoding', 'contentMediaType'],
-];
-
-/** Keys that restrict values of a type, and say nothing of others. */
-const KEYS_OF_TYPES: Readonly<Partial<Record<Type, readonly string[]>>> = {
-  object: ['properties', 'required', 'additionalProperties'],
-  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
-  string: ['minLength', 'maxLength'],
-  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
-};
-
-/** Keys that say everything, and beside which only notes and a type may stand. */
-const WHOLE = ['$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'];
-
-const KNOWN = [...NOTES, 'type', ...Object.values(KEYS_OF_TYPES).flat(), ...WHOLE];
-
-/** Keys of the standard that are not supported: a name close to one isn't a misspelling. */
-const UNSUPPORTED = [
-  ...['not', 'if', 'then', 'else', 'dependentSchemas', 'dependentRequired', 'patternProperties', 'propertyNames'],
-  ...['minProperties', 'maxProperties', 'unevaluatedProperties', 'unevaluatedItems', 'contains', 'minContains'],
-  ...['maxContains', 'multipleOf', 'pattern', 'format', '$anchor', '$dynamicRef', '$dynamicAnchor', '$vocabulary'],
-  ...['contentSchema', 'dependencies', 'additionalItems'],
-];
+import {
+  at,
+  boundsOf,
+  checkKeys,
+  countedOf,
+  isObject,
+  listedValues,
+  NOTES,
+  resolve,
+  type Schema,
+  type Type,
+  typesOf,
+  WHOLE,
+} from './schema-keys.ts';
 
 /** Bounds of a schema that nobody writes by hand, far below those at which its reading would take long. */
 const MOST_DEPTH = 64;
@@ -257,101 +237,6 @@ export function checkSize(root: unknown): void {
     throw new SchemaError('', 'invalid', `has ${length} characters; at most ${MOST_SCHEMA_CHARACTERS} are read`);
 }
 
-/** @throws SchemaError for an unknown or unsupported key */
-function checkKeys(schema: Schema, path: string): void {
-  for (const key of Object.keys(schema)) {
-    if (KNOWN.includes(key) || key.startsWith('x-')) continue;
-    const shown = key.slice(0, 100);
-    if (UNSUPPORTED.includes(key))
-      throw new SchemaError(at(path, shown), 'unsupported', 'is not supported; leave it out');
-    throw new SchemaError(at(path, shown), 'invalid', `unknown key of JSON schema${suggestion(shown, KNOWN)}`);
-  }
-}
-
-/** The types that a value may have; by the keys where none is named. */
-function typesOf(schema: Schema, path: string): Type[] {
-  const { type } = schema;
-  if (type === undefined) {
-    const meant = TYPES.filter((one) => KEYS_OF_TYPES[one]?.some((key) => key in schema));
-    return meant.length > 0 ? meant : ['object', 'array', 'string', 'number', 'boolean', 'null'];
-  }
-  const listed: unknown[] = Array.isArray(type) ? type : [type];
-  const unknown = listed.find((one) => !TYPES.some((known) => known === one));
-  if (unknown !== undefined || listed.length === 0)
-    throw new SchemaError(at(path, 'type'), 'invalid', `must be one or a list of ${TYPES.join(', ')}`);
-  return [...new Set(listed as Type[])];
-}
-
-/** The values of enum or const as JSON; those that have another type are left out. */
-function listedValues(schema: Schema, path: string): string[] {
-  const key = 'enum' in schema ? 'enum' : 'const';
-  const values = key === 'enum' ? schema.enum : [schema.const];
-  if (!Array.isArray(values)) throw new SchemaError(at(path, key), 'invalid', 'must be a list of values');
-  const types = 'type' in schema ? typesOf(schema, path) : undefined;
-  const fitting = values.filter((value) => types?.some((type) => hasType(value, type)) ?? true);
-  if (fitting.length === 0) throw new SchemaError(at(path, key), 'invalid', 'has no value of the type');
-  return fitting.map((value) => JSON.stringify(value));
-}
-
-function hasType(value: unknown, type: Type): boolean {
-  switch (type) {
-    case 'null':
-      return value === null;
-    case 'array':
-      return Array.isArray(value);
-    case 'integer':
-      return Number.isInteger(value);
-    case 'object':
-      return isObject(value);
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type;
-  }
-}
-
-function countedOf(schema: Schema, path: string, what: 'Length' | 'Items'): Counted {
-  const [least, most] = [`min${what}`, `max${what}`].map((key) => {
-    const value = schema[key];
-    if (value === undefined) return undefined;
-    if (!(Number.isInteger(value) && (value as number) >= 0))
-      throw new SchemaError(at(path, key), 'invalid', 'must be a whole number from 0 on');
-    return value as number;
-  });
-  const counted = { least: least ?? 0, most: most ?? Number.POSITIVE_INFINITY };
-  if (counted.least > counted.most) throw new SchemaError(at(path, `min${what}`), 'invalid', `is more than max${what}`);
-  return counted;
-}
-
-function boundsOf(schema: Schema, path: string): NumberBounds {
-  const bound = (key: string, none: number): number => {
-    const value = schema[key];
-    if (value === undefined) return none;
-    if (typeof value !== 'number') throw new SchemaError(at(path, key), 'invalid', 'must be a number');
-    return value;
-  };
-  const [least, above] = [bound('minimum', -Infinity), bound('exclusiveMinimum', -Infinity)];
-  const [most, below] = [bound('maximum', Infinity), bound('exclusiveMaximum', Infinity)];
-  return {
-    ...{ least: Math.max(least, above), most: Math.min(most, below) },
-    ...{ exceptLeast: above >= least && above !== -Infinity, exceptMost: below <= most && below !== Infinity },
-  };
-}
-
-/** The schema that a JSON pointer of the same document names. @throws SchemaError */
-function resolve(root: unknown, pointer: unknown, path: string): unknown {
-  if (typeof pointer !== 'string' || !/^#(\/|$)/.test(pointer))
-    throw new SchemaError(path, 'unsupported', 'must name a part of the same schema, such as "#/$defs/item"');
-  let found = root;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    const inside = typeof found === 'object' && found !== null && Object.hasOwn(found, key);
-    if (!inside) throw new SchemaError(path, 'invalid', `"${pointer.slice(0, 100)}" is not a part of the schema`);
-    found = (found as Record<string, unknown>)[key];
-  }
-  return found;
-}
-
 /** @throws SchemaError for references that lead to themselves without saying anything */
 function checkLeads(leads: ReadonlyMap<string, ReadonlySet<string>>): void {
   const done = new Set<string>();
@@ -363,55 +248,4 @@ function checkLeads(leads: ReadonlyMap<string, ReadonlySet<string>>): void {
     done.add(name);
   };
   for (const name of leads.keys()) visit(name, new Set());
-}
-
-/** Whether no value matches both: by their types, or by a property that both require with other constants. */
-function areDisjoint(one: unknown, other: unknown): boolean {
-  const [types, others] = [possibleTypes(one), possibleTypes(other)];
-  if (types === undefined || others === undefined) return false;
-  if (!types.some((type) => others.includes(type))) return true;
-  const [constants, theirs] = [constantsOf(one), constantsOf(other)];
-  if (constants !== undefined && theirs !== undefined) return areApart(constants, theirs);
-  if (types.join() !== 'object' || others.join() !== 'object') return false;
-  return requiredOf(one).some((name) => {
-    const [own, its] = [one, other].map((schema) => constantsOf(propertyOf(schema, name)));
-    return requiredOf(other).includes(name) && own !== undefined && its !== undefined && areApart(own, its);
-  });
-}
-
-/** Types that a schema's values can have, integers as numbers; `undefined`: unknown. */
-function possibleTypes(schema: unknown): string[] | undefined {
-  if (!isObject(schema)) return undefined;
-  const constants = constantsOf(schema);
-  if (constants !== undefined)
-    return [...new Set(constants.map((one) => (one === null ? 'null' : Array.isArray(one) ? 'array' : typeof one)))];
-  if (schema.type === undefined || WHOLE.some((key) => key in schema)) return undefined;
-  const listed = Array.isArray(schema.type) ? schema.type : [schema.type];
-  return listed.map((type) => (type === 'integer' ? 'number' : String(type)));
-}
-
-function constantsOf(schema: unknown): readonly unknown[] | undefined {
-  if (!isObject(schema)) return undefined;
-  if ('const' in schema) return [schema.const];
-  return Array.isArray(schema.enum) ? schema.enum : undefined;
-}
-
-function areApart(values: readonly unknown[], others: readonly unknown[]): boolean {
-  return !values.some((value) => others.some((other) => isDeepStrictEqual(value, other)));
-}
-
-function requiredOf(schema: unknown): readonly string[] {
-  return isObject(schema) && Array.isArray(schema.required) ? schema.required : [];
-}
-
-function propertyOf(schema: unknown, name: string): unknown {
-  return isObject(schema) && isObject(schema.properties) ? schema.properties[name] : undefined;
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function at(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`;
 }

@@ -1,0 +1,140 @@
+import { suggestion } from '../../input/input-error.ts';
+import type { Counted } from './json-rules.ts';
+import type { NumberBounds } from './number-ranges.ts';
+import { SchemaError } from './schema-error.ts';
+
+/** A JSON schema (draft 2020-12) as an object. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'] as const;
+export type Type = (typeof TYPES)[number];
+
+/** Keys that restrict nothing, or that others refer to. */
+export const NOTES = [
+  ...['$schema', '$id', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
+  ...['deprecated', 'readOnly', 'writeOnly', 'contentEncoding', 'contentMediaType'],
+];
+
+/** Keys that restrict values of a type, and say nothing of others. */
+const KEYS_OF_TYPES: Readonly<Partial<Record<Type, readonly string[]>>> = {
+  object: ['properties', 'required', 'additionalProperties'],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
+  string: ['minLength', 'maxLength'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+};
+
+/** Keys that say everything, and beside which only notes and a type may stand. */
+export const WHOLE = ['$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'];
+
+const KNOWN = [...NOTES, 'type', ...Object.values(KEYS_OF_TYPES).flat(), ...WHOLE];
+
+/** Keys of the standard that are not supported: a name close to one isn't a misspelling. */
+const UNSUPPORTED = [
+  ...['not', 'if', 'then', 'else', 'dependentSchemas', 'dependentRequired', 'patternProperties', 'propertyNames'],
+  ...['minProperties', 'maxProperties', 'unevaluatedProperties', 'unevaluatedItems', 'contains', 'minContains'],
+  ...['maxContains', 'multipleOf', 'pattern', 'format', '$anchor', '$dynamicRef', '$dynamicAnchor', '$vocabulary'],
+  ...['contentSchema', 'dependencies', 'additionalItems'],
+];
+
+/** @throws SchemaError for an unknown or unsupported key */
+export function checkKeys(schema: Schema, path: string): void {
+  for (const key of Object.keys(schema)) {
+    if (KNOWN.includes(key) || key.startsWith('x-')) continue;
+    const shown = key.slice(0, 100);
+    if (UNSUPPORTED.includes(key))
+      throw new SchemaError(at(path, shown), 'unsupported', 'is not supported; leave it out');
+    throw new SchemaError(at(path, shown), 'invalid', `unknown key of JSON schema${suggestion(shown, KNOWN)}`);
+  }
+}
+
+/** The types that a value may have; by the keys where none is named. */
+export function typesOf(schema: Schema, path: string): Type[] {
+  const { type } = schema;
+  if (type === undefined) {
+    const meant = TYPES.filter((one) => KEYS_OF_TYPES[one]?.some((key) => key in schema));
+    return meant.length > 0 ? meant : ['object', 'array', 'string', 'number', 'boolean', 'null'];
+  }
+  const listed: unknown[] = Array.isArray(type) ? type : [type];
+  const unknown = listed.find((one) => !TYPES.some((known) => known === one));
+  if (unknown !== undefined || listed.length === 0)
+    throw new SchemaError(at(path, 'type'), 'invalid', `must be one or a list of ${TYPES.join(', ')}`);
+  return [...new Set(listed as Type[])];
+}
+
+/** The values of enum or const as JSON; those that have another type are left out. */
+export function listedValues(schema: Schema, path: string): string[] {
+  const key = 'enum' in schema ? 'enum' : 'const';
+  const values = key === 'enum' ? schema.enum : [schema.const];
+  if (!Array.isArray(values)) throw new SchemaError(at(path, key), 'invalid', 'must be a list of values');
+  const types = 'type' in schema ? typesOf(schema, path) : undefined;
+  const fitting = values.filter((value) => types?.some((type) => hasType(value, type)) ?? true);
+  if (fitting.length === 0) throw new SchemaError(at(path, key), 'invalid', 'has no value of the type');
+  return fitting.map((value) => JSON.stringify(value));
+}
+
+function hasType(value: unknown, type: Type): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'object':
+      return isObject(value);
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return typeof value === type;
+  }
+}
+
+export function countedOf(schema: Schema, path: string, what: 'Length' | 'Items'): Counted {
+  const [least, most] = [`min${what}`, `max${what}`].map((key) => {
+    const value = schema[key];
+    if (value === undefined) return undefined;
+    if (!(Number.isInteger(value) && (value as number) >= 0))
+      throw new SchemaError(at(path, key), 'invalid', 'must be a whole number from 0 on');
+    return value as number;
+  });
+  const counted = { least: least ?? 0, most: most ?? Number.POSITIVE_INFINITY };
+  if (counted.least > counted.most) throw new SchemaError(at(path, `min${what}`), 'invalid', `is more than max${what}`);
+  return counted;
+}
+
+export function boundsOf(schema: Schema, path: string): NumberBounds {
+  const bound = (key: string, none: number): number => {
+    const value = schema[key];
+    if (value === undefined) return none;
+    if (typeof value !== 'number') throw new SchemaError(at(path, key), 'invalid', 'must be a number');
+    return value;
+  };
+  const [least, above] = [bound('minimum', -Infinity), bound('exclusiveMinimum', -Infinity)];
+  const [most, below] = [bound('maximum', Infinity), bound('exclusiveMaximum', Infinity)];
+  return {
+    ...{ least: Math.max(least, above), most: Math.min(most, below) },
+    ...{ exceptLeast: above >= least && above !== -Infinity, exceptMost: below <= most && below !== Infinity },
+  };
+}
+
+/** The schema that a JSON pointer of the same document names. @throws SchemaError */
+export function resolve(root: unknown, pointer: unknown, path: string): unknown {
+  if (typeof pointer !== 'string' || !/^#(\/|$)/.test(pointer))
+    throw new SchemaError(path, 'unsupported', 'must name a part of the same schema, such as "#/$defs/item"');
+  let found = root;
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    const inside = typeof found === 'object' && found !== null && Object.hasOwn(found, key);
+    if (!inside) throw new SchemaError(path, 'invalid', `"${pointer.slice(0, 100)}" is not a part of the schema`);
+    found = (found as Record<string, unknown>)[key];
+  }
+  return found;
+}
+
+export function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function at(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
