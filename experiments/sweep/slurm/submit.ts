@@ -26,12 +26,13 @@ export function slurmExecutor(parts: SlurmParts): Executor {
       const { shards } = readDescription(folder);
       const script = join(folder, 'submit.sh');
       writeWhole(script, slurmScript({ ...parts, sweep, shards }));
-      const jobs = createJobs(folder, script, shards);
-      for (let shard = 0; shard < shards; shard++) {
-        const [from, to] = shardRange(sweep.count, shards, shard);
-        if (to <= done) continue;
+      const rangeOf = (shard: number) => shardRange(sweep.count, shards, shard);
+      const wanted = Array.from({ length: shards }, (_, shard) => shard).filter((shard) => rangeOf(shard)[1] > done);
+      const jobs = createJobs(folder, script, wanted);
+      for (const shard of wanted) {
         await jobs.until(shard);
         const lines = readFileSync(shardFile(folder, shard), 'utf8').split('\n').slice(0, -1);
+        const [from] = rangeOf(shard);
         const begin = Math.max(from, done);
         yield { from: begin, lines: lines.slice(begin - from) };
       }
@@ -39,14 +40,13 @@ export function slurmExecutor(parts: SlurmParts): Executor {
   };
 }
 
-/** Submits the shards that have no file and are not under way, and again those whose tasks end without one. */
-function createJobs(folder: string, script: string, shards: number) {
+/** Submits the wanted shards that have no file and are not under way, and again those whose tasks end without one. */
+function createJobs(folder: string, script: string, wanted: readonly number[]) {
   const record = join(folder, 'jobs.json');
   const jobs: string[] = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : [];
   const submitted = new Map<number, number>();
   let asked = 0;
-  const missing = (): number[] =>
-    Array.from({ length: shards }, (_, shard) => shard).filter((shard) => !existsSync(shardFile(folder, shard)));
+  const missing = (): number[] => wanted.filter((shard) => !existsSync(shardFile(folder, shard)));
   const submit = async (): Promise<void> => {
     const underWay = await tasksUnderWay(jobs);
     // Files are looked for after the question: a task that ends in between has written its file.

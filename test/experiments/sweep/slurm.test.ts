@@ -159,6 +159,21 @@ test('with accounts, under stand-ins of sbatch and sacct: a lost task is submitt
   assertSameFiles(out);
 });
 
+test('with points from elsewhere, shards that have nothing left are not submitted', async () => {
+  const [out, own] = [join(directory, 'rest'), join(directory, 'rest-state')];
+  for (const made of [out, own]) mkdirSync(made);
+  const points = filesOf(local).find((name) => name.startsWith('points-')) as string;
+  // Shards 0 and 1 have four points each, 2 has the last two.
+  const lines = readFileSync(join(local, points), 'utf8').split('\n').slice(0, 9);
+  writeFileSync(join(out, points), `${lines.join('\n')}\n`);
+  await withEnvironment({ PATH: `${bin}:${process.env.PATH}`, STAND_IN: own }, async () => {
+    const { code, stderr } = await runHere(...SWEEP, '--on', 'slurm', '--out', out);
+    assert.is(code, 0, stderr);
+  });
+  assert.is(readFileSync(join(own, 'arrays'), 'utf8'), '2\n');
+  assertSameFiles(out);
+});
+
 test('without sbatch the message says what to do', async () => {
   await withEnvironment({ PATH: join(directory, 'nothing') }, async () => {
     const { code, stderr } = await runHere(...SWEEP, '--on', 'slurm', '--out', join(directory, 'none'));
