@@ -19,7 +19,7 @@ const COMPARED = ['-DEXPECTED=avx2Table', '-DFOUND=avxVnniTable', '-DROUNDING=by
 testIf(
   NATIVE_SETS.includes('avx512') && spawnSync('g++', ['--version']).status === 0,
   'needs AVX-512 with VNNI, and g++',
-  'AVX-VNNI kernels, compiled for AVX-512, give what those of AVX2 give, for every quantized format',
+  'AVX-VNNI kernels, compiled for AVX-512, give what those of AVX2 give, for every format',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'hearth-vnni-'));
     try {

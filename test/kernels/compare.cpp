@@ -11,13 +11,24 @@
  * Every format's products, one token and many, by the kernels of table FOUND and by those of EXPECTED, with the same
  * ROUNDING and from the same random bytes. Prints what differs by more than the rounding of sums; exits with 1 then.
  */
+namespace hearth {
+const KernelTable* EXPECTED();
+const KernelTable* FOUND();
+}  // namespace hearth
+
 using namespace hearth;
 
 namespace {
 
-constexpr std::size_t rowCount = 13;
-constexpr std::size_t columns = 768;
-constexpr std::size_t tokenCount = 9;
+/** More than two tiles of rows and two packs of tokens of every instruction set, and a part of the next. */
+constexpr std::size_t rowCount = 37;
+constexpr std::size_t tokenCount = 35;
+
+/** Three superblocks, or a number that is no multiple of what kernels take at once. */
+constexpr std::size_t columnsOf(Type type) {
+  if (isSuperblock(type)) return 768;
+  return isFloat(type) ? 781 : 800;
+}
 
 /** Where blocks keep scale and minimum in half precision; the second is 0 where there is none. */
 struct Scales {
@@ -30,8 +41,9 @@ constexpr Scales layouts[] = {
     {Type::Q2_K, 80, 82}, {Type::Q3_K, 108, 0}, {Type::Q4_K, 0, 2}, {Type::Q5_K, 0, 2}, {Type::Q6_K, 208, 0},
     {Type::IQ4_NL, 0, 0}, {Type::IQ4_XS, 0, 0}, {Type::MXFP4, 0, 0},
     {Type::TQ1_0, 52, 0}, {Type::TQ2_0, 64, 0}, {Type::IQ2_XXS, 0, 0}, {Type::IQ2_XS, 0, 0}, {Type::IQ2_S, 0, 0},
-    {Type::IQ3_XXS, 0, 0}, {Type::IQ3_S, 0, 0}, {Type::IQ1_S, 0, 0}, {Type::IQ1_M, 0, 0}};
-static_assert(sizeof layouts / sizeof layouts[0] + 3 == typeCount, "all but F32, F16 and BF16");
+    {Type::IQ3_XXS, 0, 0}, {Type::IQ3_S, 0, 0}, {Type::IQ1_S, 0, 0}, {Type::IQ1_M, 0, 0},
+    {Type::F32, 0, 0}, {Type::F16, 0, 0}, {Type::BF16, 0, 0}};
+static_assert(sizeof layouts / sizeof layouts[0] == typeCount);
 
 struct AlignedBytes {
   explicit AlignedBytes(std::size_t bytes)
@@ -42,10 +54,22 @@ struct AlignedBytes {
   std::byte* data;
 };
 
+float randomValue() { return static_cast<float>(std::rand()) / static_cast<float>(RAND_MAX) - 0.5f; }
+
 std::vector<std::uint8_t> randomRows(const Scales& layout) {
   const Format format = formatOf(layout.type);
-  std::vector<std::uint8_t> bytes(rowCount * rowBytes(layout.type, columns));
+  std::vector<std::uint8_t> bytes(rowCount * rowBytes(layout.type, columnsOf(layout.type)));
   for (auto& byte : bytes) byte = static_cast<std::uint8_t>(std::rand());
+  if (isFloat(layout.type)) {
+    for (std::size_t at = 0; at < bytes.size(); at += format.bytes) {
+      const float value = randomValue();
+      const std::uint32_t bits = layout.type == Type::F16    ? floatToHalf(value)
+                                 : layout.type == Type::BF16 ? floatToBits(value) >> 16
+                                                             : floatToBits(value);
+      std::memcpy(bytes.data() + at, &bits, format.bytes);
+    }
+    return bytes;
+  }
   const std::uint16_t scale = floatToHalf(0.01f);
   for (std::size_t block = 0; block < bytes.size(); block += format.bytes) {
     // The scale of MXFP4 is a power of two in one byte, that of IQ1_M four bits in each of four numbers.
@@ -67,10 +91,11 @@ std::vector<std::uint8_t> randomRows(const Scales& layout) {
 /** [token][row], tokens one by one or all at once. */
 std::vector<float> products(const KernelTable& table, Type type, const Rows& rows, const std::vector<float>& x,
                             bool atOnce) {
-  constexpr auto rounding = hearth::Rounding::ROUNDING;
+  constexpr auto wanted = hearth::Rounding::ROUNDING;
+  const std::size_t columns = rows.columns;
   std::vector<float> y(tokenCount * rowCount);
   if (atOnce) {
-    const ManyTokens& many = manyTokensOf(table, type, rounding);
+    const ManyTokens& many = manyTokensOf(table, type, roundingOfMany(table, type, wanted));
     const std::size_t packs = (tokenCount + table.tokenLanes - 1) / table.tokenLanes;
     const AlignedBytes packed(packs * many.packBytes(columns));
     for (std::size_t pack = 0; pack < packs; pack++) {
@@ -82,6 +107,7 @@ std::vector<float> products(const KernelTable& table, Type type, const Rows& row
     many.multiply({rows, packed.data, tokenCount, y.data(), rowCount, scratch.data});
     return y;
   }
+  const auto rounding = roundingOfFew(table, type, wanted);
   const AlignedBytes activations(table.activationBytes(type, columns));
   for (std::size_t t = 0; t < tokenCount; t++) {
     table.activate(type, rounding, x.data() + t * columns, columns, activations.data);
@@ -96,9 +122,9 @@ int main() {
   bool same = true;
   for (const Scales& layout : layouts) {
     const std::vector<std::uint8_t> bytes = randomRows(layout);
-    const Rows rows{bytes.data(), rowCount, columns};
-    std::vector<float> x(tokenCount * columns);
-    for (auto& value : x) value = static_cast<float>(std::rand()) / static_cast<float>(RAND_MAX) - 0.5f;
+    const Rows rows{bytes.data(), rowCount, columnsOf(layout.type)};
+    std::vector<float> x(tokenCount * rows.columns);
+    for (auto& value : x) value = randomValue();
     for (const bool atOnce : {false, true}) {
       const std::vector<float> expected = products(*EXPECTED(), layout.type, rows, x, atOnce);
       const std::vector<float> found = products(*FOUND(), layout.type, rows, x, atOnce);

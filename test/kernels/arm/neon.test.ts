@@ -28,7 +28,7 @@ const runs = (command: string): boolean => spawnSync(command, ['--version']).sta
 testIf(
   runs(COMPILER) && runs(EMULATOR),
   `needs ${COMPILER} and ${EMULATOR} (Debian: g++-aarch64-linux-gnu, qemu-user)`,
-  'NEON kernels, emulated, give what scalar ones give, for every quantized format, one token and nine at once',
+  'NEON kernels, emulated, give what scalar ones give, for every format, one token and many at once',
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'hearth-neon-'));
     try {

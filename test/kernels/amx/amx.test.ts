@@ -1,0 +1,108 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { writeLatticeHeader } from '../../../native/lattice-header.ts';
+import { testIf } from '../../support/needs.ts';
+import { NATIVE_SETS } from '../native-sets.ts';
+
+const KERNELS = join(import.meta.dirname, '../../../native/kernels');
+const AVX512 = [
+  '-mavx2',
+  '-mfma',
+  '-mf16c',
+  '-mbmi2',
+  ...['f', 'bw', 'dq', 'vl', 'vnni', 'bf16'].map((x) => `-mavx512${x}`),
+];
+/** GCC's own headers for AVX-512 trigger a warning (GCC bug 105593). */
+const COMMON = [
+  '-std=c++20',
+  '-ffp-contract=off',
+  '-Wall',
+  '-Wextra',
+  '-Wno-uninitialized',
+  '-Wno-maybe-uninitialized',
+];
+const EMULATED = ['-include', join(import.meta.dirname, 'emulated-tiles.hpp')];
+const hasCompiler = spawnSync('g++', ['--version']).status === 0;
+
+const here = (name: string): string => join(import.meta.dirname, name);
+
+async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-amx-'));
+  try {
+    await body(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function compile(...args: readonly string[]): Promise<string> {
+  await promisify(execFile)('g++', [...COMMON, ...AVX512, ...args]);
+  return args.at(-1) as string;
+}
+
+testIf(
+  NATIVE_SETS.includes('avx512bf16') && hasCompiler,
+  'needs AVX-512 with BF16, and g++',
+  'AMX: emulated tiles give what vectors give, for every format, with rows and tokens that fill no tile',
+  () =>
+    inFolder(async (folder) => {
+      writeLatticeHeader(folder);
+      const object = (source: string, ...flags: readonly string[]): Promise<string> =>
+        compile(...flags, '-I', folder, '-c', source, '-o', join(folder, `${source.replaceAll('/', '-')}.o`));
+      const [compared, ...objects] = await Promise.all([
+        object(here('../compare.cpp'), '-O1', '-DEXPECTED=bf16VectorsTable', '-DFOUND=amxTable', '-DROUNDING=byte'),
+        object(here('bf16-vectors.cpp'), '-O1'),
+        object(join(KERNELS, 'amx.cpp'), '-O1', ...EMULATED),
+        // Optimised it takes four times as long to compile.
+        object(join(KERNELS, 'avx512.cpp'), '-O0'),
+      ]);
+      const program = join(folder, 'bf16');
+      await compile(compared as string, ...objects, '-o', program);
+      const { status, stdout, stderr } = spawnSync(program, { encoding: 'utf8' });
+      assert.is(status, 0, `${stdout}${stderr}`);
+    }),
+);
+
+testIf(
+  NATIVE_SETS.includes('avx512') && hasCompiler,
+  'needs AVX-512 and g++',
+  'emulated tiles round as AMX does, and refuse what a processor refuses',
+  () =>
+    inFolder(async (folder) => {
+      const program = await compile('-O1', here('tiles.cpp'), '-o', join(folder, 'tiles'));
+      const run = (...args: readonly string[]) => spawnSync(program, args, { encoding: 'utf8' });
+      const { status, stdout, stderr } = run();
+      assert.is(status, 0, `${stdout}${stderr}`);
+      const refused = Array.from({ length: 18 }, (_, misuse) => run(`${misuse}`));
+      assert.equal(
+        refused.map((result) => [result.status, result.stderr.trim().replace('emulated tiles: ', '')]),
+        [
+          'used without a configuration',
+          'unknown palette',
+          'reserved bytes of a configuration are not zero',
+          'more than 16 rows',
+          'rows of more than 64 bytes',
+          'rows of more than 64 bytes',
+          'a tile of rows without bytes, or of bytes without rows',
+          'a tile of rows without bytes, or of bytes without rows',
+          'more than eight tiles',
+          'a tile is used that is not configured',
+          'a product of tiles that are not three',
+          'a product of tiles that are not three',
+          "the factors' depths differ",
+          'sums and first factor have different rows',
+          'sums and second factor have different row lengths',
+          'rows of a product are no whole fours',
+          'used without a configuration',
+          'tiles are still configured at the end of a thread',
+        ].map((sentence) => [3, sentence]),
+      );
+    }),
+);
+
+test.run();

@@ -1,0 +1,19 @@
+#include "../../../native/kernels/avx512/decode_levels.hpp"
+#include "../../../native/kernels/bf16/matmul.hpp"
+#include "../../../native/kernels/bf16/vectors.hpp"
+#include "../../../native/kernels/tables.hpp"
+
+namespace hearth {
+
+/** What tiles of bfloat16 must give: the same products by vectors, for every format. */
+const KernelTable* bf16VectorsTable() {
+  static const KernelTable table = [] {
+    KernelTable vectors = *avx512Table();
+    setHalvesBf16<VectorMultiplier>(vectors);
+    setQuantizedBf16<VectorMultiplier>(vectors);
+    return vectors;
+  }();
+  return &table;
+}
+
+}  // namespace hearth
