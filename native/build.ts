@@ -31,7 +31,7 @@ const INSTRUCTION_SETS: Readonly<Record<string, Readonly<Record<string, readonly
     'kernels/avxvnni.cpp': [...AVX2, '-mavxvnni'],
     'kernels/avx512.cpp': AVX512,
     'kernels/avx512bf16.cpp': [...AVX512, '-mavx512bf16'],
-    'kernels/amx.cpp': [...AVX512, '-mavx512bf16', '-mamx-tile', '-mamx-bf16'],
+    'kernels/amx.cpp': [...AVX512, '-mavx512bf16', '-mamx-tile', '-mamx-bf16', '-mamx-int8'],
   },
   arm64: {
     // Apple's compiler targets Apple's processors, which have these instructions, by default.

@@ -18,8 +18,8 @@ import type { Vector } from './vector.ts';
 export interface Kernels {
   readonly name: 'native' | 'webgpu' | 'reference';
   /**
-   * The instruction set used: "amx", "avx512bf16", "avx512", "avxvnni", "avx2", "neon", "scalar", or "none" for the
-   * others.
+   * The instruction set used: "amx", "amxint8", "avx512bf16", "avx512", "avxvnni", "avx2", "neon", "scalar", or "none" for
+   * the others.
    */
   readonly instructionSet: string;
   readonly threads: number;

@@ -11,8 +11,8 @@ export interface KernelOptions {
   /** Threads of the native kernels. Default: one per processor. */
   readonly threads?: number;
   /**
-   * For the native kernels: "auto" (the default: the fastest available), "amx", "avx512bf16", "avx512", "avxvnni",
-   * "avx2", "neon", "scalar".
+   * For the native kernels: "auto" (the default: the fastest available), "amx", "amxint8", "avx512bf16", "avx512",
+   * "avxvnni", "avx2", "neon", "scalar".
    */
   readonly instructionSet?: string;
   /** For the native kernels: whether each thread is bound to a processor. Default: false, as others may need it. */

@@ -1,15 +1,17 @@
 #include "tables.hpp"
 
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
-#include "avx512/decode_levels.hpp"
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__AVX512BF16__) && \
+    defined(__AVX512VNNI__)
+#include "amx/bf16_tiles.hpp"
+#include "amx/byte_tiles.hpp"
 #include "bf16/attention.hpp"
 #include "bf16/matmul.hpp"
-#include "bf16/tiles.hpp"
 
 namespace hearth {
 namespace {
 
 /** Products of tiles at full speed: the limit of quantized products (see shared/limits.hpp). */
+template <bool Bytes>
 double tileProducts(std::size_t rounds, float& result) {
   alignas(64) std::byte zeros[1024]{};
   const TileSession session;
@@ -20,14 +22,21 @@ double tileProducts(std::size_t rounds, float& result) {
   _tile_zero(2);
   _tile_zero(3);
   for (std::size_t i = 0; i < rounds; i++) {
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 6);
-    _tile_dpbf16ps(2, 4, 6);
-    _tile_dpbf16ps(3, 4, 6);
+    if constexpr (Bytes) {
+      _tile_dpbssd(0, 4, 6);
+      _tile_dpbssd(1, 4, 6);
+      _tile_dpbssd(2, 4, 6);
+      _tile_dpbssd(3, 4, 6);
+    } else {
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 6);
+      _tile_dpbf16ps(2, 4, 6);
+      _tile_dpbf16ps(3, 4, 6);
+    }
   }
   _tile_stored(0, zeros, 64);
   result += static_cast<float>(zeros[0]);
-  return 2.0 * 4 * 16 * 16 * 32 * static_cast<double>(rounds);
+  return 2.0 * 4 * 16 * 16 * (Bytes ? 64 : 32) * static_cast<double>(rounds);
 }
 
 /** AVX-512, and tiles for rows times many tokens. */
@@ -39,7 +48,19 @@ KernelTable makeAmxTable() {
   setHalvesBf16<TileMultiplier>(table);
   setAttentionBf16(table);
   setQuantizedBf16<TileMultiplier>(table);
-  table.byteDots = tileProducts;
+  table.byteDots = tileProducts<false>;
+  return table;
+}
+
+/** The same with tiles of bytes for quantized weights. */
+KernelTable makeAmxInt8Table() {
+  KernelTable table = *avx512Table();
+  table.name = "amxint8";
+  table.tileRows = 48;
+  setHalvesBf16<TileMultiplier>(table);
+  setAttentionBf16(table);
+  setQuantizedByteTiles(table);
+  table.byteDots = tileProducts<true>;
   return table;
 }
 
@@ -50,12 +71,18 @@ const KernelTable* amxTable() {
   return &table;
 }
 
+const KernelTable* amxInt8Table() {
+  static const KernelTable table = makeAmxInt8Table();
+  return &table;
+}
+
 }  // namespace hearth
 
 #else
 
 namespace hearth {
 const KernelTable* amxTable() { return nullptr; }
+const KernelTable* amxInt8Table() { return nullptr; }
 }  // namespace hearth
 
 #endif

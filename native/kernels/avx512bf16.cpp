@@ -1,7 +1,6 @@
 #include "tables.hpp"
 
 #if defined(__AVX512BF16__) && defined(__AVX512VNNI__)
-#include "avx512/decode_levels.hpp"
 #include "bf16/attention.hpp"
 #include "bf16/matmul.hpp"
 #include "bf16/vectors.hpp"

@@ -30,13 +30,13 @@ bool mayUseTiles() {
   constexpr int tileData = 18;
   return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
 }
-/** CPUID leaf 7: tiles, and their products of bfloat16. */
+/** CPUID leaf 7: tiles, and their products of bfloat16 and of bytes. */
 bool hasAmx() {
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
-  constexpr unsigned tiles = 1u << 24 | 1u << 22;
+  constexpr unsigned tiles = 1u << 24 | 1u << 25 | 1u << 22;
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & tiles) == tiles && mayUseTiles();
 }
 #else
@@ -82,7 +82,9 @@ std::vector<const KernelTable*> availableTables() {
   const auto offer = [&tables](bool supported, const KernelTable* (*table)()) {
     if (supported && table() != nullptr) tables.push_back(table());
   };
-  offer(hasAvx512() && hasBf16() && hasAmx(), amxTable);
+  const bool tiles = hasAvx512() && hasBf16() && hasAmx();
+  offer(tiles, amxTable);
+  offer(tiles, amxInt8Table);
   offer(hasAvx512() && hasBf16(), avx512Bf16Table);
   offer(hasAvx512(), avx512Table);
   offer(hasAvx2() && hasAvxVnni(), avxVnniTable);

@@ -10,6 +10,7 @@ const KernelTable* avxVnniTable();
 const KernelTable* avx512Table();
 const KernelTable* avx512Bf16Table();
 const KernelTable* amxTable();
+const KernelTable* amxInt8Table();
 const KernelTable* neonTable();
 
 }  // namespace hearth

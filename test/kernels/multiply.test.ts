@@ -107,7 +107,7 @@ for (const type of QUANTIZATION_NAMES) {
   });
 }
 
-testNative('AVX-512 and AVX2 round activations to bytes, unless products are to be exact', () => {
+testNative('AVX-512, its tiles of bytes and AVX2 round activations to bytes, unless products are to be exact', () => {
   const rows = 5;
   for (const type of QUANTIZATION_NAMES.filter((name) => QUANTIZATIONS[name].block > 1)) {
     for (const tokens of [1, 2, 40]) {
@@ -120,7 +120,7 @@ testNative('AVX-512 and AVX2 round activations to bytes, unless products are to 
       const bytes = roundedToBytes(type, x);
       for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
         const { instructionSet = '' } = kernels;
-        if (!instructionSet.startsWith('avx')) continue;
+        if (!instructionSet.startsWith('avx') && instructionSet !== 'amxint8') continue;
         const matrix = kernels.matrix({ source, type, rows, columns });
         const y = kernels.vector(rows * tokens);
         kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);

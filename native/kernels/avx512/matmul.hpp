@@ -1,8 +1,8 @@
 #pragma once
 #include "../shared/matmul_float.hpp"
 #include "activations.hpp"
-#include "decode_blocks.hpp"
-#include "decode_k_quants.hpp"
+#include "decode_levels.hpp"
+#include "decode_ternary.hpp"
 #include "scatter.hpp"
 
 /**
@@ -124,6 +124,32 @@ std::size_t quantScratchBytes(std::size_t rows, std::size_t columns, std::size_t
   const std::size_t groups = columns / scaleWeights(T);
   return roundUp64(rows * quantStride(columns)) + 2 * roundUp64(rows * groups * sizeof(float)) +
          roundUp64(rows * 2 * packLanes * sizeof(float));
+}
+
+/** The parts of a unit's scratch memory. */
+struct QuantScratch {
+  QuantRows rows;
+  /** [row][2 packs of tokens] */
+  float* sums;
+};
+
+template <Type T>
+QuantScratch quantScratchAt(std::byte* bytes, std::size_t rows, std::size_t columns) {
+  const std::size_t factors = roundUp64(rows * (columns / scaleWeights(T)) * sizeof(float));
+  QuantScratch scratch{};
+  scratch.rows.quants = reinterpret_cast<std::uint8_t*>(bytes);
+  bytes += roundUp64(rows * quantStride(columns));
+  scratch.rows.scales = reinterpret_cast<float*>(bytes);
+  scratch.rows.minimums = reinterpret_cast<float*>(bytes + factors);
+  scratch.sums = reinterpret_cast<float*>(bytes + 2 * factors);
+  return scratch;
+}
+
+/** The unpacked rows from the r-th on. */
+template <Type T>
+QuantRows rowAt(const QuantRows& rows, std::size_t r, std::size_t columns) {
+  const std::size_t groups = columns / scaleWeights(T);
+  return {rows.quants + r * quantStride(columns), rows.scales + r * groups, rows.minimums + r * groups};
 }
 
 /** The group of a superblock at each place of the registers' order, and the same for minimums behind eight scales. */
@@ -285,20 +311,10 @@ template <Type T, Rounding R>
 void matmulQuantized(const Product& p) {
   const std::size_t columns = p.rows.columns;
   const std::size_t count = p.rows.count;
-  const std::size_t groups = columns / scaleWeights(T);
   const std::size_t lanes = 2 * packLanes;
-  std::byte* scratch = p.scratch;
-  QuantRows rows{};
-  rows.quants = reinterpret_cast<std::uint8_t*>(scratch);
-  scratch += roundUp64(count * quantStride(columns));
-  rows.scales = reinterpret_cast<float*>(scratch);
-  scratch += roundUp64(count * groups * sizeof(float));
-  rows.minimums = reinterpret_cast<float*>(scratch);
-  scratch += roundUp64(count * groups * sizeof(float));
-  auto* sums = reinterpret_cast<float*>(scratch);
+  const auto [rows, sums] = quantScratchAt<T>(p.scratch, count, columns);
   for (std::size_t r = 0; r < count; r++) {
-    decodeRow<T>(p.rows.data + r * rowBytes(T, columns), columns,
-                 {rows.quants + r * quantStride(columns), rows.scales + r * groups, rows.minimums + r * groups});
+    decodeRow<T>(p.rows.data + r * rowBytes(T, columns), columns, rowAt<T>(rows, r, columns));
   }
   for (std::size_t token = 0; token < p.tokens; token += lanes) {
     const std::size_t tokens = p.tokens - token < lanes ? p.tokens - token : lanes;

@@ -5,9 +5,7 @@
  * Rows times many tokens in bfloat16, by tiles (AMX) or by vectors (AVX-512). A unit's weights, scaled if they are
  * quantized, and the tokens' activations are rounded to bfloat16 once; sums are in single precision. Both roundings
  * together cost an NMSE of at most 3.7e-4 in the logits of five quantized models (llama.cpp's rounding of activations to
- * 8 bits: 3.2e-3). Tiles multiply quantized weights this way too: their integer products of 8 bits have twice the
- * throughput, but there is a scale for every 32 weights, for which sums would have to leave their tile after every
- * product.
+ * 8 bits: 3.2e-3). Tiles multiply quantized weights this way too (in bytes: ../amx/byte_tiles.hpp).
  *
  * A block is 16 by 32 numbers, 1 KiB, which is one tile: of weights [16 rows][32 columns], of activations
  * [16 pairs of columns][16 tokens][2]. Columns that are missing in the last block are zeros.

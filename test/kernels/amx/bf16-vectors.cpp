@@ -1,4 +1,3 @@
-#include "../../../native/kernels/avx512/decode_levels.hpp"
 #include "../../../native/kernels/bf16/matmul.hpp"
 #include "../../../native/kernels/bf16/vectors.hpp"
 #include "../../../native/kernels/tables.hpp"
@@ -11,6 +10,7 @@ const KernelTable* bf16VectorsTable() {
     KernelTable vectors = *avx512Table();
     setHalvesBf16<VectorMultiplier>(vectors);
     setQuantizedBf16<VectorMultiplier>(vectors);
+    forEachType([]<Type T>() { static_assert(isFloat(T) || HasDecoder<T>, "else tiles leave it to AVX-512"); });
     return vectors;
   }();
   return &table;

@@ -1,36 +1,9 @@
 #pragma once
-#include <immintrin.h>
+#include "session.hpp"
 
-#include <cstddef>
-#include <cstdint>
-
-/** The eight tile registers, each of 16 rows of 64 bytes: 0 to 3 hold sums, 4 and 5 weights, 6 and 7 activations. */
+/** Products of bfloat16 by tiles. */
 namespace hearth {
 namespace {
-
-/** Configures the tiles, and releases them on destruction: until then they are saved at every thread switch. */
-class TileSession {
- public:
-  TileSession() {
-    // Layout: Intel's Software Developer's Manual, LDTILECFG; palette 1, row lengths, rows.
-    struct alignas(64) Configuration {
-      std::uint8_t palette;
-      std::uint8_t startRow;
-      std::uint8_t reserved[14];
-      std::uint16_t rowBytes[16];
-      std::uint8_t rows[16];
-    } configuration{};
-    configuration.palette = 1;
-    for (int tile = 0; tile < 8; tile++) {
-      configuration.rowBytes[tile] = 64;
-      configuration.rows[tile] = 16;
-    }
-    _tile_loadconfig(&configuration);
-  }
-  ~TileSession() { _tile_release(); }
-  TileSession(const TileSession&) = delete;
-  TileSession& operator=(const TileSession&) = delete;
-};
 
 /** sums, [16·R][32], += R tiles of weights times V tiles of activations, over `blocks` consecutive blocks of each. */
 template <std::size_t R, std::size_t V>
