@@ -124,7 +124,7 @@ function gpuFacts(gpu: GpuMeasures): object {
   return {
     api: 'webgpu',
     memory: { total: memory, available: memory },
-    ...rates(gpu.processor, gpu.adapter, gpu.crossing.median),
+    ...rates(gpu.processor, gpu.adapter, gpu.repeatedCrossing.median),
     hostLink: {
       latency: {
         value: seconds(latency),

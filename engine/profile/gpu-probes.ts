@@ -4,7 +4,7 @@ import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import type { WebgpuKernels } from '../kernels/webgpu/webgpu-kernels.ts';
 import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
-import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing } from './probes/crossing.ts';
+import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing, repeatedCrossing } from './probes/crossing.ts';
 import type { ProcessorClock } from './processor-clock.ts';
 import { createProcessorProbes, type ProcessorMeasures, type ProcessorProbes } from './processor-probes.ts';
 import { type Sample, sampleOf } from './sample.ts';
@@ -14,9 +14,11 @@ export interface GpuMeasures {
   /** The GPU's name. */
   readonly adapter: string;
   readonly processor: ProcessorMeasures;
-  /** Seconds in which CROSSING_BYTES go to the GPU and back, and LARGE_CROSSING_BYTES. */
+  /** Seconds in which CROSSING_BYTES go to the GPU and back in a pass, and LARGE_CROSSING_BYTES. */
   readonly crossing: Sample;
   readonly largeCrossing: Sample;
+  /** The same of CROSSING_BYTES that go there and back again and again. */
+  readonly repeatedCrossing: Sample;
   readonly memory: GpuMemory;
 }
 
@@ -35,6 +37,8 @@ const WEIGHT_BYTES = 128 * 2 ** 20;
 
 export interface GpuProbeOptions {
   readonly gpu: GpuKernels;
+  /** The CPU that crosses to it. */
+  readonly cpu: Kernels;
   /** A file of random weights of at least WEIGHT_BYTES. */
   readonly weightsFile: string;
   readonly formats: readonly Quantization[];
@@ -47,6 +51,7 @@ export interface GpuProbeOptions {
 /** Creates probes of a GPU: those of a processor, and of what it costs to cross to it. */
 export async function createGpuProbes({
   gpu,
+  cpu,
   weightsFile,
   formats,
   caches = [],
@@ -61,8 +66,9 @@ export async function createGpuProbes({
   const bench = { kernels, ...clocks, weights, weightBytes: WEIGHT_BYTES };
   const processor = createProcessorProbes(bench, formats, { caches });
   const crossings = [
-    { label: 'crossing to the GPU', ...sampling(crossing(bench)) },
-    { label: 'copying to the GPU', ...sampling(largeCrossing(bench)) },
+    { label: 'crossing to the GPU', ...sampling(crossing({ gpu: kernels, cpu })) },
+    { label: 'copying to the GPU', ...sampling(largeCrossing({ gpu: kernels, cpu })) },
+    { label: 'crossing again and again', ...sampling(repeatedCrossing(bench)) },
   ] as const;
   return {
     labels: [...processor.labels, ...crossings.map(({ label }) => label)],
@@ -78,6 +84,7 @@ export async function createGpuProbes({
       processor: processor.measures(),
       crossing: crossings[0].sample(),
       largeCrossing: crossings[1].sample(),
+      repeatedCrossing: crossings[2].sample(),
       memory,
     }),
   };

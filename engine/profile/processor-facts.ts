@@ -52,8 +52,8 @@ const LEAST_SHARE = 0.01;
  * reproduces the measurement. The first token of a prompt is charged like a single token, and the others share the rest
  * of the prompt's time.
  *
- * @param crossing seconds in which a few bytes go to the processor and back, which a pass through small layers contains;
- * 0 for a CPU
+ * @param crossing seconds in which a few bytes go to the processor and back again and again, which passes through small
+ * layers contain; 0 for a CPU
  */
 export function processorFacts(measures: ProcessorMeasures, crossing = 0): ProcessorFacts {
   const fastest = [...measures.vectorProducts]

@@ -126,11 +126,12 @@ async function measureProcessor(addon: NativeAddon, parts: ProfileParts): Promis
 async function measureGpu(
   gpu: GpuKernels,
   freeRam: number,
-  { file, quick = false, onProgress }: ProfileParts,
+  { file, threads, quick = false, onProgress }: ProfileParts,
 ): Promise<GpuMeasures> {
+  const cpu = openKernels({ implementation: 'native', threads });
   try {
     const probes = await createGpuProbes({
-      gpu,
+      ...{ gpu, cpu },
       weightsFile: file,
       formats: QUANTIZATION_NAMES,
       caches: QUANTIZED_KV_FORMATS,
@@ -145,6 +146,7 @@ async function measureGpu(
     }
     return probes.measures();
   } finally {
+    cpu.close();
     gpu.kernels.close();
   }
 }

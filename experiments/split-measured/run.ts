@@ -174,7 +174,7 @@ async function openProbes({ cpu, clock, gpu, model, weightsFile, disk }: Probed)
   const weights = cpu.mapFile(weightsFile);
   const memory = readMemory(THIS_HOST);
   const onCpu = createProcessorProbes({ kernels: cpu, clock, weights, weightBytes: weights.size }, formats);
-  const onGpu = await createGpuProbes({ gpu, weightsFile, formats, freeRam: memory.memory.available });
+  const onGpu = await createGpuProbes({ gpu, cpu, weightsFile, formats, freeRam: memory.memory.available });
   return {
     async round(): Promise<void> {
       await onCpu.round();

@@ -1,149 +1,113 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
-import { formatSeconds } from '../../engine/input/format.ts';
+import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
+import { InputError } from '../../engine/input/input-error.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import type { Vector } from '../../engine/kernels/vector.ts';
 import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
-import { quantizedBytes } from '../../engine/model/quantization.ts';
 import type { SplitPlan } from '../../engine/plan/plan.ts';
-import { gpuClock, hostLinkOf } from '../../engine/profile/gpu-probes.ts';
-import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing } from '../../engine/profile/probes/crossing.ts';
+import { hostLinkOf } from '../../engine/profile/gpu-probes.ts';
+import { crossing, largeCrossing } from '../../engine/profile/probes/crossing.ts';
 import { sampleOf } from '../../engine/profile/sample.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
-import { goldenModel } from '../support/golden-models.ts';
+import { madeModel, SMALL_MODEL } from '../../experiments/measure/made-models.ts';
 
 /**
- * Times what a crossing to a GPU and back costs in a split model by itself, beside what a profile predicts from its
- * probes: `tsx test/bench/crossing.ts`. The first layer is on the GPU, embedding, last layer and output on the CPU; the
- * GPU has computed what it was given before either direction is timed. The way there is timed twice: after the GPU has
- * computed, and at once after the CPU has, whose threads then still wait for work. So are the probes: crossings in a
- * row, as `hearth profile` times them, and single ones after the CPU has computed.
+ * What it costs to cross to a GPU and back in a split model, beside what a profile says: `tsx test/bench/crossing.ts`.
+ * A layer in the middle is on the GPU, all others, embedding and output are on the CPU. From the moment at which the
+ * hidden state is handed over until it is back, what the GPU computed by its own clock, and what it took to tell it, is
+ * subtracted. Probes of `hearth profile` and passes run by turns.
  */
 const { values: asked } = parseArgs({
   options: {
     model: { type: 'string' },
     device: { type: 'string' },
     rounds: { type: 'string', default: '5' },
+    passes: { type: 'string', default: '12' },
     threads: { type: 'string' },
   },
 });
-const path = asked.model ?? goldenModel('llama-Q8_0');
-const rounds = Number(asked.rounds);
-const TOKENS = [1, 16, 64];
+const path = asked.model ?? (await madeModel(join(tmpdir(), 'hearth-models'), SMALL_MODEL, 'Q8_0', 1));
+const [rounds, passes] = [Number(asked.rounds), Number(asked.passes)];
+const TOKENS = [1, 4];
 
 const { kernels: gpu, adapter } = await openGpuKernels({ adapter: asked.device });
+const { deviceSeconds } = gpu;
+if (deviceSeconds === undefined) throw new InputError(adapter, 'has no timestamps, without which passes are not known');
 const cpu = openKernels(asked.threads === undefined ? {} : { threads: Number(asked.threads) });
-const tiny = gpu.vector(1);
-let stream: Vector | undefined;
 const now = (): number => performance.now() / 1000;
 const median = (values: readonly number[]): number => sampleOf(values).median;
 
-/** Seconds of each direction; those to the GPU include one of `idle`, the reading by which they are known to end. */
-const seen = { there: [] as number[], back: [] as number[], idle: [] as number[], afterCpu: [] as number[] };
+/** The stage on the GPU: when it was handed the hidden state, was told what to do with it, and when that was back. */
+const stage = { begun: 0, handed: 0, told: 0, ended: 0 };
+let width = 0;
 const timed: Kernels = {
   ...gpu,
-  async read(vector) {
-    await gpu.read(tiny);
+  write(vector) {
     const start = now();
-    await gpu.read(vector);
-    seen.back.push(now() - start);
-    const idle = now();
-    await gpu.read(tiny);
-    seen.idle.push(now() - idle);
-    // The way there, of the same bytes, while the GPU has nothing else to do.
-    const there = now();
-    stream = vector;
     gpu.write(vector);
-    await gpu.read(tiny);
-    seen.there.push(now() - there);
+    if (vector.values.length === width) Object.assign(stage, { begun: start, handed: now() });
+  },
+  run(operations) {
+    gpu.run(operations);
+    stage.told = now();
+  },
+  async read(vector) {
+    await gpu.read(vector);
+    stage.ended = now();
   },
 };
 const opened = openSplitModel(path, { cpu, gpu: timed, context: Math.max(...TOKENS) });
 const { layers, hiddenSize } = opened.model;
-const plan = planWithLayers(opened.model, layers - 1);
 const onCpu = { device: 'this machine', processor: 'cpu' } as const;
+const [from, to] = [Math.floor(layers / 2), Math.floor(layers / 2) + 1];
 const split: SplitPlan = {
-  ...plan,
+  ...planWithLayers(opened.model, layers - 1),
   output: onCpu,
   stages: [
-    { ...onCpu, processor: 'gpu', from: 0, to: 1 },
-    { ...onCpu, from: 1, to: layers },
+    { ...onCpu, from: 0, to: from },
+    { ...onCpu, processor: 'gpu', from, to },
+    { ...onCpu, from: to, to: layers },
   ],
 };
 const transformer = await opened.on(split);
-const bench = { kernels: gpu, clock: gpuClock(gpu), weights: new Uint8Array(4), weightBytes: 4 };
-const WAYS = ['in a row', 'after the CPU'] as const;
-const probes = {
-  'in a row': { crossing: crossing(bench), largeCrossing: largeCrossing(bench) },
-  'after the CPU': { crossing: single(CROSSING_BYTES / 4), largeCrossing: single(LARGE_CROSSING_BYTES / 4) },
-};
-const SIZES = ['crossing', 'largeCrossing'] as const;
-const samples = WAYS.map(() => ({ crossing: [] as number[], largeCrossing: [] as number[] }));
-const found = new Map(
-  TOKENS.map((tokens) => [tokens, [] as { readonly afterGpu: number; readonly afterCpu: number }[]]),
-);
+const probes = { crossing: crossing({ gpu, cpu }), largeCrossing: largeCrossing({ gpu, cpu }) };
+const found = { crossing: [] as number[], largeCrossing: [] as number[] };
+const seen = new Map(TOKENS.map((tokens) => [tokens, [] as number[]]));
+const computed = new Map(TOKENS.map((tokens) => [tokens, [] as number[]]));
 for (let round = 0; round <= rounds; round++) {
-  for (const [index, way] of WAYS.entries())
-    for (const size of SIZES) {
-      const seconds = await probes[way][size]();
-      if (round > 0) samples[index]?.[size].push(seconds);
-    }
-  for (const tokens of TOKENS) {
-    for (const list of Object.values(seen)) list.length = 0;
-    for (let repeat = 0; repeat < 8; repeat++) {
+  for (const size of ['crossing', 'largeCrossing'] as const) {
+    const seconds = await probes[size]();
+    if (round > 0) found[size].push(seconds);
+  }
+  for (const [tokens, values] of seen) {
+    width = tokens * hiddenSize;
+    for (let pass = 0; pass < passes; pass++) {
       transformer.rewind(0);
-      await transformer.evaluate(Array.from({ length: tokens }, (_, token) => 1 + token));
-      // The CPU computed last.
-      const start = now();
-      gpu.write(stream as Vector);
-      await gpu.read(tiny);
-      seen.afterCpu.push(now() - start);
+      const onGpu = await deviceSeconds(async () => {
+        await transformer.evaluate(Array.from({ length: tokens }, (_, token) => 1 + token));
+      });
+      if (round === 0) continue;
+      computed.get(tokens)?.push(onGpu);
+      values.push(stage.ended - stage.begun - (stage.told - stage.handed) - onGpu);
     }
-    if (round === 0) continue;
-    const back = median(seen.back) - median(seen.idle);
-    found.get(tokens)?.push({ afterGpu: median(seen.there) + back, afterCpu: median(seen.afterCpu) + back });
   }
 }
-const links = samples.map((one) =>
-  hostLinkOf({ crossing: sampleOf(one.crossing), largeCrossing: sampleOf(one.largeCrossing) }),
+const link = hostLinkOf({ crossing: sampleOf(found.crossing), largeCrossing: sampleOf(found.largeCrossing) });
+process.stdout.write(
+  `${adapter}: latency ${formatSeconds(link.latency)}, ${(link.bandwidth / 1e9).toFixed(2)} GB/s each way\n`,
 );
-for (const [index, { latency, bandwidth }] of links.entries())
-  process.stdout.write(
-    `${adapter}, probed ${WAYS[index]}: latency ${formatSeconds(latency)}, ${(bandwidth / 1e9).toFixed(2)} GB/s each way\n`,
-  );
-for (const [tokens, rounds] of found) {
+for (const [tokens, values] of seen) {
   const bytes = 4 * tokens * hiddenSize;
-  const predicted = links.map(({ latency, bandwidth }) => 2 * (latency + bytes / bandwidth));
-  const ways = (['afterGpu', 'afterCpu'] as const).map((way) => {
-    const seconds = median(rounds.map((round) => round[way]));
-    const errors = predicted.map((one) => `${(100 * (one / seconds - 1)).toFixed(0)} %`);
-    return `after the ${way === 'afterGpu' ? 'GPU' : 'CPU'} ${formatSeconds(seconds)} (${errors.join(', ')})`;
-  });
+  const predicted = 2 * (link.latency + bytes / link.bandwidth);
+  const measured = sampleOf(values);
+  const error = (100 * (predicted / measured.median - 1)).toFixed(0);
   process.stdout.write(
-    `${tokens} tokens, ${bytes} bytes, there and back: predicted ${predicted.map(formatSeconds).join(', ')}; measured ${ways.join(', ')}\n`,
+    `${tokens} tokens, ${bytes} bytes, there and back: predicted ${formatSeconds(predicted)}, measured ${formatSeconds(measured.median)} ± ${formatPercent(measured.spread)} (${error} %), beside ${formatSeconds(median(computed.get(tokens) ?? []))} on the GPU\n`,
   );
 }
 opened.close();
 gpu.close();
 cpu.close();
-
-/** Times crossings one by one, each at once after a product on the CPU. */
-function single(values: number): () => Promise<number> {
-  const [rows, columns] = [2048, 2048];
-  const source = new Uint8Array(rows * quantizedBytes(columns, 'Q8_0')).fill(0x2a);
-  const matrix = cpu.matrix({ source, type: 'Q8_0', rows, columns });
-  const [x, y] = [cpu.vector(columns), cpu.vector(rows)];
-  const vector = gpu.vector(values);
-  return async () => {
-    const seconds: number[] = [];
-    for (let repeat = 0; repeat < 16; repeat++) {
-      cpu.run([{ kind: 'multiply', matrix, x, y }]);
-      const start = now();
-      gpu.write(vector);
-      await gpu.read(vector);
-      seconds.push(now() - start);
-    }
-    return median(seconds);
-  };
-}

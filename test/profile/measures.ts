@@ -46,6 +46,7 @@ export const GPU: GpuMeasures = {
   adapter: 'Test GPU',
   processor: MEASURES,
   crossing: sample(1e-3),
+  repeatedCrossing: sample(0.5e-3),
   largeCrossing: sample(5e-3),
   memory: { bytes: 8 * 2 ** 30, rule: 'as much as could be allocated' },
 };

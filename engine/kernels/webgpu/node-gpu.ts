@@ -4,6 +4,7 @@ import { allocatableBytes } from './device-memory.ts';
 import { noGpu, openDevice, type UsedFeature } from './open-device.ts';
 import { scratchFile } from './scratch-file.ts';
 import type { LanesTogether } from './shaders/lanes.ts';
+import { unhurriedWait } from './unhurried-wait.ts';
 import { driversMissing } from './vulkan-drivers.ts';
 import { type WebgpuKernels, webgpuKernels } from './webgpu-kernels.ts';
 
@@ -55,6 +56,7 @@ export async function openGpuKernels({
       openFile,
       openScratch: scratchFile,
       lanes,
+      wait: software ? unhurriedWait : undefined,
       packedDot: opened.packedDot && !exact && (packedDot ?? !software),
     }),
     adapter: name,

@@ -26,11 +26,13 @@ export interface WebgpuOptions {
   readonly lanes?: LanesTogether | undefined;
   /** Whether WGSL has dot products of packed bytes. */
   readonly packedDot: boolean;
+  /** Waits for what the device does. Default: as the platform waits for promises. */
+  readonly wait?: (<Result>(pending: Promise<Result>) => Promise<Result>) | undefined;
 }
 
 export interface WebgpuKernels extends Kernels {
   /** Seconds that operations take on the device, by its own clock; `undefined` where it has no timestamps. */
-  readonly deviceSeconds: ((run: () => void) => Promise<number>) | undefined;
+  readonly deviceSeconds: ((run: () => void | Promise<void>) => Promise<number>) | undefined;
 }
 
 /** Seconds after a failure within which the loss of the device is reported; an assumption. */
@@ -55,6 +57,7 @@ export function webgpuKernels({
   openScratch,
   packedDot,
   lanes = lanesOf(device),
+  wait = (pending) => pending,
 }: WebgpuOptions): WebgpuKernels {
   const files: { readonly source: ByteSource; close(): void }[] = [];
   const matrices: UploadedMatrix[] = [];
@@ -190,7 +193,7 @@ export function webgpuKernels({
       program.copy(arena.buffer, 4 * context.place(vector), buffer, bytes);
       program.submit();
       try {
-        await buffer.mapAsync(GPUMapMode.READ);
+        await wait(buffer.mapAsync(GPUMapMode.READ));
         vector.values.set(new Float32Array(buffer.getMappedRange()));
         buffer.unmap();
         free.push(buffer);
@@ -199,7 +202,7 @@ export function webgpuKernels({
         await Promise.race([lost, new Promise((resolve) => setTimeout(resolve, LOSS_SECONDS * 1000))]);
         throw failure ?? error;
       }
-      await pendingChecks;
+      await wait(pendingChecks);
       if (failure !== undefined) throw failure;
     },
     deviceSeconds:
@@ -207,9 +210,9 @@ export function webgpuKernels({
       (async (run) => {
         program.submit();
         program.timer?.start();
-        run();
+        await run();
         program.submit();
-        return (await program.timer?.seconds()) ?? 0;
+        return await wait(program.timer?.seconds() ?? Promise.resolve(0));
       }),
     close() {
       closed = true;
