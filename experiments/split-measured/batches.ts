@@ -63,10 +63,12 @@ export async function batchRuns(
   });
 }
 
+/** Logits of the end are read, so that no processor is still busy with the prompt afterwards. */
 async function evaluateInParts(together: Sequences, sequence: Sequence, tokens: readonly number[]): Promise<void> {
   for (let from = 0; from < tokens.length; ) {
     const count = Math.min(tokens.length - from, together.mostTokens, sequence.room);
-    await together.evaluate([{ sequence, tokens: tokens.slice(from, from + count), logits: 'none' }]);
+    const logits = from + count === tokens.length ? 'last' : 'none';
+    await together.evaluate([{ sequence, tokens: tokens.slice(from, from + count), logits }]);
     from += count;
   }
 }
