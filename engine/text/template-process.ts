@@ -34,8 +34,10 @@ export const TEMPLATE_BOUNDS = {
   source: 2 ** 18,
   /** Output characters in addition to four times the input. */
   written: 2 ** 18,
-  /** Time limit. */
+  /** Time limit of rendering, which the process keeps by itself. */
   seconds: 5,
+  /** Time limit of its answer, in which it may also have to start on a busy machine. */
+  answerSeconds: 30,
   /** Bytes of values and texts. */
   memory: 128 * 2 ** 20,
 } as const;
@@ -50,7 +52,7 @@ const ABORTED: readonly (number | string)[] = ['SIGABRT', 134];
  * a thread because V8 ends the whole process when a template exceeds a thread's memory.
  */
 export function startTemplateProcess(): TemplateProcess {
-  const { seconds, memory } = TEMPLATE_BOUNDS;
+  const { seconds, answerSeconds, memory } = TEMPLATE_BOUNDS;
   const heap = `--max-old-space-size=${memory / 2 ** 20}`;
   const child = spawn(process.execPath, [heap, join(import.meta.dirname, 'render-template.cjs')], {
     stdio: ['pipe', 'pipe', 'ignore'], // discards V8's long message when it aborts
@@ -76,11 +78,11 @@ export function startTemplateProcess(): TemplateProcess {
       const deadline = setTimeout(() => {
         late = true;
         close();
-      }, 1000 * seconds);
+      }, 1000 * answerSeconds);
       try {
         child.stdin.end(JSON.stringify({ source, values, mostCharacters, mostSeconds: seconds }));
         const [written, end] = await Promise.all([text(child.stdout).catch(() => ''), ended]);
-        if (late) throw new TemplateError('unbounded', `it takes longer than ${seconds} s`);
+        if (late) throw new TemplateError('unbounded', `its process does not answer within ${answerSeconds} s`);
         if (ABORTED.includes(end))
           throw new TemplateError('unbounded', `it needs more than ${memory / 2 ** 20} MiB of memory`);
         if (end !== 0) throw new TemplateError('unbounded', `its process ended with ${end}`);
