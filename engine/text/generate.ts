@@ -43,6 +43,7 @@ export interface Speculation {
   settle(accepted: number): void;
 }
 
+/** A pass, until the next one. */
 export interface SpeculativePass {
   readonly drafted: readonly number[];
   /** Logits after the last token of the text (0), and after each drafted one. */
@@ -196,14 +197,18 @@ function stepsOf(
   evaluate: Evaluation,
 ): (history: readonly number[], left: number) => Promise<Pass | undefined> {
   if (speculation === undefined) return async (history) => onePass(await evaluate(history.slice(-1)));
+  let verified: SpeculativePass;
+  const pass: Pass = {
+    get drafted() {
+      return verified.drafted;
+    },
+    choose: (index, text) => sampler(verified.logits(index), text),
+    settle: (accepted) => speculation.settle(accepted),
+  };
   return async (history, left) => {
     // A pass gives a token more than it verifies.
-    const { drafted, logits } = await speculation.next(history, left - 1);
-    return {
-      drafted,
-      choose: (index, text) => sampler(logits(index), text),
-      settle: (accepted) => speculation.settle(accepted),
-    };
+    verified = await speculation.next(history, left - 1);
+    return pass;
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Speculation, VerifyingModel } from '../generate.ts';
+import type { Speculation, SpeculativePass, VerifyingModel } from '../generate.ts';
 import { createDraftLength, type DoneDraft, type DraftLength, type Offer } from './draft-length.ts';
 import type { ModelDrafter } from './model-drafter.ts';
 import type { PromptLookup } from './prompt-lookup.ts';
@@ -39,6 +39,22 @@ export interface MeasuredSpeculation extends Speculation {
 /** The most tokens to draft: more are seldom accepted, and logits of all are kept. */
 export const MOST_DRAFTED = 16;
 
+/** A pass that isn't over. */
+interface LastPass {
+  /** When what was done for drafts before it was done. */
+  readonly begun: number;
+  /** Tokens that the model had before it. */
+  readonly position: number;
+  readonly drafted: number;
+  accepted: number;
+  /** Of what was done for drafts; without a source it had no drafted tokens. `undefined`: nothing was done. */
+  readonly times:
+    | (Pick<DoneDraft, 'lookSeconds' | 'draftSeconds'> & { readonly source: string | undefined })
+    | undefined;
+}
+
+const NO_TOKENS: readonly number[] = [];
+
 /** A way to draft now. */
 interface Way extends Offer {
   readonly draft: (tokens: number) => readonly number[] | Promise<readonly number[]>;
@@ -50,20 +66,19 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
   let length = createDraftLength({ tokens: 1, seconds: 0 });
   let [passes, drafted, accepted] = [0, 0, 0];
   const sources: Record<string, { drafted: number; accepted: number }> = {};
-  /** The pass that isn't settled. */
-  let last: Omit<DoneDraft, 'accepted'> | undefined;
-  let lastPosition = 0;
+  /** The last pass, which is over when the next one begins. */
+  let last: LastPass | undefined;
   drafter?.begin();
 
-  /** Lets the drafter read more of the text where that is allowed. */
-  const readMore = async (text: readonly number[]): Promise<void> => {
-    if (drafter === undefined || drafter.unread(text) === 0) return;
-    if (options.tokens !== undefined) {
-      if (!drafter.isReady) await drafter.read(text, true);
-      return;
-    }
-    const seconds = drafter.readSeconds(text, drafterShare * length.passSeconds(1));
-    if (seconds <= length.allowance) length.charge(await drafter.read(text));
+  /** Lets the drafter read more of the text where that is allowed. @returns seconds */
+  const readMore = async (text: readonly number[]): Promise<number> => {
+    if (drafter === undefined || drafter.unread(text) === 0) return 0;
+    if (options.tokens !== undefined) return drafter.isReady ? 0 : await drafter.read(text, true);
+    const expected = drafter.readSeconds(text, drafterShare * length.passSeconds(1));
+    if (expected > length.allowance) return 0;
+    const seconds = await drafter.read(text);
+    length.charge(seconds);
+    return seconds;
   };
   const waysFor = (text: readonly number[], most: number): Way[] => {
     if (most < 1) return [];
@@ -92,36 +107,64 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
     return offer && { offer, tokens: Math.min(options.tokens, offer.most) };
   };
 
+  const record = ({ times, drafted, accepted }: LastPass, passSeconds: number): void => {
+    if (times === undefined) length.plain({ lookSeconds: 0, passSeconds });
+    else if (times.source === undefined) length.plain({ ...times, passSeconds });
+    else length.verified({ ...times, source: times.source, drafted, accepted, passSeconds });
+  };
+  /** Drafts tokens, if that may pay. */
+  const draftFor = async (history: readonly number[], most: number, begun: number) => {
+    const text = earlier.length === 0 ? history : [...earlier, ...history];
+    const readSeconds = await readMore(text);
+    const choice = choose(waysFor(text, Math.min(most, MOST_DRAFTED, options.tokens ?? MOST_DRAFTED)));
+    const looked = clock();
+    const lookSeconds = looked - begun - readSeconds;
+    if (choice === undefined) return { tokens: NO_TOKENS, times: { lookSeconds, draftSeconds: 0, source: undefined } };
+    const tokens = await choice.offer.draft(choice.tokens);
+    return { tokens, times: { lookSeconds, draftSeconds: clock() - looked, source: choice.offer.source } };
+  };
+  let tokens: readonly number[] = NO_TOKENS;
+  let logits: Float32Array = new Float32Array();
+  /** The same object for every pass: in small models a new one takes a noticeable part of it. */
+  const pass: SpeculativePass = {
+    get drafted() {
+      return tokens;
+    },
+    logits(index) {
+      const width = logits.length / (tokens.length + 1);
+      return tokens.length === 0 ? logits : logits.subarray(index * width, (index + 1) * width);
+    },
+  };
+
   return {
     begin(prompt) {
       length = createDraftLength(prompt);
+      last = undefined;
     },
     async next(history, most) {
-      const text = earlier.length === 0 ? history : [...earlier, ...history];
-      await readMore(text);
-      const choice = choose(waysFor(text, Math.min(most, MOST_DRAFTED, options.tokens ?? MOST_DRAFTED)));
-      const begin = clock();
-      const tokens = choice === undefined ? [] : await choice.offer.draft(choice.tokens);
-      const drawn = clock();
-      lastPosition = model.position;
-      const logits = await model.verify([...history.slice(-1), ...tokens]);
-      const passSeconds = clock() - drawn;
+      let begun = clock();
+      if (last !== undefined) record(last, begun - last.begun);
+      tokens = NO_TOKENS;
+      let times: LastPass['times'];
+      if (options.tokens !== undefined || length.mayDraft) {
+        ({ tokens, times } = await draftFor(history, most, begun));
+        begun = clock();
+      }
+      last = { begun, position: model.position, drafted: tokens.length, accepted: 0, times };
+      const token = history[history.length - 1] as number;
+      logits = await model.verify(tokens.length === 0 ? [token] : [token, ...tokens]);
       passes += 1;
-      last = undefined;
-      if (choice === undefined) length.plain(passSeconds);
-      else last = { source: choice.offer.source, drafted: tokens.length, draftSeconds: drawn - begin, passSeconds };
-      const width = logits.length / (tokens.length + 1);
-      return { drafted: tokens, logits: (index) => logits.subarray(index * width, (index + 1) * width) };
+      return pass;
     },
     settle(kept) {
-      if (last === undefined) return;
-      model.rewind(lastPosition + 1 + kept);
-      length.verified({ ...last, accepted: kept });
+      const source = last?.times?.source;
+      if (last === undefined || source === undefined) return;
+      model.rewind(last.position + 1 + kept);
+      last.accepted = kept;
       drafted += last.drafted;
       accepted += kept;
-      const { drafted: earlierDrafted = 0, accepted: earlierAccepted = 0 } = sources[last.source] ?? {};
-      sources[last.source] = { drafted: earlierDrafted + last.drafted, accepted: earlierAccepted + kept };
-      last = undefined;
+      const { drafted: earlierDrafted = 0, accepted: earlierAccepted = 0 } = sources[source] ?? {};
+      sources[source] = { drafted: earlierDrafted + last.drafted, accepted: earlierAccepted + kept };
     },
     get figures() {
       return { passes, drafted, accepted, sources, gain: gainOf(length) };

@@ -19,21 +19,32 @@ export interface Choice<Offered extends Offer> {
   readonly tokens: number;
 }
 
-/** A pass that was carried out. */
-export interface DoneDraft {
+/**
+ * A pass that was carried out, and what was done until the next one began: choosing tokens, showing them, forgetting what
+ * was wrong. In small models that is a noticeable part of it.
+ */
+export interface DonePass {
+  /** Of looking at what could be drafted. */
+  readonly lookSeconds: number;
+  readonly passSeconds: number;
+}
+
+/** One with drafted tokens. */
+export interface DoneDraft extends DonePass {
   readonly source: string;
   readonly drafted: number;
   readonly accepted: number;
   readonly draftSeconds: number;
-  readonly passSeconds: number;
 }
 
 /** How many tokens to draft: as many as pay, by what was accepted and what passes cost so far. */
 export interface DraftLength {
+  /** Whether to look at what could be drafted; otherwise the next pass is one of a single token. */
+  readonly mayDraft: boolean;
   /** `undefined`: a pass of a single token. */
   choose<Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | undefined;
   /** Records a pass without drafted tokens. */
-  plain(passSeconds: number): void;
+  plain(pass: DonePass): void;
   /** Records a verification. */
   verified(pass: DoneDraft): void;
   /** Adds seconds that a source took beside its drafts. */
@@ -60,6 +71,9 @@ const PASSES_BETWEEN_PLAIN = 48;
 /** Tokens between attempts at text that hasn't been accepted; doubled after each that fails. */
 const PROBES = { first: 8, last: 256 };
 
+/** Share of the time that looks may take which find nothing worth drafting. */
+const LOOK_SHARE = LOSS_SHARE / 4;
+
 /** Share of a pass of one token in the mean of all. */
 const MEAN_SHARE = 1 / 64;
 
@@ -80,6 +94,7 @@ const INTERRUPTED = 2;
  * 3.8), is largest, with α by source and c(t) as measured. What it may lose is bounded whatever α is: no draft is made
  * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts. Where none pays, single
  * tokens are tried now and then, within the same bound.
+ * All that a pass takes counts, so that looking for drafts is bounded too: after looks that found none worth making there is a pause.
  * Until verifications are measured, the prompt tells what further tokens of a pass cost; in the first tokens of a text
  * the bound is as good as that.
  */
@@ -97,7 +112,16 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
   /** Verifications since a pass of one token, and tokens since a verification. */
   let [since, untried] = [0, 0];
   let interval = PROBES.first;
+  /** Seconds of looks; passes since the last one, if it found nothing. */
+  const looks = createPassCosts();
+  let unlooked = Number.POSITIVE_INFINITY;
+  const lookSeconds = (): number => (looks.isKnown ? looks.seconds(1) : 0);
 
+  const look = (seconds: number): void => {
+    if (seconds === 0) return;
+    looks.add(1, seconds);
+    spent += Math.min(seconds, INTERRUPTED * looks.seconds(1));
+  };
   const rateOf = (source: string): AcceptanceEstimate => {
     const known = rates.get(source) ?? createAcceptanceEstimate();
     rates.set(source, known);
@@ -131,15 +155,26 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
   };
 
   return {
-    choose: (offers) => (!costs.isKnown || since >= PASSES_BETWEEN_PLAIN ? undefined : (best(offers) ?? probe(offers))),
-    plain(passSeconds) {
+    get mayDraft() {
+      if (!costs.isKnown || since >= PASSES_BETWEEN_PLAIN) return false;
+      return lookSeconds() <= Math.min(Math.max(0, allowance()), LOOK_SHARE * unlooked * single());
+    },
+    choose(offers) {
+      const found = !costs.isKnown || since >= PASSES_BETWEEN_PLAIN ? undefined : (best(offers) ?? probe(offers));
+      unlooked = found === undefined ? 0 : Number.POSITIVE_INFINITY;
+      return found;
+    },
+    plain({ lookSeconds, passSeconds }) {
       costs.add(1, passSeconds);
+      look(lookSeconds);
+      unlooked += 1;
       mean = Number.isNaN(mean) ? passSeconds : mean + MEAN_SHARE * (passSeconds - mean);
       plainSeconds += single();
       since = 0;
       untried += 1;
     },
-    verified({ source, drafted, accepted, draftSeconds, passSeconds }) {
+    verified({ source, drafted, accepted, lookSeconds, draftSeconds, passSeconds }) {
+      look(lookSeconds);
       // The first of its size takes longer, and others may take the processor: that says nothing of drafts.
       const expected = Math.max(costs.seconds(drafted + 1), (1 + ASSUMED_SHARE * drafted) * single());
       costs.add(drafted + 1, passSeconds);

@@ -14,7 +14,7 @@ const RECENT = 9;
 /** Passes of one size after which their own median counts, rather than what others let expect. */
 const ENOUGH = 3;
 
-/** Passes of two tokens that an assumed cost weighs. */
+/** Passes of two tokens that an assumed cost weighs, until a size was measured. */
 const ASSUMED_WEIGHT = 1;
 
 /**
@@ -29,40 +29,63 @@ export const ASSUMED_SHARE = 0.7;
  * @param assumed seconds of each further token, given those of the first, until they are measured
  */
 export function createPassCosts(assumed: (first: number) => number = (first) => ASSUMED_SHARE * first): PassCosts {
-  const recent = new Map<number, number[]>();
+  const recent = new Map<number, RecentTimes>();
   /** b, until a pass is added: passes come more often than it is asked for. */
   let slope: number | undefined;
-  const medianOf = (tokens: number): number => median(recent.get(tokens) ?? []);
+  const medianOf = (tokens: number): number => recent.get(tokens)?.median ?? Number.NaN;
   const fit = (): number => {
     const first = medianOf(1);
-    let [products, squares] = [ASSUMED_WEIGHT * assumed(first), ASSUMED_WEIGHT];
-    for (const tokens of recent.keys()) {
-      products += (tokens - 1) * (medianOf(tokens) - first);
+    const isMeasured = [...recent].some(([tokens, { count }]) => tokens > 1 && count >= ENOUGH);
+    let [products, squares] = isMeasured ? [0, 0] : [ASSUMED_WEIGHT * assumed(first), ASSUMED_WEIGHT];
+    for (const [tokens, { median }] of recent) {
+      products += (tokens - 1) * (median - first);
       squares += (tokens - 1) ** 2;
     }
     return Math.max(0, products / squares);
   };
   return {
     add(tokens, seconds) {
-      const times = recent.get(tokens) ?? [];
-      if (times.length === 0) recent.set(tokens, times);
-      times.push(seconds);
-      if (times.length > RECENT) times.shift();
+      const times = recent.get(tokens) ?? createRecentTimes();
+      if (times.count === 0) recent.set(tokens, times);
+      times.add(seconds);
       slope = undefined;
     },
     get isKnown() {
       return recent.has(1);
     },
     seconds(tokens) {
-      if (tokens === 1 || (recent.get(tokens)?.length ?? 0) >= ENOUGH) return medianOf(tokens);
+      if (tokens === 1 || (recent.get(tokens)?.count ?? 0) >= ENOUGH) return medianOf(tokens);
       slope ??= fit();
       return medianOf(1) + (tokens - 1) * slope;
     },
   };
 }
 
-/** NaN of none. */
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[(sorted.length - 1) >> 1] ?? Number.NaN;
+/** The last RECENT of some times. */
+interface RecentTimes {
+  readonly count: number;
+  /** The lower one of two; NaN of none. */
+  readonly median: number;
+  add(seconds: number): void;
+}
+
+/** They stay sorted: sorting them for every pass would take a noticeable part of a small model's. */
+function createRecentTimes(): RecentTimes {
+  const byAge: number[] = [];
+  const sorted: number[] = [];
+  return {
+    get count() {
+      return byAge.length;
+    },
+    get median() {
+      return sorted[(sorted.length - 1) >> 1] ?? Number.NaN;
+    },
+    add(seconds) {
+      byAge.push(seconds);
+      if (byAge.length > RECENT) sorted.splice(sorted.indexOf(byAge.shift() as number), 1);
+      let place = sorted.length;
+      while (place > 0 && (sorted[place - 1] as number) > seconds) place--;
+      sorted.splice(place, 0, seconds);
+    },
+  };
 }

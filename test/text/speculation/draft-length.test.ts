@@ -13,27 +13,33 @@ interface Setting {
   readonly acceptance: (position: number) => number;
   readonly tokens: number;
   readonly promptSeconds?: number;
+  /** Seconds of looking at what could be drafted. */
+  readonly lookSeconds?: number;
   /** Share by which times vary, at random. */
   readonly noise?: number;
 }
 
 /** Writes a text. @returns its seconds over those of single tokens */
-function slowdown({ pass, draftSeconds, acceptance, tokens, promptSeconds = 0, noise = 0 }: Setting): number {
-  const random = randomStream(5, 'texts');
+function slowdown(setting: Setting): number {
+  const { pass, draftSeconds, acceptance, tokens, promptSeconds = 0, lookSeconds = 0, noise = 0 } = setting;
+  const [random, noises] = [randomStream(5, 'texts'), randomStream(5, 'noise')];
   const length = createDraftLength({ tokens: 1, seconds: promptSeconds });
-  const varied = (seconds: number): number => seconds * (1 + noise * (random.next() - 0.5));
+  const varied = (seconds: number): number => seconds * (1 + noise * (noises.next() - 0.5));
   const offer: Offer = { source: 'draft', most: 8, startSeconds: 0, tokenSeconds: draftSeconds };
   let [written, seconds] = [0, promptSeconds];
   while (written < tokens) {
-    const choice = length.choose([{ ...offer, most: Math.min(8, tokens - written) }]);
+    const looks = length.mayDraft;
+    const choice = looks ? length.choose([{ ...offer, most: Math.min(8, tokens - written) }]) : undefined;
     const drafted = choice?.tokens ?? 0;
+    const look = looks ? varied(lookSeconds) : 0;
     const [draft, verification] = [varied(drafted * draftSeconds), varied(pass(drafted + 1))];
     let accepted = 0;
     while (accepted < drafted && random.next() < acceptance(written + accepted)) accepted++;
-    seconds += draft + verification;
+    seconds += look + draft + verification;
     written += accepted + 1;
-    if (drafted === 0) length.plain(verification);
-    else length.verified({ source: 'draft', drafted, accepted, draftSeconds: draft, passSeconds: verification });
+    const times = { lookSeconds: look, passSeconds: verification };
+    if (drafted === 0) length.plain(times);
+    else length.verified({ source: 'draft', drafted, accepted, draftSeconds: draft, ...times });
   }
   return seconds / (promptSeconds + written);
 }
@@ -51,6 +57,15 @@ test('where nothing is accepted, no text is more than 3 % slower, however long i
           const most = noise === 0 || tokens >= 1000 ? 1.03 : 1.03 + noise / 2;
           assert.ok(slower <= most, `${tokens} tokens, draft ${draftSeconds} s, noise ${noise}: ${slower}`);
         }
+});
+
+test('looking at what could be drafted is bounded as drafts are: in small models it takes a part of a pass', () => {
+  for (const lookSeconds of [0.01, 0.05, 0.2, 1])
+    for (const tokens of [16, 100, 1000]) {
+      const slower = slowdown({ pass: inRam, draftSeconds: 0.2, acceptance: () => 0, tokens, lookSeconds });
+      // The first look is not bounded: what it takes isn't known.
+      assert.ok(slower <= 1.03 + lookSeconds / tokens, `${tokens} tokens, looks of ${lookSeconds} s: ${slower}`);
+    }
 });
 
 test('text that is accepted takes at most a tenth more than with the best fixed length', () => {
@@ -83,7 +98,7 @@ test('a prompt that took long lets the first draft be made at once', () => {
   const first = (tokens: number, seconds: number): number => {
     const length = createDraftLength({ tokens, seconds });
     for (let passes = 1; ; passes++) {
-      length.plain(1);
+      length.plain({ lookSeconds: 0, passSeconds: 1 });
       if (length.choose([{ source: 'draft', most: 8, startSeconds: 0, tokenSeconds: 0.1 }]) !== undefined)
         return passes;
     }
