@@ -17,6 +17,10 @@ constexpr bool isCacheType(Type type) {
   return type == Type::F32 || type == Type::F16 || type == Type::Q8_0 || type == Type::Q4_0;
 }
 
+/** Bytes of one group's part of a block of 64 positions: its scales, then its quants. */
+constexpr std::size_t groupBytes(Type type) { return positionBlock * formatOf(type).bytes; }
+inline constexpr std::size_t scalesBytes = positionBlock * sizeof(std::uint16_t);
+
 /**
  * Keys and values of one layer: [kvHead][block of 64 positions], each block 64 rows of a head long.
  *

@@ -3,6 +3,7 @@
 
 #include "../avx512/simd.hpp"
 #include "../shared/attention.hpp"
+#include "attended_numbers.hpp"
 #include "vectors.hpp"
 
 /**
@@ -25,13 +26,6 @@ inline constexpr std::size_t attentionTileRows = 6;
 inline constexpr std::size_t attentionTileVectors = 4;
 /** Rows of a unit: converting a block's keys and values takes a twentieth of the time with so many. */
 inline constexpr std::size_t bf16QueryRows = 64 * attentionTileRows;
-inline constexpr std::size_t lanesOfVector = 16;
-/**
- * The length of queries and of keys in whole numbers. No sum of products exceeds the product of both lengths, which is
- * below 2³⁰, even with half a unit more or less in each of 256 dimensions.
- */
-inline constexpr float wholeLength = 32000;
-
 constexpr bool attendsInBf16(const CacheView& cache) {
   return cache.type != Type::F32 && cache.headSize % lanesOfVector == 0;
 }
@@ -81,130 +75,6 @@ Bf16Attention bf16AttentionAt(const HeadGroup& group, float* sums) {
   next += rows * size / 2;
   at.seen = {next, next + rows, sums};
   return at;
-}
-
-/** Pairs of two vectors' lanes, rounded to bfloat16: [first[0], second[0], first[1], …]. */
-inline __m512i roundedPairs(__m512 first, __m512 second) {
-  alignas(64) static constexpr struct Order {
-    std::uint16_t lanes[32];
-    constexpr Order() : lanes{} {
-      for (std::uint16_t i = 0; i < 32; i++) lanes[i] = static_cast<std::uint16_t>(i / 2 + i % 2 * 16);
-    }
-  } order;
-  const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
-  __m512i halves;
-  __builtin_memcpy(&halves, &rounded, sizeof halves);
-  return _mm512_permutexvar_epi16(load512(order.lanes), halves);
-}
-
-/** The same of whole numbers of 16 bits. */
-inline __m512i wholePairs(__m512 first, __m512 second) {
-  const __m512i high = _mm512_slli_epi32(_mm512_cvtps_epi32(second), 16);
-  return _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_cvtps_epi32(first), high);
-}
-
-/** A dimension of a block's keys at sixteen positions from `position` on. */
-template <Type T>
-inline __m512 keysAt(const std::uint8_t* keys, std::size_t dimension, std::size_t position) {
-  if constexpr (T == Type::F16) {
-    return Avx512::loadHalf(keys + 2 * (dimension * positionBlock + position));
-  } else {
-    constexpr std::size_t half = cacheGroup / 2;
-    const std::uint8_t* group = keys + dimension / cacheGroup * groupBytes(T);
-    const std::size_t own = dimension % cacheGroup;
-    const std::uint8_t* quants = group + scalesBytes + position;
-    const __m512 scales = Avx512::loadHalf(group + 2 * position);
-    if constexpr (T == Type::Q8_0) return _mm512_mul_ps(Avx512::loadBytes(quants + own * positionBlock), scales);
-    const std::uint8_t* at = quants + own % half * positionBlock;
-    return _mm512_mul_ps(own < half ? Avx512::loadLowNibbles(at) : Avx512::loadHighNibbles(at), scales);
-  }
-}
-
-/** Factors that give vectors the length wholeLength, and factors back, above zero, or NaN if a number is not finite. */
-struct WholeFactors {
-  __m512 to;
-  __m512 back;
-};
-inline WholeFactors wholeFactors(__m512 squares) {
-  const __m512 length = _mm512_sqrt_ps(squares);
-  const __mmask16 some = _mm512_cmp_ps_mask(length, _mm512_set1_ps(1e-30f), _CMP_GT_OQ);
-  const __m512 to = _mm512_maskz_div_ps(some, _mm512_set1_ps(wholeLength), length);
-  const __m512 back = _mm512_mask_mul_ps(_mm512_set1_ps(1), some, length, _mm512_set1_ps(1 / wholeLength));
-  return {to, _mm512_fmadd_ps(length, _mm512_setzero_ps(), back)};
-}
-
-/** A block's keys as whole numbers, and their factors. Those of positions that are not used are anything. */
-template <Type T>
-void wholeKeys(const std::uint8_t* keys, std::size_t size, std::uint16_t* to, float* factors) {
-  constexpr std::size_t vectors = positionBlock / lanesOfVector;
-  __m512 squares[vectors]{};
-  for (std::size_t d = 0; d < size; d++) {
-    for (std::size_t v = 0; v < vectors; v++) {
-      const __m512 key = keysAt<T>(keys, d, v * lanesOfVector);
-      squares[v] = _mm512_fmadd_ps(key, key, squares[v]);
-    }
-  }
-  WholeFactors factor[vectors];
-  for (std::size_t v = 0; v < vectors; v++) {
-    factor[v] = wholeFactors(squares[v]);
-    _mm512_store_ps(factors + v * lanesOfVector, factor[v].back);
-  }
-  for (std::size_t d = 0; d < size; d += 2) {
-    for (std::size_t v = 0; v < vectors; v++) {
-      const __m512 first = _mm512_mul_ps(keysAt<T>(keys, d, v * lanesOfVector), factor[v].to);
-      const __m512 second = _mm512_mul_ps(keysAt<T>(keys, d + 1, v * lanesOfVector), factor[v].to);
-      _mm512_storeu_si512(to + d * positionBlock + 2 * v * lanesOfVector, wholePairs(first, second));
-    }
-  }
-}
-
-/** A query times `scale` as whole numbers. @return its factor */
-inline float wholeQuery(const float* x, float scale, std::size_t size, std::uint16_t* to) {
-  const __m512 by = _mm512_set1_ps(scale);
-  __m512 squares = _mm512_setzero_ps();
-  for (std::size_t i = 0; i < size; i += lanesOfVector) {
-    const __m512 part = _mm512_mul_ps(_mm512_loadu_ps(x + i), by);
-    squares = _mm512_fmadd_ps(part, part, squares);
-  }
-  const WholeFactors factor = wholeFactors(_mm512_set1_ps(_mm512_reduce_add_ps(squares)));
-  for (std::size_t i = 0; i < size; i += lanesOfVector) {
-    const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(x + i), by);
-    const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(scaled, factor.to));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_cvtepi32_epi16(whole));
-  }
-  return _mm512_cvtss_f32(factor.back);
-}
-
-/** to[row/2][lane][2] = at(row, lane of the first of sixteen), rounded; the last row of an odd number is paired with zeros. */
-template <class At>
-inline void roundRows(std::size_t rows, std::size_t lanes, std::uint16_t* to, At at) {
-  for (std::size_t row = 0; row < rows; row += 2) {
-    for (std::size_t lane = 0; lane < lanes; lane += lanesOfVector) {
-      const __m512 second = row + 1 < rows ? at(row + 1, lane) : _mm512_setzero_ps();
-      _mm512_storeu_si512(to + row * lanes + 2 * lane, roundedPairs(at(row, lane), second));
-    }
-  }
-}
-
-/** The values of a block's first `count` positions in bfloat16. */
-template <Type T>
-void roundValues(const std::uint8_t* values, std::size_t size, std::size_t count, std::uint16_t* to) {
-  roundRows(count, size, to, [=](std::size_t position, std::size_t dimension) {
-    if constexpr (T == Type::F16) {
-      return Avx512::loadHalf(values + 2 * (position * size + dimension));
-    } else {
-      const std::uint8_t* group = values + dimension / cacheGroup * groupBytes(T);
-      const __m512 scale = _mm512_set1_ps(halfAt(group + 2 * position));
-      const std::uint8_t* quants = group + scalesBytes;
-      if constexpr (T == Type::Q8_0) {
-        return _mm512_mul_ps(Avx512::loadBytes(quants + position * cacheGroup + dimension % cacheGroup), scale);
-      } else {
-        const std::uint8_t* at = quants + position * (cacheGroup / 2);
-        const bool low = dimension % cacheGroup == 0;
-        return _mm512_mul_ps(low ? Avx512::loadLowNibbles(at) : Avx512::loadHighNibbles(at), scale);
-      }
-    }
-  });
 }
 
 /** sum + the products of pairs, in bfloat16 or in whole numbers, whose sums are kept as the bits of floats. */

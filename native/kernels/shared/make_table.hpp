@@ -5,6 +5,7 @@
 #include "matmul_float.hpp"
 #include "dot_float.hpp"
 #include "dot_quantized.hpp"
+#include "store_tokens.hpp"
 
 /**
  * Fills a table with the shared kernels over the primitives S; an instruction set then replaces those that it improves.
