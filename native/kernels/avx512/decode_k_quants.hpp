@@ -137,6 +137,25 @@ inline void addFifthBits(const std::uint8_t* bytes, __m512i (&weights)[4]) {
   }
 }
 
+/** Of each quarter of 128 pairs of bits: the unit in which they count if they stay where they are in their bytes. */
+inline constexpr float partsOfPairs[4] = {1, 1.0f / 4, 1.0f / 16, 1.0f / 64};
+
+/** The pairs of bits of 64 bytes in a unit's order. They stay where they are: their scales make up for it. */
+template <Type T>
+inline void decodeUnitPairs(const std::uint8_t* pairs, __m512i (&out)[4]) {
+  constexpr bool halves = scaleWeights(T) == 16;
+  const __m512i packed = load512(pairs);
+  const __m512i masks = _mm512_broadcast_i64x4(_mm256_setr_epi64x(
+      0x0303030303030303, 0x0c0c0c0c0c0c0c0c, 0x3030303030303030, static_cast<long long>(0xc0c0c0c0c0c0c0c0)));
+  // Fours of each register's first 128 columns, for every quarter of them, then of the others.
+  const __m512i eights = _mm512_setr_epi32(0, 1, 0, 1, 0, 1, 0, 1, 8, 9, 8, 9, 8, 9, 8, 9);
+  const __m512i sixteens = _mm512_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4, 8, 12, 8, 12, 8, 12, 8, 12);
+  for (int i = 0; i < 4; i++) {
+    const __m512i fours = _mm512_add_epi32(_mm512_set1_epi32(halves ? i : 2 * i), halves ? sixteens : eights);
+    out[i] = _mm512_and_si512(_mm512_permutexvar_epi32(fours, packed), masks);
+  }
+}
+
 /** The weights of a superblock in a unit's order. */
 template <Type T>
   requires(isSuperblock(T))
@@ -153,6 +172,8 @@ inline void decodeUnit(const std::uint8_t* block, __m512i (&out)[4]) {
       weights = _mm512_and_si512(_mm512_srlv_epi16(weights, shifts), join(nibble, nibble));
     }
     addFifthBits(block + 16, out);
+  } else if constexpr (isPairs(T)) {
+    decodeUnitPairs<T>(block + (T == Type::Q2_K ? 16 : 0), out);
   } else {
     decodeSuperblock<T>(block, out);
     if constexpr (scaleWeights(T) == 32) toUnitOf32(out);
@@ -169,7 +190,9 @@ inline Factors<T> factorsOf(const std::uint8_t* block) {
   const __m512 minimum = _mm512_broadcastss_ps(_mm_movehdup_ps(factors));
   if constexpr (T == Type::Q2_K) {
     const __m128i high = _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
-    return {{_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)), scale)},
+    const __m512i quarters = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3);
+    const __m512 parts = _mm512_permutexvar_ps(quarters, _mm512_castps128_ps512(_mm_loadu_ps(partsOfPairs)));
+    return {{_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)), _mm512_mul_ps(scale, parts))},
             {_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(high)), minimum)}};
   } else if constexpr (formatOf(T).hasMinimum) {
     // Scales of even chunks, of odd ones, minimums.

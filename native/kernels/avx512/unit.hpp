@@ -42,8 +42,12 @@ constexpr bool isNibblePair(Type type) {
   return type == Type::IQ4_XS || (formatOf(type).block == 32 && type != Type::Q8_0);
 }
 
+/** Whether all weights are pairs of bits, of which every byte has those of four chunks. */
+constexpr bool isPairs(Type type) { return type == Type::Q2_K || type == Type::TQ2_0; }
+
 /** The chunk of 32 weights of which two sums are in each eighth of a register. */
 constexpr ChunkOrder unitOrder(Type type) {
+  if (isPairs(type) || type == Type::TQ1_0) return {{0, 1, 2, 3, 4, 5, 6, 7}};
   if (type == Type::Q4_K || type == Type::Q5_K) return {{0, 2, 4, 6, 1, 3, 5, 7}};
   if (isNibblePair(type)) return {{0, 4, 1, 5, 2, 6, 3, 7}};
   const ChunkOrder order = chunkOrder(type);
@@ -61,7 +65,10 @@ constexpr UnitOrder orderOf(Type type) {
   for (std::size_t sum = 0; sum < 16; sum++) {
     std::size_t first = 32 * unitOrder(type).chunk[sum / 2] + 4 * (sum % 2);
     std::size_t step = 8;
-    if (scaleWeights(type) == 16) {
+    if (scaleWeights(type) == 16 && isPairs(type)) {
+      first = 16 * sum;
+      step = 4;
+    } else if (scaleWeights(type) == 16) {
       // Sums of the four registers by turns; each has four groups.
       const std::size_t group = sum / 4;
       first = std::size_t{32} * chunkOrder(type).chunk[2 * (sum % 4) + group / 2] + 16 * (group % 2);
