@@ -20,7 +20,9 @@ export type GpuLayers = number | 'all' | 'auto';
 /** Reads `--gpu-layers`. @throws InputError */
 export function readGpuLayers(text: string | undefined): GpuLayers {
   if (text === undefined) return 0;
-  return text === 'all' || text === 'auto' ? text : readCount('--gpu-layers', text, 0);
+  if (text === 'all' || text === 'auto') return text;
+  if (/^\d+$/.test(text)) return readCount('--gpu-layers', text, 0);
+  throw new InputError('--gpu-layers', `"${text}" is not a whole number; allowed: a number of layers, all, auto`);
 }
 
 /**

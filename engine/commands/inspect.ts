@@ -47,6 +47,9 @@ async function run(options: Options): Promise<void> {
   if ((model === undefined) === (devices === undefined))
     throw new InputError('--model', 'or --devices is needed, but not both: a GGUF file, or this machine’s GPUs');
   if (dot && !graph) throw new InputError('--dot', 'is used only with --graph; add it');
+  if (dot && json) throw new InputError('--dot', 'and --json are two forms of the graph; give one');
+  if (graph && model === undefined)
+    throw new InputError('--graph', 'is of a model; give --model in place of --devices');
   if (model === undefined) return await showDevices(json);
   if (graph) return showGraph(model, options);
   const description = describeGguf(withFile(model, readGguf));

@@ -47,14 +47,11 @@ export async function openSplit<Result>(
       gpu.close();
     };
     const onGpu = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
-    log(`${onGpu} of ${model.layers} layers on ${adapter}`);
     const progress = createProgress(onGpu);
-    try {
-      const result = await bring(opened, plan, (layer) => progress.step(`layer ${layer} to the GPU`));
-      return { result, close };
-    } finally {
-      progress.stop();
-    }
+    const brought = bring(opened, plan, (layer) => progress.step(`layer ${layer} to the GPU`));
+    const result = await brought.finally(() => progress.stop());
+    log(`${onGpu} of ${model.layers} layers on ${adapter}`);
+    return { result, close };
   } catch (error) {
     close();
     throw error;

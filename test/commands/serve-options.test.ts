@@ -37,7 +37,7 @@ const REFUSED: readonly (readonly [options: readonly string[], line: RegExp])[] 
     /^--device: is about a ring or a GPU; give --worker or --cluster, or --gpu-layers, or leave it out/,
   ],
   [['--gpu-layers', '1', '--profile', 'p.json'], /^--profile: is about a ring or a GPU; .* or --gpu-layers auto, or/],
-  [['--gpu-layers', 'some'], /^--gpu-layers: "some" is not a whole number/],
+  [['--gpu-layers', 'some'], /^--gpu-layers: "some" is not a whole number; allowed: a number of layers, all, auto/],
   [['--gpu-layers', '1', '--memory', '1GiB'], /^--memory: works on the CPU alone; leave --gpu-layers out/],
   [
     ['--gpu-layers', '1', '--worker', 'tcp://127.0.0.1:9'],

@@ -101,6 +101,10 @@ test('hearth inspect --graph: a table, JSON and DOT of one list', async () => {
   assert.is(dot.stdout.match(/^ {4}\d+ \[label=/gm)?.length, nodes.length);
   const wrong = await hearthHere('inspect', '--model', model, '--graph', '--tokens', '9', '--context', '8');
   assert.equal([wrong.code, wrong.stderr], [2, '--context: "8" is not a whole number between 9 and 10000000\n']);
+  const forms = await hearthHere('inspect', '--model', model, '--graph', '--dot', '--json');
+  assert.equal([forms.code, forms.stderr], [2, '--dot: and --json are two forms of the graph; give one\n']);
+  const devices = await hearthHere('inspect', '--devices', '--graph');
+  assert.equal([devices.code, devices.stderr], [2, '--graph: is of a model; give --model in place of --devices\n']);
 });
 
 test.run();
