@@ -78,7 +78,7 @@ await runExperiment({
       repeats,
       progress,
     });
-    const { model, measured, cells } = found;
+    const { model, measured, cells, regrets } = found;
     return {
       subtitle: `${modelText(model)} on ${hostname()}: ${cluster.name}, slowed to a thread with ${kernels} kernels · ${tokens} tokens decoded · ${repeats} repeats`,
       findings: npuFindings(found),
@@ -86,6 +86,7 @@ await runExperiment({
         settings: { model: model.name, mix: model.mix, cluster: cluster.name, kernels, lengths, tokens, repeats, seed },
         measured,
         cells,
+        regrets,
       },
       text: [terminalTable(cellsTable(found))],
       page: npuPage(found),

@@ -2,7 +2,7 @@ import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
 import { median } from '../report/median.ts';
-import type { Answers, NpuCell, NpuRun } from './run.ts';
+import type { Answers, NpuCell, NpuRun, Regret } from './run.ts';
 
 /** Errors that are aimed at, over all cells. */
 export const AIMS = { median: 0.1, worst: 0.25 } as const;
@@ -13,7 +13,7 @@ const ANSWERS = ['predicted', 'simulated'] as const;
 const TITLES = { predicted: 'Predicted', simulated: 'Simulated' } as const;
 
 /** A cell in one phase: a row of the table and of cells.csv. */
-export interface PhaseRow extends Pick<NpuCell, 'system' | 'synchronisation' | 'tokens'> {
+export interface PhaseRow extends Pick<NpuCell, 'system' | 'mode' | 'synchronisation' | 'tokens'> {
   readonly phase: Phase;
   readonly answers: Answers;
 }
@@ -24,8 +24,8 @@ export function rowsOf({ cells }: NpuRun): PhaseRow[] {
   return PHASES.flatMap((phase) =>
     cells
       .filter(({ tokens }) => phase === 'prefill' || tokens === first?.tokens)
-      .map(({ system, synchronisation, tokens, [phase]: answers }) => ({
-        ...{ system, synchronisation, tokens, phase, answers },
+      .map(({ system, mode, synchronisation, tokens, [phase]: answers }) => ({
+        ...{ system, mode, synchronisation, tokens, phase, answers },
       })),
   );
 }
@@ -34,7 +34,8 @@ export function whatText({ phase, tokens }: PhaseRow): string {
   return phase === 'decode' ? 'a token' : `a prompt of ${tokens}`;
 }
 
-export function systemText({ system, synchronisation }: Pick<PhaseRow, 'system' | 'synchronisation'>): string {
+export function systemText({ system, mode, synchronisation }: Omit<PhaseRow, 'phase' | 'answers' | 'tokens'>): string {
+  if (mode === 'real execution') return `${system}, by real execution`;
   return synchronisation === 'naive' ? `${system}, naive` : system;
 }
 
@@ -47,6 +48,7 @@ const COLUMNS: readonly Column<PhaseRow>[] = [
   { key: 'tokens', value: ({ tokens }) => tokens },
   { title: 'System', value: systemText, label: true },
   { key: 'system', value: ({ system }) => system },
+  { key: 'solver', value: ({ mode }) => mode },
   { key: 'synchronisation', value: ({ synchronisation }) => synchronisation },
   { title: 'Measured', key: 'measured_s', value: ({ answers }) => answers.measured.median, unit: 'seconds' },
   {
@@ -75,7 +77,7 @@ export function cellsTable(run: NpuRun): Table<PhaseRow> {
 /** How near the answers come, what sharing gains, and what handing over costs. */
 export function npuFindings(run: NpuRun): string[] {
   const rows = rowsOf(run);
-  return [...PHASES.map((phase) => accuracy(rows, phase)), ...gains(rows), handOver(run)];
+  return [...PHASES.map((phase) => accuracy(rows, phase)), ...gains(rows), ...run.regrets.map(regret), handOver(run)];
 }
 
 function accuracy(rows: readonly PhaseRow[], phase: Phase): string {
@@ -97,6 +99,10 @@ function gains(rows: readonly PhaseRow[]): string[] {
     const times = (other: number): string => `${(other / cut).toFixed(2)} ×`;
     return `Hetero-tensor takes ${formatSeconds(cut)} for ${what}: ${times(gpu)} as fast as the GPU's thread alone, ${times(npu)} as the NPU's.`;
   });
+}
+
+function regret({ tokens, prefill, decode }: Regret): string {
+  return `By the times of parts that were run, hetero-tensor's choice by prediction takes ${formatPercent(prefill)} longer for a prompt of ${tokens} than its choice by real execution, and ${formatPercent(decode)} for a token.`;
 }
 
 function handOver({ measured: { handOver: found } }: NpuRun): string {

@@ -21,7 +21,8 @@ const PROBES =
   'slices: fast synchronisation is then slower than naive, and neither is predicted well.';
 const PREDICTED =
   'Plans are made, predicted and simulated for the slowed chip as for any other (the solver’s prediction mode, 4.3: a GPU of ' +
-  'fixed rates and the NPU’s stage performance). That two threads share a machine’s cores and caches is not predicted.';
+  'fixed rates and the NPU’s stage performance), and Hetero-tensor once more by real execution: every part that the solver asks ' +
+  'for is run by itself, on its thread, and it chooses, and is predicted and simulated, by those times. That two threads share a machine’s cores and caches is not predicted.';
 
 export function npuPage(run: NpuRun): NonNullable<Results['page']> {
   const rows = rowsOf(run);

@@ -86,8 +86,17 @@ test('every system is predicted, simulated and measured', async () => {
   const small = ['--lengths', '34', '--tokens', '1', '--repeats', '1', '--json'];
   const { code, stdout, stderr } = await runHere(SCRIPT, '--model', goldenModel('llama-Q8_0'), ...small, '--out', out);
   assert.is(code, 0, stderr);
-  const { cells, measured } = JSON.parse(stdout);
-  assert.is(cells.length, 10);
+  const { cells, measured, regrets } = JSON.parse(stdout);
+  assert.is(cells.length, 11);
+  assert.equal(
+    cells
+      .filter(({ mode }: { mode: string }) => mode === 'real execution')
+      .map(({ system }: { system: string }) => system),
+    ['hetero-tensor'],
+  );
+  assert.is(regrets.length, 1);
+  // No other choice of the same cuts is quicker by the times by which it was chosen.
+  assert.ok(regrets[0].decode >= -1e-9 && regrets[0].prefill >= -1e-9, JSON.stringify(regrets));
   for (const { prefill, decode } of cells)
     for (const { predicted, simulated, measured: took } of [prefill, decode])
       assert.ok(predicted > 0 && simulated > 0 && took.median > 0);
