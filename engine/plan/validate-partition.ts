@@ -3,7 +3,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorShape, operatorShapes } from '../model/operators.ts';
-import type { Place, Plan } from './plan.ts';
+import type { OutputPlace, Place, Plan, Stage } from './plan.ts';
 import type { OperatorCut, TensorPartition } from './tensor-partition.ts';
 
 /** The most tokens of a prompt: an order of magnitude above the contexts that models are trained for. */
@@ -12,7 +12,7 @@ export const MOST_PROMPT_TOKENS = 1_000_000;
 /** A part of a plan that may cut operators, and its place in the plan, for messages. */
 interface PartitionedPlace extends Place {
   readonly at: string;
-  readonly partition?: TensorPartition;
+  readonly partition: TensorPartition | undefined;
 }
 
 /**
@@ -22,8 +22,14 @@ interface PartitionedPlace extends Place {
  * @throws InputError that says which part is wrong and what it should be
  */
 export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, where: string): void {
-  const places: PartitionedPlace[] = plan.stages.map((stage, index) => ({ ...stage, at: `stages[${index}]` }));
-  if (plan.kind !== 'chip') places.push({ ...plan.output, at: 'output' });
+  const placeAt = ({ device, processor, partition }: Stage | OutputPlace, at: string): PartitionedPlace => ({
+    device,
+    processor,
+    partition,
+    at,
+  });
+  const places = plan.stages.map((stage, index) => placeAt(stage, `stages[${index}]`));
+  if (plan.kind !== 'chip') places.push(placeAt(plan.output, 'output'));
   const cutting = places.filter(({ partition }) => partition !== undefined);
   if (cutting.length === 0) return;
   const fail = (part: string, problem: string): never => {

@@ -27,44 +27,57 @@ export interface Network {
  * @param seed seed of jitter and loss
  */
 export function createNetwork(simulation: Simulation, cluster: Cluster, seed: number): Network {
-  const { medium = 'switched' } = cluster.links;
-  const carriers = new Map<string, SharedRate>();
-  const random = randomStream(seed, 'network');
+  return new CarriedNetwork(simulation, cluster, randomStream(seed, 'network'));
+}
 
-  const nameOf = (from: number, to: number, link: NetworkLink): string => {
-    if (medium === 'shared') return 'the shared medium';
+/**
+ * A class, so that all networks share one `send`: V8 makes a hidden class for each closure that is a generator function
+ * and is called. It lives until old garbage is collected, and with it everything that the closure sees, here a whole
+ * simulation, which every collection of young garbage would then copy.
+ */
+class CarriedNetwork implements Network {
+  private readonly carriers = new Map<string, SharedRate>();
+
+  constructor(
+    private readonly simulation: Simulation,
+    private readonly cluster: Cluster,
+    private readonly random: RandomStream,
+  ) {}
+
+  *send(from: number, to: number, bytes: number): Steps {
+    const { random } = this;
+    const link = this.cluster.link(from, to);
+    const { latency, bandwidth, jitter = 0, loss = 0 } = link;
+    const carrier = this.carrierOf(this.nameOf(from, to, link));
+    yield carrier.transfer(bytes / bandwidth);
+    if (loss > 0) {
+      for (let lost = lostPackets(bytes, loss, random); lost > 0; lost = binomial(lost, loss, random)) {
+        yield hold(2 * latency);
+        yield carrier.transfer((lost * PACKET_BYTES) / bandwidth);
+      }
+    }
+    yield hold(latency + (jitter === 0 ? 0 : jitter * random.exponential()));
+  }
+
+  private nameOf(from: number, to: number, link: NetworkLink): string {
+    const { devices, links } = this.cluster;
+    if (links.medium === 'shared') return 'the shared medium';
     const isOneWay = link.duplex !== 'half' || from < to;
-    const [a, b] = [from, to].map((index) => cluster.devices[index]?.name ?? '');
+    const [a, b] = [from, to].map((index) => devices[index]?.name ?? '');
     return isOneWay ? `the link from ${a} to ${b}` : `the link from ${b} to ${a}`;
-  };
+  }
 
   /**
    * The link or medium that messages share. Its unit of work is a second, since links of different bandwidths can share
    * a medium.
    */
-  const carrierOf = (name: string): SharedRate => {
-    const found = carriers.get(name);
+  private carrierOf(name: string): SharedRate {
+    const found = this.carriers.get(name);
     if (found !== undefined) return found;
-    const carrier = createSharedRate(simulation, { name, rate: 1 });
-    carriers.set(name, carrier);
+    const carrier = createSharedRate(this.simulation, { name, rate: 1 });
+    this.carriers.set(name, carrier);
     return carrier;
-  };
-
-  return {
-    *send(from, to, bytes) {
-      const link = cluster.link(from, to);
-      const { latency, bandwidth, jitter = 0, loss = 0 } = link;
-      const carrier = carrierOf(nameOf(from, to, link));
-      yield carrier.transfer(bytes / bandwidth);
-      if (loss > 0) {
-        for (let lost = lostPackets(bytes, loss, random); lost > 0; lost = binomial(lost, loss, random)) {
-          yield hold(2 * latency);
-          yield carrier.transfer((lost * PACKET_BYTES) / bandwidth);
-        }
-      }
-      yield hold(latency + (jitter === 0 ? 0 : jitter * random.exponential()));
-    },
-  };
+  }
 }
 
 function lostPackets(bytes: number, loss: number, random: RandomStream): number {

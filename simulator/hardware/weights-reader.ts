@@ -41,15 +41,16 @@ export interface WeightsReader extends Omit<WeightsReaderParts, 'disk' | 'onRead
   readonly reclaimTakesTime: boolean;
 }
 
-export function createWeightsReader({ disk, onRead, ...parts }: WeightsReaderParts): WeightsReader {
+export function createWeightsReader(parts: WeightsReaderParts): WeightsReader {
+  const { simulation, cache, disk, faults, chunkBytes, faultsOnly, onRead } = parts;
   const totals: ReadingTotals = { stallSeconds: 0, faultedBytes: 0, prefetchedBytes: 0 };
-  const reads = createDiskReads(parts.simulation, parts.cache, disk, (finished) => {
+  const reads = createDiskReads(simulation, cache, disk, (finished) => {
     if (finished.reader === 'demand') totals.faultedBytes += finished.bytes;
     else totals.prefetchedBytes += finished.bytes;
     onRead(finished);
   });
-  const reclaimTakesTime = parts.faults.osRates.spared < Number.POSITIVE_INFINITY;
-  return { ...parts, totals, reads, reclaimTakesTime };
+  const reclaimTakesTime = faults.osRates.spared < Number.POSITIVE_INFINITY;
+  return { simulation, cache, faults, chunkBytes, faultsOnly, totals, reads, reclaimTakesTime };
 }
 
 /**
@@ -160,21 +161,13 @@ export function createDiskReads(
     return read.arrived.wait();
   };
 
-  function* fetchSubmitted(): Steps {
-    for (let read = submitted[0]; read !== undefined; read = submitted[0]) {
-      read.start = simulation.now;
-      yield read.moved;
-      end(read);
-      submitted.shift();
-    }
-  }
-
   return {
     begin,
     end,
     submit: (read) => {
       submitted.push(read);
-      if (submitted.length === 1) simulation.spawn(`reads submitted to ${disk.name}`, fetchSubmitted());
+      if (submitted.length > 1) return;
+      simulation.spawn(`reads submitted to ${disk.name}`, fetchSubmitted(simulation, submitted, end));
     },
     arrivalOf: (byte) => {
       const read = all.find(({ range }) => range.from <= byte && byte < range.to);
@@ -183,4 +176,14 @@ export function createDiskReads(
     },
     nextArrival: () => submitted[0] && arrival(submitted[0]),
   };
+}
+
+/** Ends submitted reads one after the other, until none is left. A function of its own: see CarriedNetwork. */
+function* fetchSubmitted(simulation: Simulation, submitted: DiskRead[], end: (read: DiskRead) => void): Steps {
+  for (let read = submitted[0]; read !== undefined; read = submitted[0]) {
+    read.start = simulation.now;
+    yield read.moved;
+    end(read);
+    submitted.shift();
+  }
 }

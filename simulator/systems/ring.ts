@@ -14,7 +14,7 @@ import { createNetwork, send } from '../hardware/network.ts';
 import { pageFaults } from '../hardware/page-faults.ts';
 import { gpuKvPages } from '../hardware/paged-kv.ts';
 import { createNoise } from '../hardware/processor.ts';
-import { weightsMemory } from '../hardware/weights-memory.ts';
+import { type WeightsMemoryParts, weightsMemory } from '../hardware/weights-memory.ts';
 import { DEFAULT_SEED, type SimulatedSpeculation, type SimulationOptions, type SimulationParts } from '../options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../page-cache/page-cache.ts';
 import type { SimulationResult } from '../result.ts';
@@ -84,8 +84,8 @@ export function openRing(
   const { spans, tokens, counters } = recorder;
   const trace = { devices: tracedDevices(parts), spans, tokens, counters };
   if (prediction.infeasible.length > 0) return { outOfMemory: prediction.infeasible, trace };
-  const run = { parts, plan, simulation, recorder, runtime, nonReclaimable };
-  const devices = createDevices({ ...run, context: firstContext });
+  const context = firstContext;
+  const devices = createDevices({ parts, plan, simulation, recorder, runtime, nonReclaimable, context });
   for (const device of devices) {
     const { name, prefetcher } = device;
     if (prefetcher !== undefined) simulation.spawn(`prefetching on ${name}`, prefetchWindows(device, prefetcher));
@@ -153,9 +153,18 @@ function createDevices(run: DevicesCase): RingDevice[] {
     const own = stages.get(device.name) ?? [];
     if (own.length === 0 && device.name !== plan.output.device) return [];
     const paged = paging && gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
-    const deviceCosts = costs.devices[index] as DeviceCosts;
-    const sizes = { device, costs, deviceCosts, model, plan, stages: own, workload };
-    const nonReclaimableBytes = nonReclaimable.get(device.name) ?? 0;
+    const sizes: WeightsMemoryParts = {
+      device,
+      costs,
+      deviceCosts: costs.devices[index] as DeviceCosts,
+      model,
+      plan,
+      stages: own,
+      workload,
+      reclaim,
+      paged,
+      nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
+    };
     return createRingDevice({
       simulation,
       recorder,
@@ -165,7 +174,7 @@ function createDevices(run: DevicesCase): RingDevice[] {
       costs,
       plan,
       stages: own,
-      memory: weightsMemory({ ...sizes, reclaim, paged, nonReclaimableBytes }),
+      memory: weightsMemory(sizes),
       paged,
       context,
       ownFile: parts.files === 'own',
