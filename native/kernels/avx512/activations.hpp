@@ -42,7 +42,7 @@ inline void orderQuants(const std::int8_t* quants, std::int8_t* out) {
   }
 }
 
-/** Rounds a token's activations; columns that are missing to a whole unit are zeros. */
+/** Rounds a token's activations, once for each row of a unit; columns that are missing to a whole unit are zeros. */
 template <Type T, Rounding R>
 void activateUnits(const float* x, std::size_t columns, UnitActivations<R>* out) {
   constexpr std::size_t group = scaleGroup(T, R);
@@ -64,11 +64,17 @@ void activateUnits(const float* x, std::size_t columns, UnitActivations<R>* out)
         out->sums[j / sumGroup] = scale * static_cast<float>(sum);
       }
     }
+    const std::size_t repeated = rowsPerUnit(columns) * count;
+    for (std::size_t i = count; i < repeated; i++) quants[i] = quants[i - count];
+    for (std::size_t g = count / sumGroup; g < repeated / sumGroup; g++) {
+      out->scales[g] = out->scales[g - count / sumGroup];
+      out->sums[g] = out->sums[g - count / sumGroup];
+    }
     if constexpr (R == Rounding::word) {
-      splitQuants(quants, count, terms[0], terms[1]);
+      splitQuants(quants, repeated, terms[0], terms[1]);
       orderQuants<T>(terms[1], out->low);
     } else {
-      for (std::size_t i = 0; i < count; i++) terms[0][i] = static_cast<std::int8_t>(quants[i]);
+      for (std::size_t i = 0; i < repeated; i++) terms[0][i] = static_cast<std::int8_t>(quants[i]);
     }
     orderQuants<T>(terms[0], out->high);
   }

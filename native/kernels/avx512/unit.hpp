@@ -12,6 +12,16 @@ namespace {
 
 inline constexpr std::size_t unitColumns = 256;
 
+/**
+ * Rows that a unit holds side by side: several of those up to 128 columns wide. What they are multiplied with is
+ * repeated, and each has its lanes of the sums (rowLanes). A program gives kernels multiples of four rows.
+ */
+constexpr std::size_t rowsPerUnit(std::size_t columns) {
+  if (columns <= unitColumns / 4) return 4;
+  return columns <= unitColumns / 2 ? 2 : 1;
+}
+inline constexpr std::size_t mostRowsPerUnit = rowsPerUnit(32);
+
 /** Scales of a unit. */
 constexpr std::size_t unitGroups(Type type) { return unitColumns / scaleWeights(type); }
 
@@ -78,6 +88,24 @@ constexpr UnitOrder orderOf(Type type) {
     for (std::size_t part = 0; part < 4; part++) order.columns[part][sum] = static_cast<std::uint8_t>(first + part * step);
   }
   return order;
+}
+
+/** The lanes of a unit's sums that are one row's: of the products, and of the groups. */
+struct RowLanes {
+  __mmask16 products;
+  __mmask16 groups;
+};
+
+/** @param columns of every row */
+template <Type T>
+inline RowLanes rowLanes(std::size_t columns, std::size_t row) {
+  static constexpr UnitOrder order = orderOf(T);
+  if (rowsPerUnit(columns) == 1) return {0xffff, 0xffff};
+  const std::size_t count = columns / scaleWeights(T);
+  const std::size_t first = row * count;
+  const __m512i distances = _mm512_sub_epi32(_mm512_load_si512(order.groups), _mm512_set1_epi32(static_cast<int>(first)));
+  return {_mm512_cmplt_epu32_mask(distances, _mm512_set1_epi32(static_cast<int>(count))),
+          static_cast<__mmask16>(((1u << count) - 1) << first)};
 }
 
 /** Floats of the groups of a unit: eight or sixteen. */
