@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { InputError } from '../engine/input/input-error.ts';
 import { SCHEDULER_NAMES } from '../engine/schedule/registry.ts';
 import { readChoices, readCount } from '../engine/terminal/options.ts';
+import { checkSweep } from './partition-sweep/check.ts';
 import { askSchedulers } from './partition-sweep/choices.ts';
 import { bestTable, choiceTable } from './partition-sweep/columns.ts';
 import { extentText, failuresText, findingsOf } from './partition-sweep/findings.ts';
@@ -111,7 +112,16 @@ Example:
     }
     const groups = groupLandscape(landscape, sweeper.space);
     const chosen = await askSchedulers(options.schedulers, inputs, landscape);
-    const summary = summarise({ ...sweeper, settings, wanted: numbers.length, landscape, groups, choices: chosen });
+    const check = checkSweep({ ...sweeper, landscape, seed });
+    const summary = summarise({
+      ...sweeper,
+      settings,
+      wanted: numbers.length,
+      landscape,
+      groups,
+      choices: chosen,
+      check,
+    });
     const devices = setting.cluster.devices.map(({ name }) => name);
     writePointsCsv(join(directory, 'points.csv'), readPoints(file.path), sweeper.space, devices);
     return {

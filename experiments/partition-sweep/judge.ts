@@ -7,6 +7,7 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import type { TokenInterval } from '../../engine/trace/trace.ts';
 import { simulatedReclaim } from '../../simulator/options.ts';
 import { simulate } from '../../simulator/simulate.ts';
+import { createRingComposer } from '../../simulator/systems/composed-ring.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
 
 /** The times of a plan, or the reason why it can't be run. */
@@ -34,12 +35,17 @@ const LONGEST_PERIOD = 4;
  */
 const LONGEST = { outputTokens: 24, settling: 8 } as const;
 
-/** A judge of plans, for one cluster and model; it never throws for a plan that can't be run. */
+/**
+ * A judge of plans, for one cluster and model; it never throws for a plan that can't be run. Rings are composed of
+ * their devices, which remember what they did in other plans.
+ */
 export function createJudge(parts: JudgeParts): (plan: Plan) => Judged {
   const predict = createRingPredictor(parts.cluster, parts.model, parts.workload);
+  const compose = createRingComposer({ ...parts, reclaim: simulatedReclaim(parts.reclaim) });
   return (plan) => {
     try {
-      const seconds = steadySeconds(parts, plan);
+      const tokens = compose(plan, (seconds) => seconds.length >= LONGEST.outputTokens || areEnough(plan, seconds));
+      const seconds = tokens === undefined ? steadySeconds(parts, plan) : steadyMean(plan, tokens);
       if (typeof seconds === 'string') return { failed: seconds };
       return { seconds, predicted: predict(plan).tokenSeconds };
     } catch (error) {
@@ -50,7 +56,7 @@ export function createJudge(parts: JudgeParts): (plan: Plan) => Judged {
 }
 
 /**
- * Simulates a valid plan until its tokens repeat. @returns TPOT in the steady state, seconds, or why memory doesn't
+ * Simulates a valid plan as a whole until its tokens repeat. @returns TPOT in the steady state, seconds, or why memory doesn't
  * suffice
  */
 export function steadySeconds({ cluster, model, workload, reclaim }: JudgeParts, plan: Plan): number | string {
@@ -64,12 +70,19 @@ export function steadySeconds({ cluster, model, workload, reclaim }: JudgeParts,
     // Only without prefetching do the times stay the same.
     joinsLayers: !prefetches(plan),
     reclaim: simulatedReclaim(reclaim),
-    isEnough: prefetches(plan) ? (tokens) => periodOf(decodeSeconds(tokens)) !== undefined : () => true,
+    isEnough: (tokens) => areEnough(plan, decodeSeconds(tokens)),
   });
   const [shortage] = outOfMemory;
   if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
-  const seconds = decodeSeconds(trace.tokens);
-  // Without prefetching the first token is like all others: it finds what the prompt left, and leaves the same.
+  return steadyMean(plan, decodeSeconds(trace.tokens));
+}
+
+/** Without prefetching the first token is like all others: it finds what the prompt left, and leaves the same. */
+function areEnough(plan: Plan, seconds: readonly number[]): boolean {
+  return !prefetches(plan) || periodOf(seconds) !== undefined;
+}
+
+function steadyMean(plan: Plan, seconds: readonly number[]): number {
   const period = prefetches(plan) ? periodOf(seconds) : 1;
   return mean(seconds.slice(period === undefined ? LONGEST.settling : -period));
 }

@@ -1,5 +1,6 @@
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
+import type { Check } from './check.ts';
 import type { Choice } from './choices.ts';
 import type { Failures, Group, Landscape } from './landscape.ts';
 import { rankCorrelation } from './landscape.ts';
@@ -30,6 +31,7 @@ export interface Summary {
   readonly groups: readonly Group[];
   /** Rank correlation of predicted and simulated TPOT over all plans that can be run. */
   readonly agreement: number;
+  readonly check: Check;
 }
 
 /** Plans in the table of the best. */
@@ -43,9 +45,19 @@ export interface SummaryParts {
   readonly landscape: Landscape;
   readonly groups: readonly Group[];
   readonly choices: readonly Choice[];
+  readonly check: Check;
 }
 
-export function summarise({ settings, space, costs, wanted, landscape, groups, choices }: SummaryParts): Summary {
+export function summarise({
+  settings,
+  space,
+  costs,
+  wanted,
+  landscape,
+  groups,
+  choices,
+  check,
+}: SummaryParts): Summary {
   const { ranking, seconds, predicted, plans, failures } = landscape;
   const ranked = (values: Float64Array): Float64Array => Float64Array.from(ranking, (at) => values[at] as number);
   return {
@@ -64,6 +76,7 @@ export function summarise({ settings, space, costs, wanted, landscape, groups, c
     choices,
     groups,
     agreement: rankCorrelation(ranked(predicted), ranked(seconds)),
+    check,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
-import { createJudge, type Judged } from './judge.ts';
+import { createJudge, type Judged, steadySeconds } from './judge.ts';
 import type { PolicyName } from './policies.ts';
 import { createSpace, pointPlan, type Space } from './space.ts';
 import type { GpuLevels } from './splits.ts';
@@ -29,6 +29,8 @@ export interface Sweeper {
   readonly costs: RingCosts;
   plan(number: number): Plan;
   judge(plan: Plan): Judged;
+  /** TPOT of a plan that is simulated as a whole, seconds, or why it can't be run. */
+  simulate(plan: Plan): number | string;
 }
 
 /** The space of a setting, and the judge of its plans. @throws InputError if the space is too large to number */
@@ -42,6 +44,7 @@ export function createSweeper(setting: SweepSetting): Sweeper {
     costs,
     plan: (number) => pointPlan(costs, space.at(number)),
     judge: createJudge({ ...setting, cluster }),
+    simulate: (plan) => steadySeconds({ ...setting, cluster }, plan),
   };
 }
 

@@ -1,3 +1,4 @@
+import { type Activity, createActivity } from '../event-loop/activity.ts';
 import { type Effect, hold, type Steps } from '../event-loop/effect.ts';
 import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
@@ -37,6 +38,8 @@ export interface WeightsReaderParts {
 export interface WeightsReader extends Omit<WeightsReaderParts, 'disk' | 'onRead'> {
   readonly totals: ReadingTotals;
   readonly reads: DiskReads;
+  /** What goes on whether or not anyone waits for it: reads in the background, and windows to prefetch. */
+  readonly background: Activity;
   /** Reclaim takes time to look at used pages. */
   readonly reclaimTakesTime: boolean;
 }
@@ -44,13 +47,14 @@ export interface WeightsReader extends Omit<WeightsReaderParts, 'disk' | 'onRead
 export function createWeightsReader(parts: WeightsReaderParts): WeightsReader {
   const { simulation, cache, disk, faults, chunkBytes, faultsOnly, onRead } = parts;
   const totals: ReadingTotals = { stallSeconds: 0, faultedBytes: 0, prefetchedBytes: 0 };
-  const reads = createDiskReads(simulation, cache, disk, (finished) => {
+  const background = createActivity(`reads in the background from ${disk.name}`);
+  const reads = createDiskReads({ simulation, cache, disk, background }, (finished) => {
     if (finished.reader === 'demand') totals.faultedBytes += finished.bytes;
     else totals.prefetchedBytes += finished.bytes;
     onRead(finished);
   });
   const reclaimTakesTime = faults.osRates.spared < Number.POSITIVE_INFINITY;
-  return { simulation, cache, faults, chunkBytes, faultsOnly, totals, reads, reclaimTakesTime };
+  return { simulation, cache, faults, chunkBytes, faultsOnly, totals, reads, background, reclaimTakesTime };
 }
 
 /**
@@ -130,10 +134,12 @@ export interface DiskReads {
   nextArrival(): Effect<void> | undefined;
 }
 
+interface DiskReadsParts extends Pick<WeightsReaderParts, 'simulation' | 'cache' | 'disk'> {
+  readonly background: Activity;
+}
+
 export function createDiskReads(
-  simulation: Simulation,
-  cache: PageCache,
-  disk: Disk,
+  { simulation, cache, disk, background }: DiskReadsParts,
   onRead: (read: FinishedRead) => void,
 ): DiskReads {
   const all: DiskRead[] = [];
@@ -166,8 +172,14 @@ export function createDiskReads(
     end,
     submit: (read) => {
       submitted.push(read);
+      background.begin();
       if (submitted.length > 1) return;
-      simulation.spawn(`reads submitted to ${disk.name}`, fetchSubmitted(simulation, submitted, end));
+      const done = (read: DiskRead): void => {
+        end(read);
+        submitted.shift();
+        background.end();
+      };
+      simulation.spawn(`reads submitted to ${disk.name}`, fetchSubmitted(simulation, submitted, done));
     },
     arrivalOf: (byte) => {
       const read = all.find(({ range }) => range.from <= byte && byte < range.to);
@@ -178,12 +190,11 @@ export function createDiskReads(
   };
 }
 
-/** Ends submitted reads one after the other, until none is left. A function of its own: see CarriedNetwork. */
-function* fetchSubmitted(simulation: Simulation, submitted: DiskRead[], end: (read: DiskRead) => void): Steps {
+/** Reads what is submitted, one after the other, until `done` leaves nothing. A function of its own: see CarriedNetwork. */
+function* fetchSubmitted(simulation: Simulation, submitted: DiskRead[], done: (read: DiskRead) => void): Steps {
   for (let read = submitted[0]; read !== undefined; read = submitted[0]) {
     read.start = simulation.now;
     yield read.moved;
-    end(read);
-    submitted.shift();
+    done(read);
   }
 }

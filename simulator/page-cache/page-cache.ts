@@ -6,6 +6,7 @@ import { createReadahead } from './readahead.ts';
 import { createReclaimer } from './reclaim.ts';
 import type { Reader, Stream } from './reclaimer.ts';
 import type { Run } from './runs.ts';
+import { restoreLists, type SavedPages, saveLists } from './saved-pages.ts';
 import { createBudget, createCacheState, type PageCacheCounters, residentBytes } from './state.ts';
 
 export interface PageCacheOptions {
@@ -20,6 +21,8 @@ export interface PageCacheOptions {
   readonly extentBytes?: number;
   /** The time, seconds, for what an operating system does by the clock; without it, that happens at every operation. */
   readonly now?: () => number;
+  /** What it holds at the beginning, saved by a cache with the same options; nothing unless given. */
+  readonly saved?: SavedPages | undefined;
 }
 
 /** Calibrated: the granularity at which strict LRU fitted measurements on Linux 6.18 best. */
@@ -100,11 +103,16 @@ export interface PageCache {
   residentRanges(): ByteRange[];
   usage(): PageCacheUsage;
   counters(): PageCacheCounters;
+  /**
+   * What another cache needs to go on from here; `undefined` while something is being read, and under `linux-two-list`,
+   * which keeps marks and goes by the clock.
+   */
+  save(): SavedPages | undefined;
 }
 
 /** @throws RangeError for sizes, limits or parameters of a policy that are negative or not numbers */
 export function createPageCache(options: PageCacheOptions): PageCache {
-  const { size, limit, policy, extentBytes = DEFAULT_EXTENT_BYTES } = options;
+  const { size, limit, policy, extentBytes = DEFAULT_EXTENT_BYTES, saved } = options;
   if (!(size >= 0 && size < Number.POSITIVE_INFINITY)) throw new RangeError(`size is ${size}; give the file's bytes`);
   if (!(Number.isInteger(extentBytes) && extentBytes > 0))
     throw new RangeError(`extentBytes is ${extentBytes}; give a whole number of bytes, at least 1`);
@@ -112,11 +120,13 @@ export function createPageCache(options: PageCacheOptions): PageCache {
   const grid = createExtentGrid(size, extentBytes);
   const keepsMarks = parameters.kind === 'linux-two-list';
   const state = createCacheState(size, extentBytes, keepsMarks ? createHistory() : createAgelessHistory());
-  const budget = createBudget(limit, parameters.overhead * (options.used ?? size), parameters.swappable);
+  const overhead = parameters.overhead * (options.used ?? size);
+  const budget = createBudget(limit, overhead, parameters.swappable, saved?.swappedOut);
   const reclaimer = createReclaimer({ parameters, state, budget, now: options.now });
   const { runs, lists, history, counters } = state;
-  const readahead = createReadahead({ size, extentBytes, grid, runs, parameters });
+  const readahead = createReadahead({ size, extentBytes, grid, runs, parameters, marked: saved?.marker });
   const pins = createPins(state, reclaimer);
+  if (saved !== undefined) restoreLists(state, saved);
 
   const isReading = ({ list }: Run): boolean => list === lists.reading;
   const isEvictable = ({ list }: Run): boolean => list !== lists.reading && list !== lists.pinned;
@@ -217,5 +227,9 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       swappedOut: budget.swappedOut(),
     }),
     counters: () => ({ ...counters }),
+    save: () => {
+      if (keepsMarks || lists.reading.bytes > 0) return undefined;
+      return { ...saveLists(state), marker: readahead.marker(), swappedOut: budget.swappedOut() };
+    },
   };
 }

@@ -23,6 +23,8 @@ export interface Readahead {
   wantedFor(range: ByteRange, span: Span, reader: Reader): WantedRead;
   /** Whether any extent is marked. */
   hasMarker(): boolean;
+  /** The marked extent, or NOWHERE. */
+  marker(): number;
   isMarked(span: Span): boolean;
   /** Where a segment from `from` to `end` has to be cut so that the marked extent begins a segment of its own. */
   cutAtMarker(from: number, end: number): number;
@@ -34,10 +36,12 @@ export interface ReadaheadParts {
   readonly grid: ExtentGrid;
   readonly runs: Pick<RunMap, 'at' | 'missing'>;
   readonly parameters: Pick<PolicyParameters, 'readAhead' | 'readAround'>;
+  /** The extent that is marked at the beginning; NOWHERE unless given. */
+  readonly marked?: number | undefined;
 }
 
 /** No extent. */
-const NOWHERE = -1;
+export const NOWHERE = -1;
 
 /**
  * Readahead in one of two ways. With a `readAround`, in windows, as Linux does on an ordinary mapping: a fault that
@@ -45,13 +49,20 @@ const NOWHERE = -1;
  * (mm/filemap.c, do_sync_mmap_readahead); the use of the marker reads another window, marked at its beginning
  * (mm/readahead.c, page_cache_async_ra). Without one, every read goes on for `readAhead` bytes past its end.
  */
-export function createReadahead({ size, extentBytes, grid, runs, parameters }: ReadaheadParts): Readahead {
+export function createReadahead({
+  size,
+  extentBytes,
+  grid,
+  runs,
+  parameters,
+  marked = NOWHERE,
+}: ReadaheadParts): Readahead {
   const { readAhead, readAround } = parameters;
   const window = Math.floor(readAhead / extentBytes);
   const around = Math.floor(readAround / extentBytes);
   const extents = Math.ceil(size / extentBytes);
   const readsInWindows = readAround > 0 && window > 0;
-  let marker = NOWHERE;
+  let marker = marked;
   /** Where the last window ends. */
   let aheadEnd = 0;
 
@@ -93,6 +104,7 @@ export function createReadahead({ size, extentBytes, grid, runs, parameters }: R
       return { spans, stream };
     },
     hasMarker: () => marker !== NOWHERE,
+    marker: () => marker,
     isMarked,
     cutAtMarker: (from, end) => (from <= marker && marker < end ? Math.max(marker, from + 1) : end),
   };

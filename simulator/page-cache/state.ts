@@ -108,10 +108,13 @@ export interface Budget {
   setLimit(limit: number): void;
 }
 
-/** @throws RangeError for a limit that is negative or not a number */
-export function createBudget(limit: number, overhead: number, swappable: number): Budget {
+/**
+ * @param swappedOut bytes that were swapped out before
+ * @throws RangeError for a limit that is negative or not a number
+ */
+export function createBudget(limit: number, overhead: number, swappable: number, swappedOut = 0): Budget {
   let allowed = checked(limit);
-  let swapped = 0;
+  let swapped = swappedOut;
   return {
     capacity: () => Math.max(0, allowed - overhead) + swapped,
     swapOut: (excess) => {

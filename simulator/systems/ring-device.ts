@@ -16,6 +16,7 @@ import { createObserver, type Moment, type Observer } from '../observer.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import { faultsOf } from '../page-cache/policies.ts';
+import type { SavedPages } from '../page-cache/saved-pages.ts';
 import type { Stop } from './token-path.ts';
 
 /** What a prefetching thread is to read. */
@@ -71,6 +72,8 @@ export interface RingDeviceParts {
   readonly throttle: DiskThrottle | undefined;
   readonly extentBytes: number;
   readonly chunkBytes: number;
+  /** What its page cache holds at the beginning; nothing unless given. */
+  readonly saved?: SavedPages | undefined;
 }
 
 /**
@@ -119,6 +122,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     policy: memory.policy,
     extentBytes,
     now: () => simulation.now,
+    saved: parts.saved,
   });
   const disk = createDisk(simulation, device, parts.throttle);
   const sampleCache = (): void => {
@@ -171,8 +175,9 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
       const releaseSeconds = (before - cache.usage().resident) / faults.osRates.released;
       sampleCache();
       const ranges = beginnings(next, weights, mostBytes);
-      if (prefetcher !== undefined && ranges.length > 0)
-        simulation.spawn(`request for a window on ${device.name}`, request(requests, { ranges, releaseSeconds }));
+      if (prefetcher === undefined || ranges.length === 0) return;
+      reader.background.begin();
+      simulation.spawn(`request for a window on ${device.name}`, request(requests, { ranges, releaseSeconds }));
     },
   };
 }
@@ -191,6 +196,7 @@ export function* prefetchWindows({ requests, reader, observe }: RingDevice, pref
       yield* prefetch(reader, range);
       observe?.('prefetched');
     }
+    reader.background.end();
   }
 }
 

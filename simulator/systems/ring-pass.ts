@@ -9,6 +9,7 @@ import {
   type RingCosts,
 } from '../../engine/cost/ring-costs.ts';
 import { HOOK_SECONDS, type Runtime } from '../../engine/cost/runtime.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
 import {
   type Device,
   type Gpu,
@@ -30,16 +31,21 @@ import type { ByteRange } from '../page-cache/extents.ts';
 import { type Chip, runChipOutput, runChipStage, type TimedSteps, timedSteps } from './chip-steps.ts';
 import type { RingDevice } from './ring-device.ts';
 
-/** A ring in a run: its devices, what they compute, and how. */
-export interface RingParts extends Computing, Sending {
+/** What the devices of a ring compute, and how. */
+export interface StopParts extends Computing {
+  readonly cluster: Cluster;
   readonly model: Model;
   readonly plan: Plan;
   readonly workload: Workload;
   readonly runtime: Runtime;
-  readonly devices: ReadonlyMap<string, RingDevice>;
   /** The devices that cut operators between GPU and NPU. */
   readonly chips: ReadonlyMap<string, Chip>;
   readonly joinsLayers: boolean;
+}
+
+/** A ring in a run. */
+export interface RingParts extends StopParts, Sending {
+  readonly devices: ReadonlyMap<string, RingDevice>;
 }
 
 /** Seconds of one pass around the ring: of a decoded token, or of a prompt. */
@@ -54,8 +60,10 @@ export interface Pass {
   readonly timedSteps: ReadonlyMap<string, TimedSteps>;
 }
 
+type PassParts = Pick<StopParts, 'cluster' | 'model' | 'workload' | 'runtime' | 'chips'>;
+
 /** The costs of a pass at a context. @param verified tokens that it decodes together: γ + 1 with drafts */
-export function createPass(parts: RingParts, phase: Pass['phase'], context: number, verified = 1): Pass {
+export function createPass(parts: PassParts, phase: Pass['phase'], context: number, verified = 1): Pass {
   const { cluster, model, workload, runtime, chips } = parts;
   const steps = new Map([...chips].map(([name, chip]) => [name, timedSteps(chip.parts, phase, context)]));
   const costs =
@@ -76,7 +84,7 @@ export function createPass(parts: RingParts, phase: Pass['phase'], context: numb
  * One pass of a server over tokens of several texts, whose KV cache has fixed room.
  * @throws InputError if a chip of the ring cuts operators
  */
-export function createServedPass(parts: RingParts, load: PassLoad): Pass {
+export function createServedPass(parts: PassParts, load: PassLoad): Pass {
   const { cluster, model, workload, runtime } = parts;
   const costs = createPassCosts(cluster, model, workload, { runtime, load });
   const layer = decodingLayer(costs);
@@ -99,7 +107,7 @@ export function activationBytes(
 }
 
 /** Runs a stage layer by layer: a layer's weights arrive, then it is computed. */
-export function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stage: Stage): Steps {
+export function* runStage(parts: StopParts, pass: Pass, device: RingDevice, stage: Stage): Steps {
   const { processor, from, to, streamed } = stage;
   if (stage.partition !== undefined) {
     const { layer } = pass.timedSteps.get(device.name) as TimedSteps;
@@ -127,7 +135,7 @@ export function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stag
  * A stage whose layers nobody records or observes: the same times with fewer steps. If no layer has to wait for its
  * weights, the clock moves to the end of the last layer at once.
  */
-function* runUnobserved(parts: RingParts, device: RingDevice, stage: Stage, seconds: LayerSeconds): Steps {
+function* runUnobserved(parts: StopParts, device: RingDevice, stage: Stage, seconds: LayerSeconds): Steps {
   const { name, reader, weights } = device;
   const { from, to, processor } = stage;
   const range = weights.stage(stage);
@@ -149,12 +157,12 @@ function* runUnobserved(parts: RingParts, device: RingDevice, stage: Stage, seco
 }
 
 /** Computes for the seconds that are left. If nothing else is due at this instant, a hold of 0 s is skipped. */
-function* finish({ simulation }: RingParts, seconds: number): Steps {
+function* finish({ simulation }: StopParts, seconds: number): Steps {
   if (seconds > 0 || !simulation.isQuiet) yield hold(seconds);
 }
 
 function* runLayer(
-  parts: RingParts,
+  parts: StopParts,
   device: RingDevice,
   processor: ProcessorKind,
   seconds: LayerSeconds,
@@ -174,7 +182,7 @@ function* runLayer(
 }
 
 /** The output layer, on the head. */
-export function* runOutput(parts: RingParts, pass: Pass, head: RingDevice): Steps {
+export function* runOutput(parts: StopParts, pass: Pass, head: RingDevice): Steps {
   const { processor, partition, streamed } = parts.plan.output;
   if (partition !== undefined) {
     const { output } = pass.timedSteps.get(head.name) as TimedSteps;
@@ -201,7 +209,7 @@ function* weightsOf({ reader }: RingDevice, range: ByteRange | undefined, second
 }
 
 /** Activations travel to a GPU with memory of its own, and back. */
-export function* copyActivations(parts: RingParts, pass: Pass, device: RingDevice): Steps {
+export function* copyActivations(parts: StopParts, pass: Pass, device: RingDevice): Steps {
   const { cluster, recorder, simulation } = parts;
   const gpu = cluster.devices[device.index]?.gpu;
   if (!isDiscrete(gpu)) return;

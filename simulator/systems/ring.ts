@@ -1,10 +1,11 @@
 import type { Infeasibility } from '../../engine/cost/breakdown.ts';
 import { fitWeights } from '../../engine/cost/memory.ts';
 import { createRingPredictor } from '../../engine/cost/ring.ts';
-import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
+import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
+import type { Device } from '../../engine/hardware/device.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
-import { chipPartitions, type FittedPlan, type RingPlan, type SplitPlan } from '../../engine/plan/plan.ts';
+import { chipPartitions, type FittedPlan, type RingPlan, type SplitPlan, type Stage } from '../../engine/plan/plan.ts';
 import { relaysOf, stagesByDevice, stopsBetween } from '../../engine/plan/windows.ts';
 import { createRecorder, type Recorder } from '../../engine/trace/recorder.ts';
 import type { Lane, TracedDevice } from '../../engine/trace/trace.ts';
@@ -17,6 +18,7 @@ import { createNoise } from '../hardware/processor.ts';
 import { type WeightsMemoryParts, weightsMemory } from '../hardware/weights-memory.ts';
 import { DEFAULT_SEED, type SimulatedSpeculation, type SimulationOptions, type SimulationParts } from '../options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../page-cache/page-cache.ts';
+import type { SavedPages } from '../page-cache/saved-pages.ts';
 import type { SimulationResult } from '../result.ts';
 import { createRingChips } from './chip-steps.ts';
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
@@ -29,6 +31,7 @@ import {
   type RingParts,
   runOutput,
   runStage,
+  type StopParts,
 } from './ring-pass.ts';
 import { nextStops, type Stop, tokenPath } from './token-path.ts';
 
@@ -84,12 +87,9 @@ export function openRing(
   const { spans, tokens, counters } = recorder;
   const trace = { devices: tracedDevices(parts), spans, tokens, counters };
   if (prediction.infeasible.length > 0) return { outOfMemory: prediction.infeasible, trace };
+  const costs = createRingCosts(cluster, model, workload, runtime);
   const context = firstContext;
-  const devices = createDevices({ parts, plan, simulation, recorder, runtime, nonReclaimable, context });
-  for (const device of devices) {
-    const { name, prefetcher } = device;
-    if (prefetcher !== undefined) simulation.spawn(`prefetching on ${name}`, prefetchWindows(device, prefetcher));
-  }
+  const devices = createDevices({ parts, plan, simulation, recorder, runtime, costs, nonReclaimable, context });
   const noise = createNoise(seed, parts.noise ?? 0);
   const guard = createMemoryGuard(simulation, devices, parts.memoryTaken ?? {});
   const byName = new Map(devices.map((device) => [device.name, device]));
@@ -131,12 +131,14 @@ export function openRing(
   };
 }
 
-interface DevicesCase {
-  readonly parts: SimulationParts;
+/** What devices of a run have in common. */
+export interface DevicesCase {
+  readonly parts: Omit<SimulationParts, 'plan'>;
   readonly plan: FittedPlan;
   readonly simulation: Simulation;
   readonly recorder: Recorder;
   readonly runtime: Runtime;
+  readonly costs: RingCosts;
   /** By device: KV cache, buffers and pinned weights at the end. */
   readonly nonReclaimable: ReadonlyMap<string, number>;
   /** Tokens in the KV cache at the beginning. */
@@ -145,44 +147,63 @@ interface DevicesCase {
 
 /** The devices that hold layers, and the head. */
 function createDevices(run: DevicesCase): RingDevice[] {
-  const { parts, plan, simulation, recorder, runtime, nonReclaimable, context } = run;
-  const { cluster, model, workload, reclaim = 'os', paging } = parts;
-  const costs = createRingCosts(cluster, model, workload, runtime);
+  const { parts, plan } = run;
   const stages = stagesByDevice(plan);
-  return cluster.devices.flatMap((device, index) => {
-    const own = stages.get(device.name) ?? [];
-    if (own.length === 0 && device.name !== plan.output.device) return [];
-    const paged = paging && gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
-    const sizes: WeightsMemoryParts = {
-      device,
-      costs,
-      deviceCosts: costs.devices[index] as DeviceCosts,
-      model,
-      plan,
-      stages: own,
-      workload,
-      reclaim,
-      paged,
-      nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
-    };
-    return createRingDevice({
-      simulation,
-      recorder,
-      observe: parts.observe,
-      device,
-      index,
-      costs,
-      plan,
-      stages: own,
-      memory: weightsMemory(sizes),
-      paged,
-      context,
-      ownFile: parts.files === 'own',
-      throttle: parts.throttle,
-      extentBytes: parts.extentBytes ?? DEFAULT_EXTENT_BYTES,
-      chunkBytes: parts.chunkBytes ?? Math.max(LEAST_CHUNK_BYTES, model.layer.bytes / CHUNKS_PER_LAYER),
-    });
+  return parts.cluster.devices.flatMap(({ name }, index) => {
+    const own = stages.get(name) ?? [];
+    return own.length === 0 && name !== plan.output.device ? [] : [createDevice(run, index, own)];
   });
+}
+
+/**
+ * A device of a run, and its prefetching thread.
+ * @param index in the cluster
+ * @param saved what its page cache holds at the beginning; nothing unless given
+ */
+export function createDevice(
+  run: DevicesCase,
+  index: number,
+  stages: readonly Stage[],
+  saved?: SavedPages,
+): RingDevice {
+  const { parts, plan, simulation, recorder, runtime, costs, nonReclaimable, context } = run;
+  const { cluster, model, workload, reclaim = 'os', paging } = parts;
+  const device = cluster.devices[index] as Device;
+  const deviceCosts = costs.devices[index] as DeviceCosts;
+  const paged = paging && gpuKvPages({ paging, device, model, plan, stages, workload, runtime });
+  const memory: WeightsMemoryParts = {
+    device,
+    costs,
+    deviceCosts,
+    model,
+    plan,
+    stages,
+    workload,
+    reclaim,
+    paged,
+    nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
+  };
+  const created = createRingDevice({
+    simulation,
+    recorder,
+    observe: parts.observe,
+    device,
+    index,
+    costs,
+    plan,
+    stages,
+    memory: weightsMemory(memory),
+    paged,
+    context,
+    ownFile: parts.files === 'own',
+    throttle: parts.throttle,
+    extentBytes: parts.extentBytes ?? DEFAULT_EXTENT_BYTES,
+    chunkBytes: parts.chunkBytes ?? Math.max(LEAST_CHUNK_BYTES, model.layer.bytes / CHUNKS_PER_LAYER),
+    saved,
+  });
+  const { prefetcher } = created;
+  if (prefetcher !== undefined) simulation.spawn(`prefetching on ${device.name}`, prefetchWindows(created, prefetcher));
+  return created;
 }
 
 function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
@@ -279,18 +300,27 @@ export function* runPass(ring: OpenRing, pass: Pass): Steps {
     const device = devices.get(stop.device) as RingDevice;
     yield* sendActivations(ring, pass, at, device);
     at = device;
-    for (const stage of stop.stages) yield* runStage(ring, pass, device, stage);
-    if (stop.stages.length > 0) yield* copyActivations(ring, pass, device);
-    if (stop.output) yield* runOutput(ring, pass, device);
-    if (stop.output || stop.stages.length > 0) {
-      device.leave(stop, next[index] ?? []);
-      device.observe?.('released');
-    }
+    yield* runStop(ring, pass, device, stop);
+    leaveStop(device, stop, next[index] ?? []);
   }
 }
 
+/** What a device does at a stop once the activations are there. */
+export function* runStop(parts: StopParts, pass: Pass, device: RingDevice, { stages, output }: Stop): Steps {
+  for (const stage of stages) yield* runStage(parts, pass, device, stage);
+  if (stages.length > 0) yield* copyActivations(parts, pass, device);
+  if (output) yield* runOutput(parts, pass, device);
+}
+
+/** The token leaves: the device releases and prefetches weights. */
+export function leaveStop(device: RingDevice, stop: Stop, next: readonly Stop[]): void {
+  if (!stop.output && stop.stages.length === 0) return;
+  device.leave(stop, next);
+  device.observe?.('released');
+}
+
 /** The row of the embedding is read from the disk for every token: it is too cold to stay (prima.cpp Eqs. 15–17). */
-function* lookUp({ reader, cache, weights }: RingDevice): Steps {
+export function* lookUp({ reader, cache, weights }: RingDevice): Steps {
   const row = weights.lookup;
   if (row === undefined) return;
   yield* pageFaults(reader, { range: row });
