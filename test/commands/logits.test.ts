@@ -44,7 +44,7 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
   ['a token beyond the vocabulary', ['--tokens', '5,768'], '--tokens: "768" is not a whole number between 0 and 767\n'],
   ['an empty token', ['--tokens', '5,,6'], '--tokens: "" is not a whole number between 0 and 767\n'],
   ['other kernels', ['--tokens', '5', '--kernels', 'nativ'], '--kernels: unknown "nativ"; did you mean "native"?\n'],
-  ['another cache', ['--tokens', '5', '--kv', 'F8'], '--kv: unknown "F8"; did you mean "F16"?\n'],
+  ['another cache', ['--tokens', '5', '--kv', 'F8'], '--kv: unknown "F8"; allowed: F16, F32, Q8_0, Q4_0\n'],
   ['no threads', ['--tokens', '5', '--threads', '0'], '--threads: "0" is not a whole number between 1 and 1024\n'],
 ];
 
