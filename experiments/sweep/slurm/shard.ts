@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { InputError } from '../../../engine/input/input-error.ts';
-import { parseSweep, type Sweep } from '../sweep.ts';
+import { parseSweep, type Sweep, SweepError } from '../sweep.ts';
 import { createThreads } from '../threads.ts';
 import { shardRange } from './script.ts';
 
@@ -13,6 +13,11 @@ export function shardFile(folder: string, shard: number): string {
   return join(folder, `shard-${shard}.jsonl`);
 }
 
+/** Why a shard has no results and would have none if it were computed again: a point never ends. */
+export function failureFile(folder: string, shard: number): string {
+  return join(folder, `shard-${shard}.failed`);
+}
+
 /** @throws InputError if the folder has no description, or one of another version */
 export function readDescription(folder: string): { readonly sweep: Sweep; readonly shards: number } {
   const path = join(folder, DESCRIPTION);
@@ -21,7 +26,10 @@ export function readDescription(folder: string): { readonly sweep: Sweep; readon
   return { sweep: parseSweep(text, path), shards: Number(JSON.parse(text).shards) };
 }
 
-/** Computes one shard. Its file appears when it is complete; to compute it twice does no harm. */
+/**
+ * Computes one shard. Its file appears when it is complete; to compute it twice does no harm.
+ * @throws SweepError naming a point that takes too long, which the submitter finds in the shard's failure file
+ */
 export async function runShard(folder: string, shard: number, hangSeconds: number): Promise<void> {
   const { sweep, shards } = readDescription(folder);
   if (shard >= shards) throw new InputError('--shard', `${folder} has shards 0 to ${shards - 1}`);
@@ -32,6 +40,9 @@ export async function runShard(folder: string, shard: number, hangSeconds: numbe
   try {
     const { lines } = await threads.compute(from, to);
     writeWhole(path, lines.map((line) => `${line}\n`).join(''));
+  } catch (error) {
+    if (error instanceof SweepError) writeWhole(failureFile(folder, shard), error.message);
+    throw error;
   } finally {
     await threads.close();
   }

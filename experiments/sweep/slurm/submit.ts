@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Executor, SweepError } from '../sweep.ts';
 import { sbatch, tasksUnderWay } from './jobs.ts';
 import { type SlurmParts, shardCount, shardFolder, shardRange, slurmScript } from './script.ts';
-import { DESCRIPTION, readDescription, shardFile, writeWhole } from './shard.ts';
+import { DESCRIPTION, failureFile, readDescription, shardFile, writeWhole } from './shard.ts';
 
 /** Milliseconds between two looks for files, and between two questions to Slurm. */
 const LOOK = 500;
@@ -46,6 +46,8 @@ function createJobs(folder: string, script: string, wanted: readonly number[]) {
   const jobs: string[] = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : [];
   const submitted = new Map<number, number>();
   let asked = 0;
+  // What failed before is tried again.
+  for (const shard of wanted) rmSync(failureFile(folder, shard), { force: true });
   const missing = (): number[] => wanted.filter((shard) => !existsSync(shardFile(folder, shard)));
   const submit = async (): Promise<void> => {
     const underWay = await tasksUnderWay(jobs);
@@ -62,9 +64,11 @@ function createJobs(folder: string, script: string, wanted: readonly number[]) {
     for (const shard of lost) submitted.set(shard, (submitted.get(shard) ?? 0) + 1);
   };
   return {
-    /** Waits for the file of a shard. */
+    /** Waits for the file of a shard. @throws SweepError naming a point that takes too long, in any shard */
     async until(shard: number): Promise<void> {
       while (!existsSync(shardFile(folder, shard))) {
+        const failed = wanted.map((one) => failureFile(folder, one)).find(existsSync);
+        if (failed !== undefined) throw new SweepError(readFileSync(failed, 'utf8'));
         if (Date.now() - asked > ASK) {
           await submit();
           asked = Date.now();

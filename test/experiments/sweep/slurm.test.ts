@@ -121,7 +121,7 @@ job=$(( $(ls "$STAND_IN" | grep -c '^job-' || true) + 1 )); touch "$STAND_IN/job
 for part in \${array//,/ }; do for task in $(seq "\${part%-*}" "\${part#*-}"); do
   if [ "$job" = 1 ] && [ "$task" = 1 ]; then continue; fi
   touch "$STAND_IN/running-\${job}_$task"
-  ( SLURM_ARRAY_TASK_ID=$task bash "$script" >"$STAND_IN/log-$task" 2>&1; rm "$STAND_IN/running-\${job}_$task" ) </dev/null >/dev/null 2>&1 &
+  ( SLURM_ARRAY_TASK_ID=$task bash "$script" >"$STAND_IN/log-$task" 2>&1 || true; rm "$STAND_IN/running-\${job}_$task" ) </dev/null >/dev/null 2>&1 &
 done; done
 echo "$job"
 `,
@@ -172,6 +172,21 @@ test('with points from elsewhere, shards that have nothing left are not submitte
   });
   assert.is(readFileSync(join(own, 'arrays'), 'utf8'), '2\n');
   assertSameFiles(out);
+});
+
+test('a point that takes too long is named at once, and tried again by the next submitter', async () => {
+  const own = join(directory, 'hang-state');
+  mkdirSync(own);
+  const hang = ['experiments/halda-gap.ts', '--clusters', '1', '--devices', '30-40', '--hang', '0.1'] as const;
+  const out = join(directory, 'hang');
+  await withEnvironment({ PATH: `${bin}:${process.env.PATH}`, STAND_IN: own }, async () => {
+    for (const arrays of ['0\n', '0\n0\n']) {
+      const { code, stderr } = await runScript(...hang, '--on', 'slurm', '--out', out);
+      assert.is(code, 1, stderr);
+      assert.match(stderr, /point 0 has no result after 0\.1 s; run it alone with --point 0/);
+      assert.is(readFileSync(join(own, 'arrays'), 'utf8'), arrays);
+    }
+  });
 });
 
 test('without sbatch the message says what to do', async () => {
