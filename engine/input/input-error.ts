@@ -27,7 +27,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
     const best = Math.min(...distances, Number.POSITIVE_INFINITY);
     return best <= most ? known[distances.indexOf(best)] : undefined;
   };
-  const found = closest(known, name.length < 4 ? 1 : Math.max(2, Math.floor(name.length / 3)));
+  const found = closest(known, Math.min(name.length - 1, Math.max(2, Math.floor(name.length / 3))));
   if (found !== undefined || name.length < BEGINNING) return found;
   const beginnings = known.map((candidate) => candidate.slice(0, name.length));
   return closest(beginnings, Math.floor(name.length / 4));
