@@ -55,10 +55,10 @@ export function sweepStatusCommand(): Command {
 async function statusOfRedis(on: string) {
   const { redisStatus } = await import('./redis/status.ts');
   const data = await redisStatus(readRedis(on));
-  const sweeps = data.sweeps.map(({ kind, id, points, done, inPoints, secondsLeft }) => {
-    const share = inPoints === undefined ? '' : `; ${(100 * inPoints).toFixed(1)} % of the workers' time in points`;
-    return `${kind} ${id.slice(0, 12)}: ${progressText(done, points, secondsLeft)}${share}`;
-  });
+  const sweeps = data.sweeps.map(
+    ({ kind, id, points, done, inPoints, secondsLeft }) =>
+      `${kind} ${id.slice(0, 12)}: ${progressText(done, points, secondsLeft)}${shareText(inPoints)}`,
+  );
   const workers = data.workers.map(({ name, threads, points, version }) => {
     const other = version === data.version ? '' : ` (another version: ${version})`;
     return `worker ${name}: ${threads} threads, ${points} points${other}`;
@@ -70,11 +70,18 @@ async function statusOfRedis(on: string) {
 function statusOfFolder(folder: string) {
   const data = readStatus(folder);
   if (data === undefined) throw new InputError('--on', `${folder} has no status of a sweep; name the --out of one`);
-  const { kind, id, points, done, rate, written } = data;
+  const { kind, id, points, done, rate, inPoints, written } = data;
   const age = Math.round((Date.now() - written) / 1000);
   const left = rate > 0 ? (points - done) / rate : undefined;
   const seen = done < points ? `; told ${age} s ago` : '';
-  return { data, text: [`${kind} ${id.slice(0, 12)}: ${progressText(done, points, left)}${seen}`] };
+  return {
+    data,
+    text: [`${kind} ${id.slice(0, 12)}: ${progressText(done, points, left)}${shareText(inPoints)}${seen}`],
+  };
+}
+
+function shareText(inPoints: number | undefined): string {
+  return inPoints === undefined ? '' : `; ${(100 * inPoints).toFixed(1)} % of the workers' time in points`;
 }
 
 function progressText(done: number, points: number, secondsLeft: number | undefined): string {

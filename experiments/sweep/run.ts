@@ -42,10 +42,10 @@ export async function runPoints({ sweep, executor, done, append, progress, folde
   let added = 0;
   try {
     writeStatus(done);
-    for await (const { from, lines } of executor.results(sweep, done)) {
+    for await (const { from, lines, times } of executor.results(sweep, done)) {
       append(lines);
       added += lines.length;
-      writeStatus(done + added);
+      writeStatus(done + added, times);
       // The progress bar stops by itself when the process is interrupted.
       if (interrupt.wanted) break;
       for (let point = from; point < from + lines.length; point++) bar.step(`point ${point}`);

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Sweep } from './sweep.ts';
+import type { Sweep, WorkTimes } from './sweep.ts';
 
 /** The progress of a sweep as its submitter last wrote it. */
 export interface SweepStatus {
@@ -11,6 +11,8 @@ export interface SweepStatus {
   readonly done: number;
   /** Points per second since the submitter started. */
   readonly rate: number;
+  /** Share of the workers' time that went into points, where they tell. */
+  readonly inPoints?: number | undefined;
   /** Milliseconds since 1970. */
   readonly written: number;
 }
@@ -21,15 +23,24 @@ export const STATUS_FILE = 'sweep-status.json';
 const EVERY = 1000;
 
 /** Writes OUT/sweep-status.json now and then, so that others can watch (hearth sweep-status). */
-export function statusWriter(folder: string, sweep: Sweep, before: number): (done: number) => void {
+export function statusWriter(
+  folder: string,
+  sweep: Sweep,
+  before: number,
+): (done: number, times?: WorkTimes | undefined) => void {
   const start = Date.now();
   let last = 0;
-  return (done) => {
+  let [busy, spent] = [0, 0];
+  return (done, times = { busy: 0, spent: 0 }) => {
+    busy += times.busy;
+    spent += times.spent;
     const now = Date.now();
     if (now - last < EVERY && done < sweep.count) return;
     last = now;
     const rate = (1000 * (done - before)) / Math.max(1, now - start);
-    const status: SweepStatus = { kind: sweep.kind, id: sweep.id, points: sweep.count, done, rate, written: now };
+    const inPoints = spent > 0 ? busy / spent : undefined;
+    const { kind, id, count: points } = sweep;
+    const status: SweepStatus = { kind, id, points, done, rate, inPoints, written: now };
     const path = join(folder, STATUS_FILE);
     writeFileSync(`${path}.${process.pid}.tmp`, `${JSON.stringify(status)}\n`);
     renameSync(`${path}.${process.pid}.tmp`, path);

@@ -95,6 +95,15 @@ export function isFailed(result: unknown): result is FailedPoint {
 export interface Part {
   readonly from: number;
   readonly lines: readonly string[];
+  /** What computing them took, where those who did it tell. */
+  readonly times?: WorkTimes | undefined;
+}
+
+export interface WorkTimes {
+  /** Seconds spent on points. */
+  readonly busy: number;
+  /** Seconds that the workers took in all. */
+  readonly spent: number;
 }
 
 /** Computes the points of a sweep somewhere. */

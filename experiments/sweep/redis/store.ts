@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type ConnectionOptions, Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { InputError } from '../../../engine/input/input-error.ts';
-import { parseSweep, type Sweep } from '../sweep.ts';
+import { parseSweep, type Sweep, type WorkTimes } from '../sweep.ts';
 import { codeVersion } from '../version.ts';
 
 /** Names of what a sweep keeps in Redis. Results lie under the sweep's hash, by block. */
@@ -151,9 +151,8 @@ export async function liveWorkers(redis: Redis): Promise<WorkerReport[]> {
 }
 
 /** What the workers have spent on a sweep so far. */
-export interface Times {
-  /** Seconds on points, and seconds of the threads from their first job to their last. */
-  readonly busy: number;
+export interface Times extends WorkTimes {
+  /** Seconds of the threads from their first job to their last. */
   readonly spent: number;
   readonly points: number;
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { InputError } from '../../../engine/input/input-error.ts';
-import { parseSweep, type Sweep, SweepError } from '../sweep.ts';
+import { parseSweep, type Sweep, SweepError, type WorkTimes } from '../sweep.ts';
 import { createThreads } from '../threads.ts';
 import { shardRange } from './script.ts';
 
@@ -11,6 +11,17 @@ export const DESCRIPTION = 'sweep.json';
 
 export function shardFile(folder: string, shard: number): string {
   return join(folder, `shard-${shard}.jsonl`);
+}
+
+/** What computing a shard took (WorkTimes), the task's start included. */
+function timesFile(folder: string, shard: number): string {
+  return join(folder, `shard-${shard}.times.json`);
+}
+
+/** `undefined` for a shard whose times were not written. */
+export function readTimes(folder: string, shard: number): WorkTimes | undefined {
+  const path = timesFile(folder, shard);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
 }
 
 /** Why a shard has no results and would have none if it were computed again: a point never ends. */
@@ -38,7 +49,9 @@ export async function runShard(folder: string, shard: number, hangSeconds: numbe
   const [from, to] = shardRange(sweep.count, shards, shard);
   const threads = createThreads(sweep, { threads: 1, hangSeconds });
   try {
-    const { lines } = await threads.compute(from, to);
+    const { lines, seconds } = await threads.compute(from, to);
+    const times: WorkTimes = { busy: seconds, spent: process.uptime() };
+    writeWhole(timesFile(folder, shard), JSON.stringify(times));
     writeWhole(path, lines.map((line) => `${line}\n`).join(''));
   } catch (error) {
     if (error instanceof SweepError) writeWhole(failureFile(folder, shard), error.message);

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Executor, SweepError } from '../sweep.ts';
 import { sbatch, tasksUnderWay } from './jobs.ts';
 import { type SlurmParts, shardCount, shardFolder, shardRange, slurmScript } from './script.ts';
-import { DESCRIPTION, failureFile, readDescription, shardFile, writeWhole } from './shard.ts';
+import { DESCRIPTION, failureFile, readDescription, readTimes, shardFile, writeWhole } from './shard.ts';
 
 /** Milliseconds between two looks for files, and between two questions to Slurm. */
 const LOOK = 500;
@@ -34,7 +34,7 @@ export function slurmExecutor(parts: SlurmParts): Executor {
         const lines = readFileSync(shardFile(folder, shard), 'utf8').split('\n').slice(0, -1);
         const [from] = rangeOf(shard);
         const begin = Math.max(from, done);
-        yield { from: begin, lines: lines.slice(begin - from) };
+        yield { from: begin, lines: lines.slice(begin - from), times: readTimes(folder, shard) };
       }
     },
   };

@@ -16,9 +16,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseTasks, taskList } from '../../../experiments/sweep/slurm/jobs.ts';
 import { shardCount, shardRange } from '../../../experiments/sweep/slurm/script.ts';
-import { STATUS_FILE } from '../../../experiments/sweep/status-file.ts';
+import { readStatus, STATUS_FILE } from '../../../experiments/sweep/status-file.ts';
 import { testIf } from '../../support/needs.ts';
-import { runHere, runScript } from '../../support/run-script.ts';
+import { hearthHere, runHere, runScript } from '../../support/run-script.ts';
 import { NO_SLURM, startSlurm } from '../../support/slurm.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-sweep-slurm-'));
@@ -157,6 +157,10 @@ test('with accounts, under stand-ins of sbatch and sacct: a lost task is submitt
   });
   assert.is(readFileSync(join(state, 'arrays'), 'utf8'), '0-2\n1\n');
   assertSameFiles(out);
+  const { stdout } = await hearthHere('sweep-status', '--on', out);
+  assert.match(stdout, /: 10 of 10 points \(100\.0 %\); \d+\.\d % of the workers' time in points\n$/);
+  const { inPoints = 0 } = readStatus(out) ?? {};
+  assert.ok(inPoints > 0 && inPoints < 1, `${inPoints}`);
 });
 
 test('with points from elsewhere, shards that have nothing left are not submitted', async () => {
