@@ -111,7 +111,7 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
     broken.push(naming === undefined ? 'the device was never named' : `named after ${naming.toFixed(1)} s`);
   else if (loses && end.kind === 'named' && endedAt - struckAt > NAMED_WITHIN)
     broken.push(`named in time, but ended after ${(endedAt - struckAt).toFixed(1)} s: ${end.reason}`);
-  for (const mend of undo) mend();
+  for (const mend of undo.splice(0)) mend();
   await mendRing(ring, spent, broken);
   return { fault, phase, victim, end, naming, goingOn, freeing, broken };
 }
