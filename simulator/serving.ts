@@ -1,3 +1,4 @@
+import { MOST_CHUNK_TOKENS } from '../engine/batch/pass-frames.ts';
 import { PAGE_TOKENS, PASS_TOKENS, PROMPT_TOKENS_BESIDE_DECODING } from '../engine/batch/request-policy.ts';
 import type { StreamedRequest } from '../engine/batch/request-stream.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
@@ -33,6 +34,8 @@ export interface ServingOptions
   readonly passTokens?: number;
   /** Most tokens of prompts in a pass in which requests decode; 64 unless given, as in `hearth serve`. */
   readonly promptTokensBesideDecoding?: number;
+  /** On a ring, most tokens that go through a window together; 128 unless given, as in `hearth serve`. */
+  readonly chunk?: number | undefined;
   /**
    * Closed loop: so many clients, each of which sends its next request when its last has been answered; arrivals in the
    * requests are not looked at. Unless given, requests come at their arrivals.
@@ -69,8 +72,8 @@ const NO_HOST: HostSeconds = { pass: 0, token: 0 };
 /**
  * Replays a stream of requests to a server that runs a plan: the request scheduler of `hearth serve`, page for page and
  * chunk for chunk, in virtual time. A pass goes through the devices' windows with all its texts, on their page caches,
- * disks and links, and takes what the cost model says of it (`passLayerSeconds`); one pass follows the other, on rings
- * too, whereas `hearth serve` cuts a ring's long passes into frames that overlap.
+ * disks and links, and takes what the cost model says of it (`passLayerSeconds`). On a ring it is cut into the frames of
+ * `hearth serve`, on which devices work at once; one pass follows the other.
  * @throws InputError if the plan doesn't fit the cluster and the model, cuts tensors or operators, or an option or a
  *   request is invalid
  */
@@ -81,6 +84,8 @@ export function simulateServing(parts: ServingParts): ServingResult {
     pageTokens: parts.pageTokens ?? PAGE_TOKENS,
     passTokens: parts.passTokens ?? PASS_TOKENS,
     promptTokensBesideDecoding: parts.promptTokensBesideDecoding ?? PROMPT_TOKENS_BESIDE_DECODING,
+    // One machine takes a pass as a whole.
+    chunk: isAlone(plan) ? undefined : (parts.chunk ?? MOST_CHUNK_TOKENS),
   };
   validatePlan(plan, cluster, model);
   checkOptions(parts, cluster);
@@ -102,6 +107,10 @@ export function simulateServing(parts: ServingParts): ServingResult {
   return { ...summary(served.requests, served.passes, pages), outOfMemory, devices, seconds };
 }
 
+function isAlone({ stages, output }: Plan): boolean {
+  return stages.every(({ device }) => device === output.device);
+}
+
 type Summary = Omit<ServingResult, 'outOfMemory' | 'devices' | 'seconds'>;
 
 function summary(requests: readonly SimulatedRequest[], passes: readonly ServedPass[], pages = 1): Summary {
@@ -121,9 +130,10 @@ function summary(requests: readonly SimulatedRequest[], passes: readonly ServedP
   };
 }
 
-function checkLimits(limits: ServerLimits, clients: number | undefined, host: HostSeconds): void {
+function checkLimits({ chunk, ...limits }: ServerLimits, clients: number | undefined, host: HostSeconds): void {
   for (const [name, value] of [
     ...Object.entries(limits),
+    ...(chunk === undefined ? [] : [['chunk', chunk] as const]),
     ...(clients === undefined ? [] : [['clients', clients] as const]),
   ])
     if (!(Number.isInteger(value) && value >= 1))

@@ -95,6 +95,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/ring/head',
     [
+      'engine/batch',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/trace', 'engine/schedule'],
       ...['engine/runtime', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
     ],

@@ -1,3 +1,4 @@
+import { MOST_CHUNK_TOKENS } from '../batch/pass-frames.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import { type KernelOptions, openKernels } from '../kernels/open-kernels.ts';
@@ -9,7 +10,6 @@ import { RingError } from '../ring/head/errors.ts';
 import { type RingHead, startHead } from '../ring/head/head.ts';
 import { type RecoveringRing, recoveringRing } from '../ring/head/lost-worker.ts';
 import { slowLinks } from '../ring/head/measured-links.ts';
-import { MOST_CHUNK_TOKENS } from '../ring/head/passes.ts';
 import { layoutOf, planRing, type RingPlanning } from '../ring/head/planning.ts';
 import { activationBytes } from '../ring/wire/frame.ts';
 import { deviceProfile } from './device-profile.ts';

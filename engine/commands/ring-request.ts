@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../batch/pass-frames.ts';
 import { InputError } from '../input/input-error.ts';
 import { PREFETCHES, RELEASES } from '../plan/weights-policy.ts';
-import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../ring/head/passes.ts';
 import { type RequestedWeights, RING_SCHEDULERS, type RingScheduler } from '../ring/head/planning.ts';
 import { ACTIVATION_FORMATS, type ActivationFormat } from '../ring/wire/frame.ts';
 import type { KeyPair } from '../ring/wire/keys.ts';

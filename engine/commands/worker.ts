@@ -1,11 +1,11 @@
 import { Command } from 'commander';
+import { MOST_CHUNK_TOKENS } from '../batch/pass-frames.ts';
 import { InputError } from '../input/input-error.ts';
 import { watchLoop } from '../kernels/native/loop-watch.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { loadPart } from '../ring/device/loaded-part.ts';
 import { STILL_SECONDS } from '../ring/device/still-reads.ts';
 import { startWorker } from '../ring/device/worker.ts';
-import { MOST_CHUNK_TOKENS } from '../ring/head/passes.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
 import { deviceProfile } from './device-profile.ts';
 import { npxEnded } from './npx-parent.ts';

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
 import { poissonRequests, type StreamedRequest } from '../../engine/batch/request-stream.ts';
 import type { PredictedServing } from '../../engine/cost/serving.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
@@ -116,7 +117,10 @@ export async function runServing(asked: ServingToRun): Promise<ServingRun> {
     const cluster = createCluster(parseCluster(profile, 'profile'));
     const windows = [{ device: 'this machine', layers: model.layers, gpuLayers: 0 }];
     const plan = ringPlan({ scheduler: 'hand', head: 'this machine', rounds: 1, windows, prefetch: 'none' });
-    const limits = { pages: PAGES, pageTokens: PAGE_TOKENS, passTokens: mostTokens, promptTokensBesideDecoding: 64 };
+    const limits = {
+      ...{ pages: PAGES, pageTokens: PAGE_TOKENS, passTokens: mostTokens },
+      ...{ promptTokensBesideDecoding: PROMPT_TOKENS_BESIDE_DECODING, chunk: undefined },
+    };
     const server: Server = { cluster, model, plan, limits, host };
     const drawn = (rate: number, count: number): StreamedRequest[] =>
       poissonRequests({ seed, rate, requests: count, promptTokens: PROMPT_TOKENS, outputTokens: OUTPUT_TOKENS });

@@ -328,7 +328,7 @@ export function* lookUp({ reader, cache, weights }: RingDevice): Steps {
 }
 
 /** Sends the hidden states to another device, through the relays between them. */
-function* sendActivations(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): Steps {
+export function* sendActivations(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): Steps {
   if (from === to) return;
   const bytes = activationBytes(parts, pass);
   if (relaysOf(parts.plan).length === 0) {

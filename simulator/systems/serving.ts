@@ -1,4 +1,5 @@
 import { type CountedText, createCountedPages } from '../../engine/batch/counted-pages.ts';
+import { passFrames } from '../../engine/batch/pass-frames.ts';
 import type { BatchLimits } from '../../engine/batch/request-policy.ts';
 import {
   createRequestQueue,
@@ -7,17 +8,19 @@ import {
   type QueuePage,
 } from '../../engine/batch/request-queue.ts';
 import { promptOf, type StreamedRequest } from '../../engine/batch/request-stream.ts';
-import { type PassLoad, passLoad } from '../../engine/cost/mixed-pass.ts';
+import { type PassLoad, type PassText, passLoad } from '../../engine/cost/mixed-pass.ts';
 import type { ServedRequest } from '../../engine/trace/served-requests.ts';
 import { hold, holdUntil, type Steps } from '../event-loop/effect.ts';
 import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
-import { type OpenRing, runPass } from './ring.ts';
-import { createServedPass } from './ring-pass.ts';
+import type { OpenRing } from './ring.ts';
+import { runFrames } from './served-frames.ts';
 
 /** How a server divides its memory and its passes. */
 export interface ServerLimits extends BatchLimits {
   /** Pages of keys and values that all requests share. */
   readonly pages: number;
+  /** Most tokens of a frame, where passes go around a ring in several; `undefined`: they go as a whole. */
+  readonly chunk: number | undefined;
 }
 
 /** Seconds that the server's own program takes, beside the model. */
@@ -74,6 +77,24 @@ interface Queued extends QueuedRequest {
 }
 
 type Work = QueuedWork<Queued, CountedText>;
+
+/** The loads of a pass's frames; a text's next token is chosen after the one with its last. */
+export function frameLoads(texts: readonly PassText[], chunk: number): PassLoad[] {
+  const counts = texts.map(({ tokens }) => tokens);
+  return passFrames(counts, chunk).map((pieces) =>
+    passLoad(
+      pieces.map(({ work, from, tokens }): PassText => {
+        const { position, isLast, ...text } = texts[work] as PassText;
+        return {
+          ...text,
+          tokens,
+          position: position + from,
+          isLast: isLast && from + tokens === counts[work],
+        };
+      }),
+    ),
+  );
+}
 
 /**
  * A server's loop in virtual time: the request queue of the batch engine on counted pages, and passes around the ring
@@ -150,9 +171,10 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
       for (const own of work) noteBegin(own);
       const { running } = queue;
       const waiting = queue.requests.length - running;
-      const load = passLoad(work.map(({ count, from, ...kind }) => ({ ...kind, tokens: count, position: from })));
+      const texts = work.map(({ count, from, ...kind }): PassText => ({ ...kind, tokens: count, position: from }));
+      const load = passLoad(texts);
       const start = simulation.now;
-      yield* runPass(ring, createServedPass(ring, load));
+      yield* runFrames(ring, limits.chunk === undefined ? [load] : frameLoads(texts, limits.chunk));
       const end = simulation.now;
       yield* choose(work);
       passes.push({ start, end, load, running, waiting, usedPages: limits.pages - queue.freePages });

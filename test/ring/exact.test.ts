@@ -12,7 +12,6 @@ import type { Window } from '../../engine/plan/windows.ts';
 import { loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
-import { promptChunks } from '../../engine/ring/head/passes.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
@@ -250,27 +249,6 @@ test('files written by split carry out the plan that they were made for', async 
   // A part lists samples of the other parts' weights.
   assert.equal([...part.samples].sort(), [...whole.samples].sort());
   assert.equal(part.held, { layers: [1, 2, 4, 5], outer: false });
-});
-
-test('chunks of a prompt are nearly equal, within batches of 512, and have at least four tokens if possible', () => {
-  const lengths = (tokens: number, most: number): number[] =>
-    promptChunks(
-      Array.from({ length: tokens }, (_, i) => i),
-      most,
-    ).map((chunk) => chunk.length);
-  assert.equal(lengths(1, 128), [1]);
-  assert.equal(lengths(9, 8), [5, 4]);
-  assert.equal(lengths(130, 128), [65, 65]);
-  assert.equal(lengths(513, 256), [256, 256, 1]);
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 8, max: 128 }), (count, most) => {
-      const tokens = Array.from({ length: count }, (_, i) => i);
-      const chunks = promptChunks(tokens, most);
-      assert.equal(chunks.flat(), tokens);
-      assert.ok(chunks.every((chunk) => chunk.length <= most));
-      assert.ok(count % 512 < 4 || chunks.every((chunk) => chunk.length >= 4));
-    }),
-  );
 });
 
 test.run();

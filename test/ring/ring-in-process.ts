@@ -1,3 +1,4 @@
+import { MOST_CHUNK_TOKENS } from '../../engine/batch/pass-frames.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Window } from '../../engine/plan/windows.ts';
 import { type LoadedPart, loadPart } from '../../engine/ring/device/loaded-part.ts';
@@ -6,7 +7,6 @@ import type { RingSettings } from '../../engine/ring/head/assignments.ts';
 import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/head/head.ts';
 import { type RecoveringRing, recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
-import { MOST_CHUNK_TOKENS } from '../../engine/ring/head/passes.ts';
 import type { RingLayout } from '../../engine/ring/head/planning.ts';
 import { createKeys, type KeyPair } from '../../engine/ring/wire/keys.ts';
 

@@ -62,6 +62,37 @@ test('one request takes its passes as they are predicted, one after the other', 
   }
 });
 
+test('on a ring a long prompt goes around in frames, on which devices work at once', () => {
+  const requests = [{ arrival: 0, promptTokens: 300, outputTokens: 1 }];
+  const ring = { ...BASE, plan: planOf('one', 'two'), requests, pages: 80 };
+  const workload = createWorkload({ context: 320 });
+  const secondsOn = (devices: readonly string[], position: number): number =>
+    predict({
+      plan: planOf(...devices),
+      ...{ truth: CLUSTER, model: MODEL, workload, runtime: TOY_RUNTIME },
+      pass: passLoad([{ tokens: 100, position, isGenerated: false, isLast: position === 200 }]),
+    }).tokenSeconds;
+  // Rows of the embedding take 0.2 s each, the output layer 5 s; the head computes no output before the third frame.
+  const outputs = [20, 20, 25];
+  let [head, other, end] = [0, 0, 0];
+  for (const [index, output] of outputs.entries()) {
+    const alone = secondsOn(['one'], 100 * index);
+    const window = (alone - output) / 2;
+    const hop = (secondsOn(['one', 'two'], 100 * index) - alone) / 2;
+    head += window;
+    other = Math.max(other, head + hop) + window;
+    end = Math.max(end, other + hop) + output;
+  }
+  const [inFrames] = simulateServing({ ...ring, chunk: 100 }).passes;
+  near((inFrames?.end ?? 0) - (inFrames?.start ?? 0), end);
+  const [whole] = simulateServing({ ...ring, chunk: 300 }).passes;
+  assert.ok((whole?.end ?? 0) > 1.2 * end);
+  // One machine takes the prompt as a whole.
+  const [alone] = simulateServing({ ...ring, plan: planOf('one'), chunk: 100 }).passes;
+  near((alone?.end ?? 0) - (alone?.start ?? 0), simulateServing({ ...ring, plan: planOf('one') }).passes[0]?.end ?? 0);
+  assert.throws(() => simulateServing({ ...ring, chunk: 0 }), /chunk: 0 is not a whole number/);
+});
+
 test('the engine and the simulation run the same passes, with preemption and common beginnings', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hearth-serving-'));
   const kernels = openKernels({ implementation: 'reference' });

@@ -29,8 +29,10 @@ export interface WindowRunner {
    * @throws FrameError for a frame that does not fit the plan
    */
   accept(frame: ActivationFrame, sender: string): void;
-  /** Runs `job` after all jobs queued before; it may use the residual stream. */
-  queue<Result>(job: () => Result | Promise<Result>): Promise<Result>;
+  /**
+   * Runs `job` after all jobs queued before; it may use the residual stream. @param window which it will run, if any
+   */
+  queue<Result>(job: () => Result | Promise<Result>, window?: number): Promise<Result>;
   /** Runs a window on the residual stream and forwards the result; must be called within a queued job. */
   run(run: WindowRun): Promise<void>;
   /** Stops, and frees all caches when the current job has ended. */
@@ -106,8 +108,17 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     weights.after(passed.window);
   };
 
+  const queue = <Result>(job: () => Result | Promise<Result>, window?: number): Promise<Result> => {
+    if (window === undefined) return jobs.add(job);
+    waiting.push(window);
+    return jobs.add(() => {
+      waiting.shift();
+      return job();
+    });
+  };
+
   return {
-    queue: jobs.add,
+    queue,
     run,
     accept(frame, sender) {
       if (ended || frame.epoch !== epoch) return;
@@ -121,17 +132,13 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
       for (const segment of segments) requests.fill(window, segment);
       const [bytes, receivedAt] = [payload.length, clock()];
       options.record({ kind: 'receive', sender, bytes, request: firstRequest(frame), sentAt, receivedAt });
-      waiting.push(window);
-      jobs
-        .add(async () => {
-          waiting.shift();
-          if (ended) return;
-          unpackActivations(payload, format, part.stream(frameTokens(frame)));
-          await run(frame);
-        })
-        .catch((error: Error) => {
-          if (!ended) options.onFailed(error);
-        });
+      queue(async () => {
+        if (ended) return;
+        unpackActivations(payload, format, part.stream(frameTokens(frame)));
+        await run(frame);
+      }, window).catch((error: Error) => {
+        if (!ended) options.onFailed(error);
+      });
     },
     end() {
       ended = true;

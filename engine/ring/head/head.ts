@@ -1,3 +1,4 @@
+import { mostFrames } from '../../batch/pass-frames.ts';
 import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory } from '../device/memory.ts';
@@ -187,7 +188,7 @@ export function startHead(options: HeadOptions): RingHead {
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
     const passes = createRingPasses({
       chunk: settings.chunk,
-      most: assembly.windows.length + 1, // further frames would only wait
+      most: mostFrames(assembly.windows.length),
       pending: assembly.pending,
       broken: () => assembly.broken,
       enter: own.enter,

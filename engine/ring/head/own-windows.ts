@@ -134,17 +134,20 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   return {
     weights: weights?.report,
     plannedBytes: plannedBytes(assignment, loaded, weights?.report),
-    enter: ({ tokens, segments }) =>
-      runner.queue(async () => {
+    enter({ tokens, segments }) {
+      const [first] = assembly.windows;
+      const isOwn = first === undefined || first.device === head;
+      const enter = async (): Promise<void> => {
         if (assembly.broken !== undefined) return;
         await part.embed(tokens);
         const entering = { window: 0, segments };
-        const [first] = assembly.windows;
-        if (first === undefined || first.device === head) return runner.run(entering);
+        if (isOwn) return runner.run(entering);
         const payload = packActivations(part.stream(tokens.length), format);
         const { epoch } = assembly;
         send(first.device, { ...entering, kind: 'activations', epoch, format, sentAt: clock(), payload });
-      }),
+      };
+      return runner.queue(enter, isOwn ? 0 : undefined);
+    },
     accept: runner.accept,
     takeOutput(frame, from) {
       const { format: given, payload, sentAt } = frame;

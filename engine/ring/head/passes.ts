@@ -1,3 +1,4 @@
+import { passFrames } from '../../batch/pass-frames.ts';
 import { joined } from '../../runtime/wanted-rows.ts';
 import type { WindowRun } from '../device/window-runner.ts';
 import type { FrameSegment } from '../wire/frame.ts';
@@ -119,59 +120,12 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
   };
 }
 
-/** Tokens that a single process takes through its layers at once (runtime/create-transformer.ts). */
-const BATCH_TOKENS = 512;
-
-/** Enough tokens to amortise a pass over the weights; their activations take some tens of MB on every device. */
-export const MOST_CHUNK_TOKENS = 128;
-
-/** Chunks may be half as large, and fewer than 4 tokens are multiplied by other kernels (native/operations). */
-export const FEWEST_CHUNK_TOKENS = 8;
-
-/**
- * Divides tokens into chunks of nearly equal size, which are in the ring at the same time. Chunks never span two
- * batches of the single process and are large enough for the same kernels, so that the results are identical to the
- * last bit.
- * @param most the most tokens in a chunk, at least FEWEST_CHUNK_TOKENS
- */
-export function promptChunks(tokens: readonly number[], most: number): number[][] {
-  const chunks: number[][] = [];
-  for (let batch = 0; batch < tokens.length; batch += BATCH_TOKENS) {
-    const count = Math.min(BATCH_TOKENS, tokens.length - batch);
-    const parts = Math.ceil(count / most);
-    const cut = (index: number): number => batch + Math.round((count * index) / parts);
-    for (let part = 0; part < parts; part++) chunks.push(tokens.slice(cut(part), cut(part + 1)));
-  }
-  return chunks;
-}
-
-/**
- * The frames of a pass. Tokens of one request alone are divided into chunks; those of several fill one frame after the
- * other, since a way of multiplying is given with them by which the cuts don't matter.
- */
-export function framesOf(work: readonly RingWork[], most: number): EnteringFrame[] {
-  const [first, ...others] = work;
-  if (first === undefined) return [];
-  if (others.length === 0) {
-    let from = 0;
-    return promptChunks(first.tokens, most).map(({ length }) => {
-      from += length;
-      return frameOf([pieceOf(first, from - length, length)]);
-    });
-  }
-  const frames: RingWork[][] = [];
-  let room = 0;
-  for (const one of work) {
-    for (let from = 0; from < one.tokens.length; ) {
-      if (room === 0) frames.push([]);
-      if (room === 0) room = most;
-      const size = Math.min(room, one.tokens.length - from);
-      frames.at(-1)?.push(pieceOf(one, from, size));
-      from += size;
-      room -= size;
-    }
-  }
-  return frames.map(frameOf);
+/** The frames of a pass. */
+function framesOf(work: readonly RingWork[], most: number): EnteringFrame[] {
+  const counts = work.map(({ tokens }) => tokens.length);
+  return passFrames(counts, most).map((pieces) =>
+    frameOf(pieces.map(({ work: index, from, tokens }) => pieceOf(work[index] as RingWork, from, tokens))),
+  );
 }
 
 /** So many tokens of work from one of them on; the rows are those of its last tokens. */
