@@ -4,10 +4,8 @@ import { DeadlockError, Interrupt, ProcessError, seconds, type Waiting } from '.
 import { createOneShot, type OneShot } from './one-shot.ts';
 import { EventQueue, LARGEST_PRIORITY } from './queue.ts';
 
-/** What a process's turns seldom touch, kept apart so that the caches hold more of what each turn does. */
+/** What most processes never need, made when one does: so many processes take less memory, and the caches hold more. */
 interface Rare<Result> {
-  readonly name: string;
-  readonly onEnd: (process: Process<unknown>) => void;
   readonly end: OneShot<Result>;
   /** The interrupt that is scheduled to be thrown. */
   thrown: Interrupt | undefined;
@@ -39,7 +37,9 @@ export class Process<Result> implements Waiter, Scheduled {
   readonly clock: Clock;
   /** Lower goes first at the same instant. */
   readonly priority: number;
-  private readonly rare: Rare<Result>;
+  readonly name: string;
+  private readonly onEnd: (process: Process<unknown>) => void;
+  private made: Rare<Result> | undefined = undefined;
 
   constructor(
     clock: Clock,
@@ -51,13 +51,18 @@ export class Process<Result> implements Waiter, Scheduled {
     this.steps = steps;
     this.clock = clock;
     this.priority = priority;
-    const end = createOneShot<Result>(() => `the end of process "${name}"`);
-    this.rare = { name, onEnd, end, thrown: undefined, interrupts: [] };
+    this.name = name;
+    this.onEnd = onEnd;
     clock.schedule(this, clock.now, priority);
   }
 
-  get name(): string {
-    return this.rare.name;
+  private get rare(): Rare<Result> {
+    this.made ??= {
+      end: createOneShot<Result>(() => `the end of process "${this.name}"`),
+      thrown: undefined,
+      interrupts: [],
+    };
+    return this.made;
   }
 
   /** What it waits for, after the words "waits for"; `undefined` if it does not wait. */
@@ -143,16 +148,16 @@ export class Process<Result> implements Waiter, Scheduled {
       return;
     }
     this.hasEnded = true;
-    this.rare.onEnd(this);
+    this.onEnd(this);
     this.rare.end.succeed(step.value);
   }
 
   private fail(error: unknown): void {
     const { rare, clock } = this;
-    const failure = error instanceof ProcessError ? error : new ProcessError(rare.name, clock.now, error);
+    const failure = error instanceof ProcessError ? error : new ProcessError(this.name, clock.now, error);
     const { isAwaited } = rare.end;
     this.hasEnded = true;
-    rare.onEnd(this);
+    this.onEnd(this);
     rare.end.fail(failure);
     if (!isAwaited) throw failure;
   }
