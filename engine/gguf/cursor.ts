@@ -2,6 +2,8 @@ import type { ByteSource } from './byte-source.ts';
 import { GgufError } from './gguf-error.ts';
 import { GGUF_LIMITS } from './limits.ts';
 import { type BigType, type NumberType, VALUE_BYTES } from './metadata-value.ts';
+import { PackedTexts } from './text-list.ts';
+import { isUtf8 } from './utf8.ts';
 
 /** Reads a header from its beginning. Lengths are checked against the file's size and the limits before reading. */
 export interface Cursor {
@@ -14,7 +16,7 @@ export interface Cursor {
   /** Reads a length, then so many bytes of UTF-8. */
   text(what: string, limit: number): string;
   /** The same `count` times. */
-  texts(count: number, what: string, limit: number): string[];
+  texts(count: number, what: string, limit: number): PackedTexts;
   bytes(length: number, what: string): Uint8Array;
   /** Throws a GgufError. @param offset byte at which the mistake is; default: the current position */
   fail(problem: string, offset?: number): never;
@@ -27,6 +29,7 @@ const BUFFER_BYTES = 2 ** 18;
 export function createCursor(source: ByteSource): Cursor {
   const end = Math.min(source.size, GGUF_LIMITS.headerBytes);
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const encoder = new TextEncoder();
   let buffer: Uint8Array = new Uint8Array(0);
   let view = new DataView(buffer.buffer);
   let bufferStart = 0;
@@ -81,43 +84,22 @@ export function createCursor(source: ByteSource): Cursor {
   };
 
   /**
-   * As many texts as are whole in the buffer, and valid: a vocabulary has hundreds of thousands, each of which would take
-   * half a microsecond by itself. With zeros in place of their lengths they are one text, of which each is a slice.
+   * Reads up to `most` texts that are whole in the buffer, and valid: one by one, hundreds of thousands take long.
+   * @param placed is given where each text begins and ends, from the first one's length on
+   * @returns the bytes of the texts and their lengths
    */
-  const bufferedTexts = (most: number, limit: number): string[] => {
+  const bufferedTexts = (most: number, limit: number, placed: (from: number, to: number) => void): Uint8Array => {
     const first = position - bufferStart;
-    const ends: number[] = [];
-    for (let at = first; ends.length < most && at + 8 <= buffer.length; ) {
-      const length = view.getUint32(at, true);
-      at += 8 + length;
-      if (view.getUint32(at - length - 4, true) !== 0 || length > limit || at > buffer.length) break;
-      ends.push(at);
+    let at = first;
+    for (let found = 0; found < most && at + 8 <= buffer.length; found++) {
+      const end = at + 8 + view.getUint32(at, true);
+      if (view.getUint32(at + 4, true) !== 0 || end - at - 8 > limit || end > buffer.length) break;
+      if (!isUtf8(buffer, at + 8, end)) break;
+      placed(at + 8 - first, end - first);
+      at = end;
     }
-    const run = new Uint8Array(buffer.subarray(first, ends.at(-1) ?? first));
-    let begin = 0;
-    for (const end of ends) {
-      run.fill(0, begin, begin + 8);
-      begin = end - first;
-    }
-    let all: string;
-    try {
-      all = decoder.decode(run);
-    } catch {
-      return [];
-    }
-    position += run.length;
-    let [at, unit] = [0, 0];
-    return ends.map((end) => {
-      at += 8;
-      unit += 8;
-      const from = unit;
-      // A character has one unit of UTF-16, or two if it takes four bytes of UTF-8.
-      for (; at < end - first; at++) {
-        const byte = run[at] as number;
-        if ((byte & 0xc0) !== 0x80) unit += byte >= 0xf0 ? 2 : 1;
-      }
-      return all.slice(from, unit);
-    });
+    position += at - first;
+    return buffer.slice(first, at);
   };
 
   return {
@@ -149,13 +131,33 @@ export function createCursor(source: ByteSource): Cursor {
     count,
     text,
     texts(number, what, limit) {
-      const found: string[] = [];
-      while (found.length < number) {
+      // Each has a length of eight bytes, so that a file has no more, whatever it claims.
+      const places = new Uint32Array(2 * Math.min(number, Math.floor((end - position) / 8)));
+      const runs: Uint8Array[] = [];
+      let [found, size] = [0, 0];
+      const placed = (from: number, to: number): void => {
+        places[2 * found] = size + from;
+        places[2 * found + 1] = size + to;
+        found++;
+      };
+      const keep = (run: Uint8Array): void => {
+        runs.push(run);
+        size += run.length;
+      };
+      while (found < number) {
         // Reads on, or fails.
-        found.push(text(what, limit));
-        for (const one of bufferedTexts(number - found.length, limit)) found.push(one);
+        const one = encoder.encode(text(what, limit));
+        placed(0, one.length);
+        keep(one);
+        keep(bufferedTexts(number - found, limit, placed));
       }
-      return found;
+      const all = new Uint8Array(size);
+      let at = 0;
+      for (const run of runs) {
+        all.set(run, at);
+        at += run.length;
+      }
+      return new PackedTexts(all, places);
     },
     bytes,
     fail,

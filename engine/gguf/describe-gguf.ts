@@ -86,7 +86,7 @@ function describeTokenizer(fields: MetadataFields): TokenizerDescription | undef
   const tokens = fields.optionalTexts('tokenizer.ggml.tokens') ?? [];
   const textOf = (key: string): string | undefined => {
     const id = fields.optionalIndex(key, tokens.length);
-    return id === undefined ? undefined : tokens[id];
+    return id === undefined ? undefined : tokens.at(id);
   };
   return {
     model,

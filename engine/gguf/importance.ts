@@ -79,7 +79,7 @@ export function readImportance(bytes: ByteSource): Importance {
   }
   if (inputs.size === 0) throw new InputError(file, 'holds no tensor NAME.in_sum2; make one with: hearth importance');
   return {
-    datasets: fields.optionalTexts('imatrix.datasets') ?? [],
+    datasets: [...(fields.optionalTexts('imatrix.datasets') ?? [])],
     chunks: fields.optionalCount('imatrix.chunk_count', Number.MAX_SAFE_INTEGER) ?? 0,
     chunkTokens: fields.optionalCount('imatrix.chunk_size', Number.MAX_SAFE_INTEGER) ?? 0,
     inputs,

@@ -1,6 +1,7 @@
 import { InputError } from '../input/input-error.ts';
 import { quoted } from './gguf-error.ts';
 import type { Metadata, MetadataArray, MetadataValue } from './metadata-value.ts';
+import type { TextList } from './text-list.ts';
 
 /** Reads metadata by key. Errors name the file and the key, what was found and what is needed. */
 export interface MetadataFields {
@@ -14,7 +15,7 @@ export interface MetadataFields {
   text(key: string): string;
   optionalText(key: string): string | undefined;
   optionalBool(key: string): boolean | undefined;
-  optionalTexts(key: string): readonly string[] | undefined;
+  optionalTexts(key: string): TextList | undefined;
   /** An array of any type except strings and 64-bit integers, with a number for each of `tokens` tokens. */
   numbersPerToken(key: string, tokens: number): ArrayLike<number> | undefined;
   fail(key: string, problem: string): never;

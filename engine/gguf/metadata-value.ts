@@ -1,3 +1,5 @@
+import type { TextList } from './text-list.ts';
+
 /** Types of metadata values and their numbers in the file (GGUF specification, gguf_metadata_value_type). */
 export const VALUE_TYPES = {
   uint8: 0,
@@ -31,7 +33,7 @@ export type MetadataValue =
 export type MetadataArray =
   | { readonly of: NumberType | 'bool'; readonly values: ArrayLike<number> }
   | { readonly of: BigType; readonly values: ArrayLike<bigint> }
-  | { readonly of: 'string'; readonly values: readonly string[] };
+  | { readonly of: 'string'; readonly values: TextList };
 
 export type Metadata = ReadonlyMap<string, MetadataValue>;
 

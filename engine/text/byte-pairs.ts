@@ -1,6 +1,7 @@
 import { byteAlphabet } from '../gguf/byte-alphabet.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
+import type { TextList } from '../gguf/text-list.ts';
 import { InputError } from '../input/input-error.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
 import { textNumbers } from './text-numbers.ts';
@@ -31,16 +32,13 @@ export function bytePairMethod(fields: MetadataFields, vocabulary: Vocabulary): 
  * within a word neighbours are merged in the order in which the merges were learnt.
  * @param merges "left right", the first learnt first
  */
-export function bytePairs(vocabulary: Vocabulary, merges: readonly string[], rules: WordRules): Segmenter {
+export function bytePairs(vocabulary: Vocabulary, merges: TextList, rules: WordRules): Segmenter {
   const { file, ordinary, spellings, unknown } = vocabulary;
   const letters = byteAlphabet();
   const bytes = new Map(letters.map((letter, byte) => [letter, byte]));
   const encoder = new TextEncoder();
   // A merge that occurs twice has its first rank.
-  const ranks = textNumbers(
-    merges,
-    Int32Array.from(merges, (_, rank) => rank),
-  );
+  const ranks = textNumbers(merges);
   const rank = (left: string, right: string): number | undefined => ranks.get(`${left} ${right}`);
   const known = new Map<string, readonly number[]>();
 

@@ -47,9 +47,9 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
       if (addSpecial && addsEnd) tokens.push(end);
       return tokens;
     },
-    spell: (id) => spellings[id] ?? '',
+    spell: (id) => spellings.at(id) ?? '',
     bytesOf(id) {
-      const spelling = spellings[id] ?? '';
+      const spelling = spellings.at(id) ?? '';
       switch (kinds[id]) {
         case TOKEN_KIND.control:
         case TOKEN_KIND.unknown:
@@ -81,19 +81,25 @@ function readVocabulary({ file, fields }: Gguf): Vocabulary {
   const kinds =
     fields.numbersPerToken(`${TOKENIZER_KEY}.token_type`, spellings.length) ??
     new Uint8Array(spellings.length).fill(TOKEN_KIND.normal);
-  // The last first: of equal spellings, that token is used.
-  const order = Int32Array.from(spellings, (_, index) => spellings.length - 1 - index).filter((token) => {
-    return kinds[token] === TOKEN_KIND.normal || kinds[token] === TOKEN_KIND.userDefined;
-  });
-  const ordinary = textNumbers(spellings, order);
+  const ordinary = textNumbers(spellings, ordinaryTokens(kinds));
   const unknown = fields.optionalIndex(`${TOKENIZER_KEY}.unknown_token_id`, spellings.length);
   return { file, spellings, kinds, ordinary, unknown };
+}
+
+/** The last first: of equal spellings, that token is used. */
+function ordinaryTokens(kinds: ArrayLike<number>): Int32Array {
+  const tokens = new Int32Array(kinds.length);
+  let count = 0;
+  for (let token = kinds.length - 1; token >= 0; token--) {
+    if (kinds[token] === TOKEN_KIND.normal || kinds[token] === TOKEN_KIND.userDefined) tokens[count++] = token;
+  }
+  return tokens.subarray(0, count);
 }
 
 function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
   const found: number[] = [];
   for (let token = 0; token < spellings.length; token++) {
-    if (kinds[token] === TOKEN_KIND.control && ENDS_OF_TURNS.includes(spellings[token] as string)) found.push(token);
+    if (kinds[token] === TOKEN_KIND.control && ENDS_OF_TURNS.includes(spellings.at(token) as string)) found.push(token);
   }
   return found;
 }
@@ -109,11 +115,13 @@ function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
   const always = new Map<string, number>();
   const all = new Map<string, number>();
   for (let token = 0; token < spellings.length; token++) {
-    const [spelling, kind] = [spellings[token] as string, kinds[token]];
-    if (spelling === '') continue;
+    const kind = kinds[token];
     const userDefined = kind === TOKEN_KIND.userDefined;
+    if (!userDefined && kind !== TOKEN_KIND.control && kind !== TOKEN_KIND.unknown) continue;
+    const spelling = spellings.at(token) as string;
+    if (spelling === '') continue;
     if (userDefined) always.set(spelling, token);
-    if (userDefined || kind === TOKEN_KIND.control || kind === TOKEN_KIND.unknown) all.set(spelling, token);
+    all.set(spelling, token);
   }
   const [cutAlways, cutAll] = [always, all].map(cutter) as [Cutter, Cutter];
   return (text, parseSpecial) => (parseSpecial ? cutAll : cutAlways)(text);

@@ -55,7 +55,7 @@ function byteTokens({ spellings, kinds }: Vocabulary): Map<number, number> {
   const tokens = new Map<number, number>();
   for (let token = 0; token < spellings.length; token++) {
     if (kinds[token] !== TOKEN_KIND.byte) continue;
-    const byte = byteOf(spellings[token] as string);
+    const byte = byteOf(spellings.at(token) as string);
     if (byte !== undefined) tokens.set(byte, token);
   }
   return tokens;

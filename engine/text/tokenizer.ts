@@ -1,3 +1,4 @@
+import type { TextList } from '../gguf/text-list.ts';
 import type { TextNumbers } from './text-numbers.ts';
 
 /** Turns text into the tokens of a model and back. */
@@ -45,7 +46,7 @@ export const TOKEN_KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, u
 export interface Vocabulary {
   readonly file: string;
   /** By token. */
-  readonly spellings: readonly string[];
+  readonly spellings: TextList;
   /** By token: TOKEN_KIND. */
   readonly kinds: ArrayLike<number>;
   /** Tokens that plain text may become, by spelling: no control, unknown or byte tokens, and no unused ones. */

@@ -8,6 +8,7 @@ import { columnWeights, type Importance, readImportance, writeImportance } from 
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
+import { plainMetadata } from '../support/plain-metadata.ts';
 
 const test = suite('importance matrices');
 let folder = '';
@@ -31,7 +32,7 @@ test('the file has the keys, names and shapes of llama.cpp, and is read back', a
   await writeImportance(path, IMPORTANCE);
   const { metadata, tensors } = withFile(path, readGguf);
   assert.equal(
-    [...metadata],
+    [...plainMetadata(metadata)],
     [
       ['general.type', { type: 'string', value: 'imatrix' }],
       ['imatrix.datasets', { type: 'array', value: { of: 'string', values: ['wiki.txt'] } }],

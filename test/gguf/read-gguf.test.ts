@@ -4,6 +4,7 @@ import { bufferSource } from '../../engine/gguf/byte-source.ts';
 import { GgufError } from '../../engine/gguf/gguf-error.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { ggufBytes } from '../support/gguf-bytes.ts';
+import { plainMetadata } from '../support/plain-metadata.ts';
 
 type Writer = ReturnType<typeof ggufBytes>;
 const read = (writer: Writer) => readGguf(bufferSource('m.gguf', writer.done()));
@@ -32,7 +33,7 @@ test('a header is read with metadata of every type and the tensors with their of
   assert.is(gguf.dataOffset % 64, 0);
   assert.is(gguf.dataOffset + 64 + 3 * 34, gguf.fileBytes);
   assert.equal(
-    [...gguf.metadata],
+    [...plainMetadata(gguf.metadata)],
     [
       ['general.alignment', { type: 'uint32', value: 64 }],
       ['a.small', { type: 'int8', value: -1 }],

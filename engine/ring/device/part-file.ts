@@ -28,11 +28,11 @@ export interface PartFile {
 export function readPartFile(gguf: Gguf): PartFile {
   const present = new Set(gguf.tensors.map(({ name }) => name));
   const listed = gguf.fields.optionalTexts(ALL_TENSORS);
-  const tensors = listed === undefined ? gguf.tensors : completed(gguf, listed);
+  const tensors = listed === undefined ? gguf.tensors : completed(gguf, [...listed]);
   const metadata = withoutOwn(gguf.metadata);
   const whole: Gguf = { ...gguf, metadata, fields: metadataFields(gguf.file, metadata), tensors };
   const identity = createHash('sha256').update(encodeHeader(whole.metadata, tensors)).digest('hex');
-  const samples = gguf.fields.optionalTexts(ALL_SAMPLES) ?? [];
+  const samples = [...(gguf.fields.optionalTexts(ALL_SAMPLES) ?? [])];
   return { whole, present, identity, samples: new Map(samples.map((line) => line.split(' ', 2) as [string, string])) };
 }
 
