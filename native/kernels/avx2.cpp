@@ -1,6 +1,7 @@
 #include "tables.hpp"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "avx2/activations.hpp"
 #include "avx2/dot.hpp"
 #include "avx2/matmul.hpp"
 #include "avx2/simd.hpp"
@@ -9,18 +10,6 @@
 
 namespace hearth {
 namespace {
-
-void activateAvx2(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
-  activateToken<true>(type, rounding, x, columns, out);
-  if (isFloat(type) || rounding == Rounding::word) return;
-  const Activations rounded = activationsAt(out, columns);
-  if (isSigned(type)) setSizes(rounded, columns);
-  if (isSuperblock(type)) {
-    setLanes(rounded, columns);
-  } else if (formatOf(type).hasMinimum) {
-    setSums(rounded, columns);
-  }
-}
 
 KernelTable makeAvx2Table() {
   KernelTable table = makeTable<Avx2, true>("avx2");

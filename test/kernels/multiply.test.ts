@@ -87,12 +87,14 @@ for (const type of QUANTIZATION_NAMES) {
           [weights, roundedToWords(type, x)],
         ] as const;
         const bytes = [weights, roundedToBytes(type, x)] as const;
+        const ternary = [weights, roundedWithWholeScales(x)] as const;
         const halves = [roundedToBf16(weights), roundedToBf16(x)] as const;
         for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
           const matrix = kernels.matrix({ source, type, rows, columns });
           const y = kernels.vector(rows * tokens);
           kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
-          const rounded = roundsToBf16(kernels.instructionSet, type, tokens) ? [halves] : [bytes, ...exact];
+          const inBytes = hasWholeScales(kernels.instructionSet, type) ? [ternary, bytes] : [bytes];
+          const rounded = roundsToBf16(kernels.instructionSet, type, tokens) ? [halves] : [...inBytes, ...exact];
           for (const [at, value] of y.values.entries()) {
             const place = { columns, token: Math.floor(at / rows), row: at % rows };
             const products = (i < natives.length ? rounded : exact).map(([w, v]) => rowProduct(w, v, place));
@@ -118,6 +120,7 @@ testNative('AVX-512, its tiles of bytes and AVX2 round activations to bytes, unl
       const weights = new Float32Array(rows * columns);
       dequantize(type, source, weights);
       const bytes = roundedToBytes(type, x);
+      const ternary = roundedWithWholeScales(x);
       for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
         const { instructionSet = '' } = kernels;
         if (!instructionSet.startsWith('avx') && instructionSet !== 'amxint8') continue;
@@ -126,7 +129,8 @@ testNative('AVX-512, its tiles of bytes and AVX2 round activations to bytes, unl
         kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
         const near = y.values.every((value, at) => {
           const place = { columns, token: Math.floor(at / rows), row: at % rows };
-          const { sum, size } = rowProduct(weights, bytes, place);
+          const whole = tokens < 3 && hasWholeScales(instructionSet, type);
+          const { sum, size } = rowProduct(weights, whole ? ternary : bytes, place);
           return Math.abs(value - sum) <= 4e-6 * size;
         });
         assert.is(near, i < natives.length, `${instructionSet}, ${type}, ${tokens} tokens`);
@@ -182,6 +186,28 @@ function rowProduct(
 /** Values of activations rounded to bytes: 32 share the scale max|x|/127. */
 function roundedToBytes(type: Quantization, x: Float32Array): Float64Array {
   return roundedInGroups(type, x, { group: 32, most: 127 });
+}
+
+/** Whether the instruction set makes scales whole numbers where few tokens are multiplied. */
+function hasWholeScales(set: string | undefined, type: Quantization): boolean {
+  return (set === 'avx2' || set === 'avxvnni') && (type === 'TQ1_0' || type === 'TQ2_0');
+}
+
+/** Values rounded to bytes, with scales that are multiples of a power of two: the largest of eight is 2048 to 4096 of it. */
+function roundedWithWholeScales(x: Float32Array): Float64Array {
+  const out = roundedInGroups('TQ2_0', x, { group: 32, most: 127 });
+  for (let begin = 0; begin < x.length; begin += 256) {
+    const scales = Array.from({ length: 8 }, (_, group) => {
+      const values = x.subarray(begin + 32 * group, begin + 32 * (group + 1));
+      return Math.fround(values.reduce((found, value) => Math.max(found, Math.abs(value)), 0) / 127);
+    });
+    const unit = 2 ** (Math.floor(Math.log2(Math.max(...scales))) - 11);
+    for (let i = begin; i < Math.min(begin + 256, x.length); i++) {
+      const scale = scales[Math.floor((i - begin) / 32)] as number;
+      out[i] = (out[i] as number) * ((roundToEven(scale / unit) * unit) / scale);
+    }
+  }
+  return out;
 }
 
 /** Values of activations rounded to 15 bits: as many as a block has weights share the scale max|x|/16256 (127·128). */

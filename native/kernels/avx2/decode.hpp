@@ -5,6 +5,7 @@
 #include "../shared/packed_scales.hpp"
 #include "../table.hpp"
 #include "decode_lattices.hpp"
+#include "decode_ternary.hpp"
 #include "simd.hpp"
 
 /**
@@ -82,20 +83,21 @@ inline __m256i movedBit(__m256i bytes) {
   return _mm256_and_si256(moved, _mm256_set1_epi8(1 << to));
 }
 
-/** Calls `visit` with 0, 1, … N − 1 as constants, so that what it computes from them are constants too. */
-template <int N, class Visit>
-inline void forEach(const Visit& visit) {
-  [&visit]<int... I>(std::integer_sequence<int, I...>) {
-    (visit(std::integral_constant<int, I>{}), ...);
-  }(std::make_integer_sequence<int, N>{});
-}
-
 /** The pairs of bits of 64 bytes: visit(chunk, the 32 numbers of a chunk). */
 template <class Visit>
 inline void forPairs(const std::uint8_t* pairs, const Visit& visit) {
   forEach<8>([&](auto chunk) {
     const __m256i packed = load256(pairs + chunk / 4 * 32);
     visit(chunk, _mm256_and_si256(_mm256_srli_epi16(packed, chunk % 4 * 2), _mm256_set1_epi8(3)));
+  });
+}
+
+/** The same, with the numbers of every other chunk four times as large: bytes are shifted half as often. */
+template <class Visit>
+inline void forRaisedPairs(const std::uint8_t* pairs, const Visit& visit) {
+  forEach<8>([&](auto chunk) {
+    const __m256i packed = _mm256_srli_epi16(load256(pairs + chunk / 4 * 32), chunk % 4 / 2 * 4);
+    visit(chunk, _mm256_and_si256(packed, _mm256_set1_epi8(chunk % 2 == 0 ? 3 : 12)));
   });
 }
 
@@ -106,36 +108,6 @@ inline void forNibbles(const std::uint8_t* nibbles, const Visit& visit) {
     const __m256i packed = load256(nibbles + chunk / 2 * 32);
     visit(chunk, _mm256_and_si256(_mm256_srli_epi16(packed, chunk % 2 * 4), _mm256_set1_epi8(15)));
   });
-}
-
-/** The upper digit of each byte in base 3, and what is left of the bytes, in their upper digits. */
-inline __m256i nextDigits(__m256i& bytes) {
-  const auto least = [&bytes](int value) {
-    const __m256i bound = _mm256_set1_epi8(static_cast<char>(value));
-    return _mm256_cmpeq_epi8(_mm256_max_epu8(bytes, bound), bytes);
-  };
-  const __m256i digits = _mm256_abs_epi8(_mm256_add_epi8(least(86), least(171)));
-  bytes = _mm256_add_epi8(bytes, _mm256_add_epi8(bytes, bytes));
-  return digits;
-}
-
-/** The digits of 32, of 16 and of four bytes, whose numbers are together; of the last, four. */
-template <class Visit>
-inline void forDigits(const std::uint8_t* block, const Visit& visit) {
-  __m256i rest = load256(block);
-  forEach<5>([&](auto chunk) { visit(chunk, nextDigits(rest)); });
-  rest = join(load128(block + 32), _mm_cvtsi32_si128(static_cast<int>(load32(block + 48))));
-  __m128i sixteens[5];
-  __m128i fours[5];
-  for (int digit = 0; digit < 5; digit++) {
-    const __m256i digits = nextDigits(rest);
-    sixteens[digit] = _mm256_castsi256_si128(digits);
-    fours[digit] = _mm256_extracti128_si256(digits, 1);
-  }
-  const __m128i last = _mm_unpacklo_epi64(_mm_unpacklo_epi32(fours[0], fours[1]), _mm_unpacklo_epi32(fours[2], fours[3]));
-  visit(std::integral_constant<int, 5>{}, join(sixteens[0], sixteens[1]));
-  visit(std::integral_constant<int, 6>{}, join(sixteens[2], sixteens[3]));
-  visit(std::integral_constant<int, 7>{}, join(sixteens[4], last));
 }
 
 /** visit(chunk, its 32 weights) for the eight chunks of a superblock, whose number is a constant. */
@@ -169,7 +141,8 @@ inline void forChunksOf(const std::uint8_t* block, const Visit& visit) {
   } else if constexpr (T == Type::TQ2_0) {
     forPairs(block, visit);
   } else if constexpr (T == Type::TQ1_0) {
-    forDigits(block, visit);
+    TernaryChunks<T> chunks{block, {}};
+    forEach<8>([&](auto chunk) { visit(chunk, chunks.template next<chunk>()); });
   } else {
     alignas(32) std::uint32_t signs[8];
     if constexpr (hasEvenSigns(T)) store256(signs, evenSigns<T>(block));
@@ -218,6 +191,20 @@ constexpr std::size_t scalePlace(Type type) {
   }
 }
 
+/** The weights as dot products want them (dot_order.hpp): visit(register, 32 weights). */
+template <Type T, class Visit>
+inline void forDotChunksOf(const std::uint8_t* block, const Visit& visit) {
+  if constexpr (T == Type::Q2_K) {
+    forRaisedPairs(block + 16, visit);
+  } else if constexpr (T == Type::IQ4_XS) {
+    forNibbles(block + 8, [&](auto i, __m256i places) { visit(i, levelsOf(iq4Levels, places)); });
+  } else if constexpr (T == Type::IQ1_S) {
+    forIq1Points(block, visit);
+  } else {
+    forChunksOf<T>(block, visit);
+  }
+}
+
 /** A superblock's weights, on demand, and its scales. */
 template <Type T>
 struct Superblock {
@@ -240,6 +227,11 @@ struct Superblock {
   template <class Visit>
   void forChunks(const Visit& visit) const {
     forChunksOf<T>(block, visit);
+  }
+  /** The same as dot products want them. */
+  template <class Visit>
+  void forDotChunks(const Visit& visit) const {
+    forDotChunksOf<T>(block, visit);
   }
   /** The minimums of the groups. */
   [[nodiscard]] __m128i groupMinimums() const {

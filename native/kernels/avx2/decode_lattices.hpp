@@ -1,5 +1,6 @@
 #pragma once
 #include "../../formats/lattice_quants.hpp"
+#include "for_each.hpp"
 #include "simd.hpp"
 
 /**
@@ -135,6 +136,32 @@ inline __m256i latticeChunk(const std::uint8_t* block, int chunk, const std::uin
     const __m256i down = _mm256_cmpgt_epi64(bits, _mm256_setzero_si256());
     return _mm256_add_epi8(values, _mm256_blendv_epi8(_mm256_set1_epi8(1), _mm256_set1_epi8(-1), down));
   }
+}
+
+/** The points of IQ1_S, by chunk: weights that are not moved up or down yet. */
+template <class Visit>
+inline void forIq1Points(const std::uint8_t* block, const Visit& visit) {
+  const __m256i all = _mm256_broadcastsi128_si256(load128(block + 34));
+  forEach<2>([&](auto half) {
+    // The word of a chunk for each of its four points, whose three bits are moved to its upper ones.
+    const __m256i words = _mm256_shuffle_epi8(
+        half == 0 ? all : _mm256_srli_si256(all, 8),
+        _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3, 4, 5, 4, 5, 4, 5, 4, 5, 6, 7, 6, 7, 6, 7, 6, 7));
+    const __m256i upper = _mm256_mullo_epi16(words, _mm256_set1_epi64x(1ll << 13 | 1ll << 26 | 1ll << 39 | 1ll << 52));
+    const __m256i low = _mm256_cvtepu8_epi16(load128(block + 2 + 16 * half));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(upper, 5), _mm256_set1_epi16(0x700));
+    const __m256i numbers = _mm256_or_si256(low, high);
+    forEach<4>([&](auto part) {
+      const auto four = static_cast<std::uint64_t>(_mm256_extract_epi64(numbers, part));
+      visit(std::integral_constant<int, 4 * half + part>{},
+            fourPoints(iq1Points, [four](int i) { return four >> (16 * i) & 0xffff; }));
+    });
+  });
+}
+
+/** The bits of signs of floats where a chunk of IQ1_S is moved down. */
+inline __m256i movesDown(const std::uint8_t* block) {
+  return _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_and_si128(load128(block + 34), _mm_set1_epi16(-32768))), 16);
 }
 
 /** 2 s + 1 of each byte. */
