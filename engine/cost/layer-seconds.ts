@@ -1,8 +1,9 @@
-import type { AttentionRates, PassRates, ProcessorRates } from '../hardware/device.ts';
+import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
 import type { Shape } from '../model/architecture.ts';
 import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat, kvBytesPerToken, valueBytes } from '../model/kv-format.ts';
-import type { Model, WeightGroup } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import { generatedProductSeconds, promptProductSeconds } from './products.ts';
 
 /** Seconds that one processor spends on one layer for one token of every request, by cause. */
 export interface LayerSeconds {
@@ -63,7 +64,7 @@ export function attendedFlops({ heads, headSize }: Model, attended: number): num
  */
 export function layerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const appended = kvBytesPerToken(model, workload.kvFormat) * workload.batch;
-  const multiply = multiplySeconds(model.layer, workload, processor);
+  const multiply = generatedProductSeconds(model.layer, workload.batch, processor);
   const kvBytes = kvCacheBytes(model, workload);
   const { bandwidth, attention } = processor;
   return {
@@ -103,31 +104,20 @@ export function activationValueBytes({ hiddenSize, heads, kvHeads, headSize, ffn
 
 /**
  * Seconds of the output layer and of looking up a row of the embedding on one processor (prima.cpp Eqs. 12 and 14, the
- * terms of the head, m = 1).
+ * terms of the head, m = 1), and of starting the pass.
  */
 export function outputSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   return {
-    compute: multiplySeconds(model.output, workload, processor),
+    compute: generatedProductSeconds(model.output, workload.batch, processor),
     kvCopy: 0,
     memory: (embeddingRowBytes(model) * workload.batch + model.output.bytes) / processor.bandwidth,
-    overhead: 0,
+    overhead: processor.start ?? 0,
   };
 }
 
 /** b_i / V: bytes of the row of the embedding matrix that a token looks up. */
 export function embeddingRowBytes(model: Model): number {
   return model.embedding.bytes / model.vocabularySize;
-}
-
-/** Σ_q f^q / s^q: seconds of a group's matrix products for one token of every request in the batch. */
-export function multiplySeconds(
-  group: WeightGroup,
-  { batch }: Pick<Workload, 'batch'>,
-  processor: Pick<ProcessorRates, 'flops'>,
-): number {
-  let seconds = 0;
-  for (const [quantization, flops] of group.flops) seconds += (batch * flops) / processor.flops[quantization];
-  return seconds;
 }
 
 /**
@@ -140,39 +130,12 @@ export function prefillLayerSeconds(model: Model, workload: Workload, processor:
   const keysAndValues = kvBytesPerToken(model, workload.kvFormat) * tokens;
   return {
     compute:
-      promptMultiplySeconds(model.layer, { ...workload, batch: tokens }, processor) +
+      promptProductSeconds(model.layer, tokens, processor) +
       prefillAttentionSeconds(model, { ...workload, batch: tokens }, processor),
     kvCopy: processor.kvCopyLatency + keysAndValues / processor.bandwidth,
     memory: (model.layer.bytes + keysAndValues) / processor.bandwidth,
     overhead: overheadSeconds(model, tokens, processor),
   };
-}
-
-/**
- * Seconds of products with the tokens of prompts, which are padded to whole packs, reading included: a constant for
- * unpacking the weights, and the packs' tokens.
- */
-export function packedSeconds(
-  group: WeightGroup,
-  tokens: number,
-  { packTokens, unpacking, packed }: PassRates,
-): number {
-  const padded = packTokens * Math.ceil(tokens / packTokens);
-  return (
-    multiplySeconds(group, { batch: 1 }, { flops: unpacking }) +
-    multiplySeconds(group, { batch: padded }, { flops: packed })
-  );
-}
-
-/**
- * Seconds of products with many tokens. Weights are unpacked once, for the first token, which takes as long as it would
- * alone; if `promptFlops` was measured, all other tokens run at that higher rate.
- * @param workload its batch is the number of tokens of all prompts
- */
-function promptMultiplySeconds(group: WeightGroup, workload: Workload, { flops, promptFlops }: ProcessorRates): number {
-  if (promptFlops === undefined) return multiplySeconds(group, workload, { flops });
-  const first = multiplySeconds(group, { ...workload, batch: 1 }, { flops });
-  return first + multiplySeconds(group, { ...workload, batch: workload.batch - 1 }, { flops: promptFlops });
 }
 
 /** @param workload its batch is the number of tokens of all prompts */

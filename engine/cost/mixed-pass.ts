@@ -1,15 +1,14 @@
-import type { FlopRates, GeneratedRates, ProcessorRates } from '../hardware/device.ts';
+import type { ProcessorRates } from '../hardware/device.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
-import type { Model, WeightGroup } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import {
   attendedFlops,
   attentionRates,
   embeddingRowBytes,
   type LayerSeconds,
-  multiplySeconds,
   overheadSeconds,
-  packedSeconds,
 } from './layer-seconds.ts';
+import { generatedProductSeconds, promptProductSeconds } from './products.ts';
 
 /** Consecutive tokens of one text in a pass of several texts. */
 export interface PassText {
@@ -65,10 +64,9 @@ export function passTokens({ generated, prompt }: PassLoad): number {
 /**
  * Seconds of one layer on one processor for a pass of the batch engine. It multiplies generated tokens and prompts' tokens
  * apart, so that weights are read once for each kind (engine/runtime/layer-batches.ts); attention is text by text. With
- * `PassRates` generated tokens after the first, packs of prompts' tokens and texts after the first take what was measured
- * of each; without, all tokens after the first of a kind take those of a prompt. The terms are those of `layerSeconds`
- * and `prefillLayerSeconds`, which this equals for a pass of one token, or, but for the token itself in attention, of one
- * prompt.
+ * `PassRates` generated tokens and texts after the first take what was measured of each. The terms are those of
+ * `layerSeconds` and `prefillLayerSeconds`, which this equals for a pass of one token, or, but for the token itself in
+ * attention, of one prompt, where such passes aren't known to cost more.
  */
 export function passLayerSeconds(model: Model, load: PassLoad, processor: ProcessorRates): LayerSeconds {
   const { texts, generated, prompt, generatedContext, promptContext, promptCache, kvFormat } = load;
@@ -76,11 +74,9 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
   const dispatch = passes?.dispatch ?? processor.dispatch ?? 0;
   const token = kvBytesPerToken(model, kvFormat);
   const rates = attention && attentionRates(attention, kvFormat);
-  const packed = prompt === 0 || passes === undefined ? undefined : packedSeconds(model.layer, prompt, passes);
   const kinds = Math.min(1, generated) + Math.min(1, prompt);
-  const reads = packed === undefined ? kinds : Math.min(1, generated);
   const products =
-    generatedSeconds(model.layer, generated, processor) + (packed ?? promptProducts(model.layer, load, processor));
+    generatedProductSeconds(model.layer, generated, processor) + promptProductSeconds(model.layer, prompt, processor);
   const attended = attendedFlops(model, generatedContext + promptContext) / processor.flops.F16;
   const kvSeconds =
     rates === undefined
@@ -89,7 +85,7 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
   return {
     compute: attention === undefined ? products + attended : products,
     kvCopy: processor.kvCopyLatency + (token * passTokens(load)) / bandwidth,
-    memory: (reads * model.layer.bytes) / bandwidth + kvSeconds,
+    memory: (kinds * model.layer.bytes) / bandwidth + kvSeconds,
     overhead:
       overheadSeconds(model, passTokens(load), { ...processor, dispatch }) +
       (kinds - 1) * dispatch +
@@ -97,52 +93,18 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
   };
 }
 
-/** Seconds of the output layer for the tokens of a pass after which one is chosen, and of looking up all its tokens. */
+/**
+ * Seconds of the output layer for the tokens of a pass after which one is chosen, of looking up all its tokens, and of
+ * starting the pass.
+ */
 export function passOutputSeconds(model: Model, load: PassLoad, processor: ProcessorRates): LayerSeconds {
-  const { chosen } = load;
+  const { chosen, texts } = load;
+  const { start = processor.start ?? 0, textStart = 0 } = processor.passes ?? {};
   const weights = chosen === 0 ? 0 : model.output.bytes;
   return {
-    compute: generatedSeconds(model.output, chosen, processor),
+    compute: generatedProductSeconds(model.output, chosen, processor),
     kvCopy: 0,
     memory: (embeddingRowBytes(model) * passTokens(load) + weights) / processor.bandwidth,
-    overhead: 0,
+    overhead: start + (texts - 1) * textStart,
   };
-}
-
-/**
- * Products of tokens that are multiplied one by one while the weights are in a cache. Between the measured numbers of
- * tokens seconds grow in a line, beyond the last at its rate.
- */
-function generatedSeconds(group: WeightGroup, tokens: number, processor: ProcessorRates): number {
-  const { flops, promptFlops = flops, passes } = processor;
-  if (passes === undefined || tokens <= 1) return severalSeconds(group, tokens, { first: flops, others: promptFlops });
-  const at = (rates: GeneratedRates, count: number): number =>
-    severalSeconds(group, count, { first: flops, others: rates.flops });
-  const above = passes.generated.find((rates) => rates.tokens >= tokens);
-  const below = passes.generated.findLast((rates) => rates.tokens < tokens);
-  if (above === undefined) return at(below as GeneratedRates, tokens);
-  const low = below === undefined ? 1 : below.tokens;
-  const lowSeconds = below === undefined ? severalSeconds(group, 1, { first: flops, others: flops }) : at(below, low);
-  const share = (tokens - low) / (above.tokens - low);
-  return lowSeconds + share * (at(above, above.tokens) - lowSeconds);
-}
-
-function promptProducts(
-  group: WeightGroup,
-  { prompt }: PassLoad,
-  { flops, promptFlops = flops }: ProcessorRates,
-): number {
-  return severalSeconds(group, prompt, { first: flops, others: promptFlops });
-}
-
-function severalSeconds(
-  group: WeightGroup,
-  tokens: number,
-  { first, others }: { readonly first: FlopRates; readonly others: FlopRates },
-): number {
-  if (tokens === 0) return 0;
-  return (
-    multiplySeconds(group, { batch: 1 }, { flops: first }) +
-    multiplySeconds(group, { batch: tokens - 1 }, { flops: others })
-  );
 }

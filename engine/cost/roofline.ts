@@ -4,7 +4,8 @@ import type { TensorRole } from '../model/architecture.ts';
 import type { Model, WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Seconds } from './breakdown.ts';
-import { attentionFlops, kvCacheBytes, multiplySeconds } from './layer-seconds.ts';
+import { attentionFlops, kvCacheBytes } from './layer-seconds.ts';
+import { multiplySeconds } from './products.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface RooflineOptions {

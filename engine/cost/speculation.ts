@@ -1,8 +1,9 @@
 import type { ProcessorRates } from '../hardware/device.ts';
 import { kvBytesPerToken } from '../model/kv-format.ts';
-import type { Model, WeightGroup } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import { type LayerSeconds, layerSeconds, multiplySeconds, outputSeconds } from './layer-seconds.ts';
+import { type LayerSeconds, layerSeconds, outputSeconds } from './layer-seconds.ts';
+import { generatedProductSeconds } from './products.ts';
 
 /** How a draft model's tokens are proposed and accepted. */
 export interface Speculation {
@@ -115,9 +116,9 @@ export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
   const { model, workload, processor, tokens } = verified;
   const { batch } = workload;
   const one = layerSeconds(model, workload, processor);
-  const attention = one.compute - multiplySeconds(model.layer, workload, processor);
+  const attention = one.compute - generatedProductSeconds(model.layer, batch, processor);
   return {
-    compute: verifyingProducts(model.layer, verified) + tokens * attention,
+    compute: generatedProductSeconds(model.layer, tokens * batch, processor) + tokens * attention,
     kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model, workload.kvFormat)) / processor.bandwidth,
     memory: one.memory,
     overhead: layerSeconds(model, { ...workload, batch: tokens * batch }, processor).overhead,
@@ -125,15 +126,6 @@ export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
 }
 
 /** Seconds of the output layer for all verified tokens. Its weights are read once. */
-export function verifyingOutputSeconds(verified: VerifiedTokens): LayerSeconds {
-  const { model, workload, processor, tokens } = verified;
-  const all = outputSeconds(model, { ...workload, batch: tokens * workload.batch }, processor);
-  return { ...all, compute: verifyingProducts(model.output, verified) };
-}
-
-/** Every token after the first runs at the rate of a prompt's tokens, where that was measured. */
-function verifyingProducts(group: WeightGroup, { workload, processor, tokens }: VerifiedTokens): number {
-  const { flops, promptFlops = flops } = processor;
-  const first = multiplySeconds(group, workload, processor);
-  return first + (tokens - 1) * multiplySeconds(group, workload, { flops: promptFlops });
+export function verifyingOutputSeconds({ model, workload, processor, tokens }: VerifiedTokens): LayerSeconds {
+  return outputSeconds(model, { ...workload, batch: tokens * workload.batch }, processor);
 }

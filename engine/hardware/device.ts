@@ -10,26 +10,29 @@ export type GpuApi = (typeof GPU_APIS)[number];
 /** FLOP/s by weight format (s_m^{cpu,q}, s_m^{gpu,q}; prima.cpp Eq. 12). */
 export type FlopRates = Readonly<Record<Quantization, number>>;
 
-/**
- * Rates of passes in which several texts are evaluated together (`hearth serve`). A FLOP rate states what a group of
- * weights takes by the FLOPs that one token needs with them.
- */
+/** Rates of products with the tokens of prompts, which are multiplied in packs of so many and padded to whole ones. */
+export interface PromptRates {
+  readonly packTokens: number;
+  /**
+   * FLOP/s that state, by one token's FLOPs, what a product takes beside reading its weights and the packs' tokens; and
+   * those of every token of the packs.
+   */
+  readonly unpacking: FlopRates;
+  readonly packed: FlopRates;
+}
+
+/** Rates of passes in which several texts are evaluated together (`hearth serve`). */
 export interface PassRates {
   /**
    * By the number of generated tokens, ascending, at least one: kernels multiply so many of them side by side that a
    * further one doesn't always cost the same.
    */
   readonly generated: readonly GeneratedRates[];
-  /**
-   * Prompts' tokens are multiplied in packs of so many, which are padded: products take one token's FLOPs at `unpacking`,
-   * reading included, and those of the packs' tokens at `packed`.
-   */
-  readonly packTokens: number;
-  readonly unpacking: FlopRates;
-  readonly packed: FlopRates;
-  /** Seconds per layer, in place of `dispatch`: such passes are put together anew each time. */
+  /** Seconds per pass and per layer, in place of `start` and `dispatch`: such passes are put together anew each time. */
+  readonly start: number;
   readonly dispatch: number;
-  /** Seconds per layer for every text after the first. */
+  /** The same for every text after the first. */
+  readonly textStart: number;
   readonly text: number;
 }
 
@@ -57,6 +60,8 @@ export interface ProcessorRates {
   readonly kvCopyLatency: number;
   /** FLOP/s for every token of a prompt after the first, where measured; `flops` holds for all tokens otherwise. */
   readonly promptFlops?: FlopRates;
+  /** Where short prompts were measured too; `promptFlops` holds otherwise. */
+  readonly prompts?: PromptRates;
   /**
    * Bytes of KV cache that attention processes per second, softmax included, where measured: `memory` in decode, when
    * they come from memory, `cache` in prefill, when a processor cache holds them. Without it, attention takes its FLOPs
@@ -66,6 +71,11 @@ export interface ProcessorRates {
     /** Of quantized caches, in bytes of theirs; a position takes as long as in F16 where this is missing. */
     readonly quantized?: Readonly<Partial<Record<QuantizedKvFormat, AttentionRates>>>;
   };
+  /**
+   * Seconds per pass, whatever its layers, until they run and after them: code and data that weights have evicted from
+   * caches since the last pass; 0 by default. They count with the output layer.
+   */
+  readonly start?: number;
   /**
    * Seconds per layer and pass for handing work to threads and for small operations that are not counted; 0 by default.
    */

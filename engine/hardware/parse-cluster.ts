@@ -21,6 +21,7 @@ import {
   OPERATING_SYSTEMS,
   type PassRates,
   type ProcessorRates,
+  type PromptRates,
 } from './device.ts';
 import { readSoc } from './parse-soc.ts';
 
@@ -118,6 +119,8 @@ function readCpu(fields: Fields): Cpu {
 function readMeasured(fields: Fields): Partial<ProcessorRates> {
   const prompt = fields.isPresent('promptCompute') ? readFlops(fields, 'promptCompute') : undefined;
   const attention = fields.optionalObject('attention');
+  const prompts = fields.optionalObject('prompts');
+  const start = fields.optionalQuantity('start', 'time');
   const dispatch = fields.optionalQuantity('dispatch', 'time');
   const activations = fields.optionalQuantity('activations', 'rate');
   const passes = fields.optionalObject('passes');
@@ -126,6 +129,8 @@ function readMeasured(fields: Fields): Partial<ProcessorRates> {
     ...(attention !== undefined && {
       attention: { ...readAttention(attention), ...readQuantized(attention) },
     }),
+    ...(prompts !== undefined && { prompts: readPrompts(prompts) }),
+    ...(start !== undefined && { start }),
     ...(dispatch !== undefined && { dispatch }),
     ...(activations !== undefined && { activationBandwidth: activations }),
     ...(passes !== undefined && { passes: readPasses(passes) }),
@@ -150,13 +155,22 @@ function readQuantized(fields: Fields): Pick<NonNullable<ProcessorRates['attenti
   return quantized.length === 0 ? {} : { quantized: Object.fromEntries(quantized) };
 }
 
-function readPasses(fields: Fields): PassRates {
+function readPrompts(fields: Fields): PromptRates {
   const rates = {
-    generated: readGenerated(fields),
     packTokens: fields.count('packTokens'),
     unpacking: readFlops(fields, 'unpacking'),
     packed: readFlops(fields, 'packed'),
+  };
+  fields.end();
+  return rates;
+}
+
+function readPasses(fields: Fields): PassRates {
+  const rates = {
+    generated: readGenerated(fields),
+    start: fields.quantity('start', 'time'),
     dispatch: fields.quantity('dispatch', 'time'),
+    textStart: fields.quantity('textStart', 'time'),
     text: fields.quantity('text', 'time'),
   };
   fields.end();

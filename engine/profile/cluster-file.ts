@@ -1,7 +1,7 @@
 import { formatPercent } from '../input/format.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { type GpuMeasures, hostLinkOf } from './gpu-probes.ts';
-import { type AttentionFacts, type Fact, type PassFacts, processorFacts } from './processor-facts.ts';
+import { type AttentionFacts, type Fact, type PassFacts, type PromptFacts, processorFacts } from './processor-facts.ts';
 import type { ProcessorMeasures } from './processor-probes.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import type { Sample } from './sample.ts';
@@ -85,12 +85,14 @@ function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<s
     bandwidth: quantity(facts.bandwidth, rate, 'weights in products with a vector, fastest format'),
     kvCopy: quantity(facts.kvCopyLatency, seconds, 'beyond writing'),
     promptCompute: byFormat(facts.promptFlops, 'products with a prompt, beyond its first token'),
+    prompts: promptRates(facts.prompts),
     attention: {
       ...attentionRates(facts.attention),
       ...Object.fromEntries(
         [...(facts.attention.quantized ?? [])].map(([format, own]) => [format, attentionRates(own)]),
       ),
     },
+    start: quantity(facts.start, seconds, 'a pass of very small layers, without its layers'),
     dispatch: quantity(facts.dispatch, seconds, 'a layer with very small matrices'),
     activations: quantity(facts.activationBandwidth, rate, 'norms, rotations, gates'),
     ...(facts.passes && { passes: passRates(facts.passes) }),
@@ -103,16 +105,23 @@ function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<s
     };
   }
 
-  function passRates({ generated, packTokens, unpacking, packed, dispatch, text }: PassFacts): object {
+  function promptRates({ packTokens, unpacking, packed }: PromptFacts): object {
+    return {
+      packTokens: packTokens.value,
+      unpacking: byFormat(unpacking, 'products with a short prompt, without reading and its tokens'),
+      packed: byFormat(packed, 'products with a prompt, for each token more'),
+    };
+  }
+
+  function passRates({ generated, start, dispatch, textStart, text }: PassFacts): object {
     return {
       generated: [...generated].map(([tokens, own]) => ({
         tokens,
         compute: byFormat(own, `products with a token of each of ${tokens} texts, beyond the first`),
       })),
-      packTokens: packTokens.value,
-      unpacking: byFormat(unpacking, 'products with a short prompt, without its tokens'),
-      packed: byFormat(packed, 'products with a prompt, for each token more'),
+      start: quantity(start, seconds, 'a pass of very small layers in pages, without its layers'),
       dispatch: quantity(dispatch, seconds, 'a layer with very small matrices, its keys and values in pages'),
+      textStart: quantity(textStart, seconds, 'a pass of very small layers, without them, for each text more'),
       text: quantity(text, seconds, 'a layer with very small matrices, for each text more'),
     };
   }

@@ -2,11 +2,15 @@ import type { Link } from '../hardware/device.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import type { WebgpuKernels } from '../kernels/webgpu/webgpu-kernels.ts';
-import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
 import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing, repeatedCrossing } from './probes/crossing.ts';
 import type { ProcessorClock } from './processor-clock.ts';
-import { createProcessorProbes, type ProcessorMeasures, type ProcessorProbes } from './processor-probes.ts';
+import {
+  createProcessorProbes,
+  type FurtherProbes,
+  type ProcessorMeasures,
+  type ProcessorProbes,
+} from './processor-probes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 /** What the probes measure on a GPU. */
@@ -35,15 +39,13 @@ export interface GpuProbes extends Omit<ProcessorProbes, 'measures'> {
 /** Bytes of weights of each format: more than the caches of today's GPUs hold (H100: 50 MB, RTX 5090: 96 MB). */
 const WEIGHT_BYTES = 128 * 2 ** 20;
 
-export interface GpuProbeOptions {
+export interface GpuProbeOptions extends FurtherProbes {
   readonly gpu: GpuKernels;
   /** The CPU that crosses to it. */
   readonly cpu: Kernels;
   /** A file of random weights of at least WEIGHT_BYTES. */
   readonly weightsFile: string;
   readonly formats: readonly Quantization[];
-  /** Default: none. */
-  readonly caches?: readonly QuantizedKvFormat[];
   /** Bytes of RAM that are free: what a GPU in software has. */
   readonly freeRam: number;
 }
@@ -54,8 +56,8 @@ export async function createGpuProbes({
   cpu,
   weightsFile,
   formats,
-  caches = [],
   freeRam,
+  ...further
 }: GpuProbeOptions): Promise<GpuProbes> {
   const { kernels, adapter, software } = gpu;
   const memory = software
@@ -64,7 +66,7 @@ export async function createGpuProbes({
   const weights = kernels.mapFile(weightsFile);
   const clocks = { clock: gpuClock(kernels), deviceClock: deviceClockOf(kernels) };
   const bench = { kernels, ...clocks, weights, weightBytes: WEIGHT_BYTES };
-  const processor = createProcessorProbes(bench, formats, { caches });
+  const processor = createProcessorProbes(bench, formats, further);
   const crossings = [
     { label: 'crossing to the GPU', ...sampling(crossing({ gpu: kernels, cpu })) },
     { label: 'copying to the GPU', ...sampling(largeCrossing({ gpu: kernels, cpu })) },

@@ -1,18 +1,20 @@
 import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { COPIED_BYTES } from './probes/attention.ts';
-import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TEXTS } from './probes/products.ts';
-import { SMALL_LAYERS } from './probes/small-pass.ts';
-import type { AttentionMeasures, PassMeasures, ProcessorMeasures } from './processor-probes.ts';
-import { type Sample, sampleOf } from './sample.ts';
+import { FEW_PROMPT_TOKENS, PROMPT_TOKENS } from './probes/products.ts';
+import { DEPTHS, SEVERAL_TEXTS } from './probes/small-pass.ts';
+import type { AttentionMeasures, ByDepth, PassMeasures, ProcessorMeasures } from './processor-probes.ts';
+import type { Sample } from './sample.ts';
 
 /** What the cost model needs to know of a processor, in SI units, with the sample that each value was measured from. */
 export interface ProcessorFacts {
   readonly flops: ReadonlyMap<Quantization, Fact>;
   readonly promptFlops: ReadonlyMap<Quantization, Fact>;
+  readonly prompts: PromptFacts;
   readonly bandwidth: Fact;
   readonly kvCopyLatency: Fact;
   readonly attention: AttentionFacts & { readonly quantized?: ReadonlyMap<QuantizedKvFormat, AttentionFacts> };
+  readonly start: Fact;
   readonly dispatch: Fact;
   readonly activationBandwidth: Fact;
   /** PassRates, if passes of several texts were measured. */
@@ -24,13 +26,18 @@ export interface AttentionFacts {
   readonly cache: Fact;
 }
 
-export interface PassFacts {
-  /** By the number of tokens. */
-  readonly generated: ReadonlyMap<number, ReadonlyMap<Quantization, Fact>>;
+export interface PromptFacts {
   readonly packTokens: Fact;
   readonly unpacking: ReadonlyMap<Quantization, Fact>;
   readonly packed: ReadonlyMap<Quantization, Fact>;
+}
+
+export interface PassFacts {
+  /** By the number of tokens. */
+  readonly generated: ReadonlyMap<number, ReadonlyMap<Quantization, Fact>>;
+  readonly start: Fact;
   readonly dispatch: Fact;
+  readonly textStart: Fact;
   readonly text: Fact;
 }
 
@@ -49,8 +56,8 @@ const LEAST_SHARE = 0.01;
  * Converts measurements into parameters of the cost model. The model adds up computing and reading (prima.cpp Eqs. 12
  * and 14), while kernels do both at once. The bandwidth is therefore that of the format that is read fastest, and each
  * format's FLOP rate follows from the time that its products take in addition to reading at that bandwidth; the sum
- * reproduces the measurement. The first token of a prompt is charged like a single token, and the others share the rest
- * of the prompt's time.
+ * reproduces the measurement. Of the products of prompts, `promptFlops` charges the first token like a single one, and
+ * the others with the rest of a long prompt's time; `prompts` knows short ones as well.
  *
  * @param crossing seconds in which a few bytes go to the processor and back again and again, which passes through small
  * layers contain; 0 for a CPU
@@ -71,9 +78,11 @@ export function processorFacts(measures: ProcessorMeasures, crossing = 0): Proce
     promptFlops.set(type, { value: (2 * (PROMPT_TOKENS - 1)) / others, sample: prompt });
   }
   const copy = measures.keyValueCopy;
+  const { start, layer } = passParts(measures.smallPass, crossing);
   return {
     flops,
     promptFlops,
+    prompts: promptFacts(measures, bandwidth),
     bandwidth: fastest,
     kvCopyLatency: { value: Math.max(0, copy.median - COPIED_BYTES / bandwidth), sample: copy },
     attention: {
@@ -82,43 +91,53 @@ export function processorFacts(measures: ProcessorMeasures, crossing = 0): Proce
         quantized: new Map([...measures.quantizedAttention].map(([format, own]) => [format, attentionFacts(own)])),
       }),
     },
-    dispatch: { value: Math.max(0, measures.smallPass.median - crossing) / SMALL_LAYERS, sample: measures.smallPass },
+    start,
+    dispatch: layer,
     activationBandwidth: factOf(measures.activations),
-    ...(measures.passes && { passes: passFacts(measures, measures.passes) }),
+    ...(measures.passes && { passes: passFacts(measures, measures.passes, crossing) }),
   };
 }
 
 /**
- * Facts of passes over several texts. Two lengths of prompts, both of whole packs, tell the constant part of a product
- * from that of its tokens; what a prompt of one token takes beyond the constant part is what a pack takes, and says how
- * many tokens a pack has. Kernels' packs are powers of two.
+ * Facts of products with the tokens of prompts. Two lengths, both of whole packs, tell the constant part of a product from
+ * that of its tokens; what a prompt of one token takes beyond the constant part is what a pack takes, and says how many
+ * tokens a pack has. Kernels' packs are powers of two.
  */
-function passFacts({ vectorProducts, matrixProducts }: ProcessorMeasures, passes: PassMeasures): PassFacts {
-  const generated = new Map(
-    [...passes.generated].map(([tokens, byFormat]) => [tokens, furtherTokens(vectorProducts, byFormat, tokens)]),
-  );
+function promptFacts({ matrixProducts, fewPrompt, onePrompt }: ProcessorMeasures, bandwidth: number): PromptFacts {
   const unpacking = new Map<Quantization, Fact>();
   const packed = new Map<Quantization, Fact>();
   const packs: number[] = [];
-  for (const type of vectorProducts.keys()) {
-    const [short, long] = [passes.fewPrompt.get(type) as Sample, matrixProducts.get(type) as Sample];
+  for (const [type, short] of fewPrompt) {
+    const long = matrixProducts.get(type) as Sample;
     const added = Math.max(PROMPT_TOKENS * long.median - short.median, LEAST_SHARE * short.median);
     const token = added / (PROMPT_TOKENS - FEW_PROMPT_TOKENS);
-    const constant = Math.max(short.median - FEW_PROMPT_TOKENS * token, LEAST_SHARE * short.median);
+    const constant = Math.max(0, short.median - FEW_PROMPT_TOKENS * token);
+    const reading = bytesPerWeight(type) / bandwidth;
     packed.set(type, { value: 2 / token, sample: long });
-    unpacking.set(type, { value: 2 / constant, sample: short });
-    packs.push(((passes.onePrompt.get(type) as Sample).median - constant) / token);
+    unpacking.set(type, { value: 2 / Math.max(constant - reading, LEAST_SHARE * reading), sample: short });
+    packs.push((onePrompt.median - constant) / token);
   }
-  const { oneText, severalTexts } = passes;
-  const text = Math.max(0, severalTexts.median - oneText.median) / (SEVERAL_TEXTS - 1) / SMALL_LAYERS;
-  return {
-    generated,
-    packTokens: { value: powerOfTwo(sampleOf(packs).median), sample: sampleOf(packs) },
-    unpacking,
-    packed,
-    dispatch: { value: oneText.median / SMALL_LAYERS, sample: oneText },
-    text: { value: text, sample: severalTexts },
-  };
+  return { packTokens: { value: powerOfTwo(packs[0] ?? 1), sample: onePrompt }, unpacking, packed };
+}
+
+/** What a pass takes beside its layers, and a layer; both without products. */
+function passParts({ shallow, deep }: ByDepth, crossing: number): { readonly start: Fact; readonly layer: Fact } {
+  const layer = Math.max(0, deep.median - shallow.median) / (DEPTHS.deep - DEPTHS.shallow);
+  const start = Math.max(0, shallow.median - DEPTHS.shallow * layer - crossing);
+  return { start: { value: start, sample: shallow }, layer: { value: layer, sample: deep } };
+}
+
+/** Facts of passes over several texts. */
+function passFacts({ vectorProducts }: ProcessorMeasures, passes: PassMeasures, crossing: number): PassFacts {
+  const generated = new Map(
+    [...passes.generated].map(([tokens, byFormat]) => [tokens, furtherTokens(vectorProducts, byFormat, tokens)]),
+  );
+  const [one, several] = [passParts(passes.oneText, crossing), passParts(passes.severalTexts, crossing)];
+  const each = (part: 'start' | 'layer'): Fact => ({
+    value: Math.max(0, several[part].value - one[part].value) / (SEVERAL_TEXTS - 1),
+    sample: several[part].sample,
+  });
+  return { generated, start: one.start, dispatch: one.layer, textStart: each('start'), text: each('layer') };
 }
 
 /** Rates of the tokens after the first, by format. */

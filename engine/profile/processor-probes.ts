@@ -9,10 +9,9 @@ import {
   generatedProducts,
   matrixProducts,
   packedProducts,
-  SEVERAL_TEXTS,
   vectorProducts,
 } from './probes/products.ts';
-import { smallBatch, smallPass } from './probes/small-pass.ts';
+import { type Depth, SEVERAL_TEXTS, smallBatch, smallPass } from './probes/small-pass.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 /** What the probes measure on a processor; on a CPU with `threads` threads. */
@@ -22,6 +21,9 @@ export interface ProcessorMeasures {
   readonly vectorProducts: ReadonlyMap<Quantization, Sample>;
   /** Seconds per weight and token of a product with a prompt's vectors. */
   readonly matrixProducts: ReadonlyMap<Quantization, Sample>;
+  /** Seconds per weight of a product with FEW_PROMPT_TOKENS of a prompt; and, of the first format, with one. */
+  readonly fewPrompt: ReadonlyMap<Quantization, Sample>;
+  readonly onePrompt: Sample;
   /** Bytes of KV cache per second, from memory and from a cache. */
   readonly attentionFromMemory: Sample;
   readonly attentionFromCache: Sample;
@@ -29,13 +31,16 @@ export interface ProcessorMeasures {
   readonly quantizedAttention?: ReadonlyMap<QuantizedKvFormat, AttentionMeasures>;
   /** Seconds to append a token's keys and values of one layer. */
   readonly keyValueCopy: Sample;
-  /** Seconds of a token in a model of SMALL_LAYERS very small layers, until its result is there. */
-  readonly smallPass: Sample;
+  /** Seconds of a token in models of very small layers, until its result is there. */
+  readonly smallPass: ByDepth;
   /** Bytes per second. */
   readonly activations: Sample;
   /** If passes of several texts were probed too. */
   readonly passes?: PassMeasures;
 }
+
+/** By the number of layers. */
+export type ByDepth = Readonly<Record<Depth, Sample>>;
 
 /** Bytes of KV cache per second. */
 export interface AttentionMeasures {
@@ -47,12 +52,9 @@ export interface AttentionMeasures {
 export interface PassMeasures {
   /** Seconds per weight of a product with each of GENERATED_TOKENS. */
   readonly generated: ReadonlyMap<number, ReadonlyMap<Quantization, Sample>>;
-  /** Seconds per weight of a product with one token of a prompt, and with FEW_PROMPT_TOKENS. */
-  readonly onePrompt: ReadonlyMap<Quantization, Sample>;
-  readonly fewPrompt: ReadonlyMap<Quantization, Sample>;
   /** Seconds of a pass of very small layers for one text, and for SEVERAL_TEXTS texts. */
-  readonly oneText: Sample;
-  readonly severalTexts: Sample;
+  readonly oneText: ByDepth;
+  readonly severalTexts: ByDepth;
 }
 
 /** Probes that run in turn, so that changes in the machine's speed affect all of them alike. */
@@ -73,7 +75,7 @@ interface Probe {
 
 /** What is probed besides a single text with a cache in F16. */
 export interface FurtherProbes {
-  /** Passes of several texts, which double the time of a round. */
+  /** Passes of several texts, which more than double the time of a round. */
   readonly passes?: boolean;
   readonly caches?: readonly QuantizedKvFormat[];
 }
@@ -87,11 +89,22 @@ export function createProcessorProbes(
   const probe = (label: string, measure: () => Promise<number>): Probe => ({ label, measure, values: [] });
   const vectors = formats.map((type) => probe(`${type}, one token`, vectorProducts(bench, type)));
   const matrices = formats.map((type) => probe(`${type}, a prompt`, matrixProducts(bench, type)));
-  const [fromMemory, fromCache, copy, overhead, activations] = [
+  const fewPrompt = formats.map((type) =>
+    probe(`${type}, a short prompt`, packedProducts(bench, type, FEW_PROMPT_TOKENS)),
+  );
+  const byDepth = (
+    label: string,
+    measure: (depth: Depth) => () => Promise<number>,
+  ): Readonly<Record<Depth, Probe>> => ({
+    shallow: probe(`few ${label}`, measure('shallow')),
+    deep: probe(label, measure('deep')),
+  });
+  const overhead = byDepth('small layers', (depth) => smallPass(bench, depth));
+  const [onePrompt, fromMemory, fromCache, copy, activations] = [
+    probe('a prompt of one token', packedProducts(bench, formats[0] as Quantization, 1)),
     probe('attention from memory', attentionFromMemory(bench, DEFAULT_KV_FORMAT)),
     probe('attention from a cache', attentionFromCache(bench, DEFAULT_KV_FORMAT)),
     probe('KV copy', keyValueCopy(bench)),
-    probe('small layers', smallPass(bench)),
     probe('activations', activationRate(bench)),
   ] as const;
   const ofCaches = caches.map((format) => ({
@@ -105,17 +118,22 @@ export function createProcessorProbes(
         generated: GENERATED_TOKENS.map((tokens) =>
           formats.map((type) => probe(`${type}, tokens of ${tokens} texts`, generatedProducts(bench, type, tokens))),
         ),
-        onePrompt: formats.map((type) => probe(`${type}, a prompt of one token`, packedProducts(bench, type, 1))),
-        fewPrompt: formats.map((type) =>
-          probe(`${type}, a short prompt`, packedProducts(bench, type, FEW_PROMPT_TOKENS)),
-        ),
-        oneText: probe('small layers, one text', smallBatch(bench, 1)),
-        severalTexts: probe('small layers, several texts', smallBatch(bench, SEVERAL_TEXTS)),
+        oneText: byDepth('small layers, one text', (depth) => smallBatch(bench, depth, 1)),
+        severalTexts: byDepth('small layers, several texts', (depth) => smallBatch(bench, depth, SEVERAL_TEXTS)),
       };
   const quantized = ofCaches.flatMap(({ memory, cache }) => [memory, cache]);
-  const alone = [...vectors, ...matrices, fromMemory, fromCache, ...quantized, copy, overhead, activations];
-  const all = [...alone, ...(ofPasses === undefined ? [] : Object.values(ofPasses).flat(2))];
+  const between = [fromMemory, fromCache, ...quantized, copy, ...Object.values(overhead), activations];
+  const together = ofPasses && [
+    ...ofPasses.generated.flat(),
+    ...Object.values(ofPasses.oneText),
+    ...Object.values(ofPasses.severalTexts),
+  ];
+  const all = [...vectors, ...matrices, ...fewPrompt, onePrompt, ...between, ...(together ?? [])];
   const sample = ({ values }: Probe): Sample => sampleOf(values.slice(1));
+  const samples = ({ shallow, deep }: Readonly<Record<Depth, Probe>>): ByDepth => ({
+    shallow: sample(shallow),
+    deep: sample(deep),
+  });
   const byFormat = (probes: readonly Probe[]): ReadonlyMap<Quantization, Sample> =>
     new Map(formats.map((type, index) => [type, sample(probes[index] as Probe)]));
   return {
@@ -130,10 +148,12 @@ export function createProcessorProbes(
       threads: bench.kernels.threads,
       vectorProducts: byFormat(vectors),
       matrixProducts: byFormat(matrices),
+      fewPrompt: byFormat(fewPrompt),
+      onePrompt: sample(onePrompt),
       attentionFromMemory: sample(fromMemory),
       attentionFromCache: sample(fromCache),
       keyValueCopy: sample(copy),
-      smallPass: sample(overhead),
+      smallPass: samples(overhead),
       activations: sample(activations),
       ...(ofCaches.length > 0 && {
         quantizedAttention: new Map(
@@ -145,10 +165,8 @@ export function createProcessorProbes(
           generated: new Map(
             ofPasses.generated.map((own, index) => [GENERATED_TOKENS[index] as number, byFormat(own)]),
           ),
-          onePrompt: byFormat(ofPasses.onePrompt),
-          fewPrompt: byFormat(ofPasses.fewPrompt),
-          oneText: sample(ofPasses.oneText),
-          severalTexts: sample(ofPasses.severalTexts),
+          oneText: samples(ofPasses.oneText),
+          severalTexts: samples(ofPasses.severalTexts),
         },
       }),
     }),

@@ -2,7 +2,7 @@ import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../input
 import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
 import { formatTable } from '../terminal/table.ts';
 import { hostLinkOf } from './gpu-probes.ts';
-import { SMALL_LAYERS } from './probes/small-pass.ts';
+import { DEPTHS } from './probes/small-pass.ts';
 import type { ProcessorMeasures } from './processor-probes.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import { type Sample, scaled } from './sample.ts';
@@ -24,7 +24,7 @@ export function profileTable({ memory, cpu, gpu, reading, cache, disk }: Machine
       rates(`KV cache in ${format} in attention, from a cache`, cache),
     ]),
     row('appending keys and values, a layer', microseconds(measures.keyValueCopy.median), measures.keyValueCopy),
-    row(`${SMALL_LAYERS} small layers`, microseconds(measures.smallPass.median), measures.smallPass),
+    row(`${DEPTHS.deep} small layers`, microseconds(measures.smallPass.deep.median), measures.smallPass.deep),
     rates('norms, rotations, gates', measures.activations),
   ];
   const first = formatTable(

@@ -50,7 +50,10 @@ export async function batchRuns(
           const start = performance.now();
           for (let step = 0; step < outputTokens; step++) {
             await together.evaluate(
-              own.map((sequence, request) => ({ sequence, tokens: [tokenOf(model, request + step)], logits: 'last' })),
+              own.map((sequence, request) => ({
+                ...{ sequence, tokens: [tokenOf(model, request + step)] },
+                ...({ logits: 'last', multiplied: 'singly' } as const),
+              })),
             );
           }
           steps.push((performance.now() - start) / 1000 / outputTokens);

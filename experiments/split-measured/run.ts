@@ -173,8 +173,10 @@ async function openProbes({ cpu, clock, gpu, model, weightsFile, disk }: Probed)
   const formats = [...new Set<Quantization>([...used, 'F16'])];
   const weights = cpu.mapFile(weightsFile);
   const memory = readMemory(THIS_HOST);
-  const onCpu = createProcessorProbes({ kernels: cpu, clock, weights, weightBytes: weights.size }, formats);
-  const onGpu = await createGpuProbes({ gpu, cpu, weightsFile, formats, freeRam: memory.memory.available });
+  const bench = { kernels: cpu, clock, weights, weightBytes: weights.size };
+  const onCpu = createProcessorProbes(bench, formats, { passes: true });
+  const freeRam = memory.memory.available;
+  const onGpu = await createGpuProbes({ gpu, cpu, weightsFile, formats, freeRam, passes: true });
   return {
     async round(): Promise<void> {
       await onCpu.round();

@@ -35,8 +35,9 @@ test('a pass of one token takes what a token takes', () => {
 test('measured rates: generated tokens and texts after the first, and prompts in packs', () => {
   // A layer has 3000 and 1000 weights, 8000 FLOPs a token (6000 at 3000/s, 2000 at 2000/s).
   const prompts = { packTokens: 4, unpacking: all(4000), packed: all(32_000) };
-  const passes = { generated: [{ tokens: 2, flops: all(16_000) }], ...prompts, dispatch: 0.5, text: 0.125 };
-  const cpu = { ...TOY_CPU, passes };
+  const generatedRates = [{ tokens: 2, flops: all(16_000) }];
+  const passes = { generated: generatedRates, start: 4, dispatch: 0.5, textStart: 0.25, text: 0.125 };
+  const cpu = { ...TOY_CPU, prompts, passes };
   const of = (...texts: PassText[]) => passLayerSeconds(TOY_MODEL, passLoad(texts), cpu);
   const [one, two] = [of(generated(0)), of(generated(0), generated(0))];
   // Attention to itself is 4 × 10 heads × 5 wide = 200 FLOPs at 1000/s.
@@ -46,14 +47,18 @@ test('measured rates: generated tokens and texts after the first, and prompts in
   const attended = (tokens: number): number => (0.2 * tokens * (tokens + 1)) / 2;
   near(of(prompt(1)).compute, 8000 / 4000 + (4 * 8000) / 32_000 + attended(1));
   near(of(prompt(5)).compute, 8000 / 4000 + (8 * 8000) / 32_000 + attended(5));
-  // Their rate includes the reading, so that weights are read once more only for generated tokens.
+  // Weights are read once for each kind of tokens.
   const both = of(generated(0), prompt(5));
   near(both.compute, one.compute + of(prompt(5)).compute);
   assert.ok(totalLayerSeconds(both) > totalLayerSeconds(one));
+  // The pass starts with the output layer, whether that runs or not.
+  const output = (...texts: PassText[]) => passOutputSeconds(TOY_MODEL, passLoad(texts), cpu).overhead;
+  near(output(prompt(1)), 4);
+  near(output(generated(0), generated(0), generated(0)), 4 + 2 * 0.25);
 });
 
 test('between measured numbers of generated tokens products grow in a line, beyond the last at its rate', () => {
-  const flat = { packTokens: 1, unpacking: all(1), packed: all(1), dispatch: 0, text: 0 };
+  const flat = { start: 0, dispatch: 0, textStart: 0, text: 0 };
   const generatedRates = [
     { tokens: 2, flops: all(8000) },
     { tokens: 6, flops: all(20_000) },

@@ -18,11 +18,13 @@ export const MEASURES: ProcessorMeasures = {
     }),
   ),
   matrixProducts: new Map(QUANTIZATION_NAMES.map((type, index) => [type, sample((100 + index) * 1e-12)])),
+  fewPrompt: new Map(QUANTIZATION_NAMES.map((type, index) => [type, sample(40 * (100 + index) * 1e-12)])),
+  onePrompt: sample(15 * 100e-12),
   attentionFromMemory: sample(5e9),
   attentionFromCache: sample(9e9),
   quantizedAttention: new Map([['Q8_0', { memory: sample(3e9), cache: sample(7e9) }]]),
   keyValueCopy: sample(3e-6),
-  smallPass: sample(24 * 20e-6),
+  smallPass: { shallow: sample(50e-6 + 2 * 20e-6), deep: sample(50e-6 + 24 * 20e-6) },
   activations: sample(4e9),
 };
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
-import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TEXTS } from '../../engine/profile/probes/products.ts';
-import { SMALL_LAYERS } from '../../engine/profile/probes/small-pass.ts';
+import { FEW_PROMPT_TOKENS, PROMPT_TOKENS } from '../../engine/profile/probes/products.ts';
+import { DEPTHS, SEVERAL_TEXTS } from '../../engine/profile/probes/small-pass.ts';
 import { processorFacts } from '../../engine/profile/processor-facts.ts';
 import { relativelyNear as near } from '../support/near.ts';
 import { MEASURES } from './measures.ts';
@@ -55,31 +55,53 @@ test('the format that is read fastest has a finite FLOP rate', () => {
   assert.ok(Number.isFinite(flops.get('F32')?.value));
 });
 
-test('rates of passes are what measured passes of texts imply', () => {
-  const sample = (median: number) => ({ median, spread: 0, repeats: 1 });
-  const [further, constant, token, pack, text] = [2e-12, 5e-11, 1e-12, 4, 3e-6];
-  const prompts = (tokens: number) => constant + token * pack * Math.ceil(tokens / pack);
-  const of = (seconds: (one: number) => number) =>
-    new Map([...MEASURES.vectorProducts].map(([type, { median }]) => [type, sample(seconds(median))]));
-  const { passes } = processorFacts({
+const sample = (median: number) => ({ median, spread: 0, repeats: 1 });
+const of = (seconds: (one: number) => number) =>
+  new Map([...MEASURES.vectorProducts].map(([type, { median }]) => [type, sample(seconds(median))]));
+
+test('products of prompts have a constant part, of which reading is taken out, and whole packs', () => {
+  const [constant, token, pack] = [5e-9, 1e-12, 4];
+  const seconds = (tokens: number) => constant + token * pack * Math.ceil(tokens / pack);
+  const { prompts, bandwidth } = processorFacts({
     ...MEASURES,
-    matrixProducts: of(() => prompts(PROMPT_TOKENS) / PROMPT_TOKENS),
-    passes: {
-      generated: new Map([8, 16].map((tokens) => [tokens, of((one) => one + (tokens - 1) * further)])),
-      onePrompt: of(() => prompts(1)),
-      fewPrompt: of(() => prompts(FEW_PROMPT_TOKENS)),
-      oneText: sample(1e-3),
-      severalTexts: sample(1e-3 + (SEVERAL_TEXTS - 1) * SMALL_LAYERS * text),
-    },
+    matrixProducts: of(() => seconds(PROMPT_TOKENS) / PROMPT_TOKENS),
+    fewPrompt: of(() => seconds(FEW_PROMPT_TOKENS)),
+    onePrompt: sample(seconds(1)),
   });
   for (const type of QUANTIZATION_NAMES) {
-    for (const tokens of [8, 16]) near(passes?.generated.get(tokens)?.get(type)?.value ?? 0, 2 / further);
-    near(passes?.packed.get(type)?.value ?? 0, 2 / token);
-    near(passes?.unpacking.get(type)?.value ?? 0, 2 / constant);
+    near(prompts.packed.get(type)?.value ?? 0, 2 / token);
+    near(2 / (prompts.unpacking.get(type)?.value ?? 0) + bytesPerWeight(type) / bandwidth.value, constant);
   }
-  assert.is(passes?.packTokens.value, pack);
+  assert.is(prompts.packTokens.value, pack);
+});
+
+test('two depths of small layers tell what a pass takes from what a layer takes, less the crossing to a GPU', () => {
+  const smallPass = { shallow: sample(1e-3 + DEPTHS.shallow * 2e-5), deep: sample(1e-3 + DEPTHS.deep * 2e-5) };
+  const [cpu, gpu] = [0, 4e-4].map((crossing) => processorFacts({ ...MEASURES, smallPass }, crossing));
+  near(cpu?.start.value ?? 0, 1e-3);
+  near(gpu?.start.value ?? 0, 6e-4);
+  for (const facts of [cpu, gpu]) near(facts?.dispatch.value ?? 0, 2e-5);
+});
+
+test('rates of passes are what measured passes of texts imply', () => {
+  const [further, start, layer, textStart, text] = [2e-12, 3e-4, 3e-5, 1e-5, 3e-6];
+  const pass = (texts: number, layers: number) =>
+    sample(start + (texts - 1) * textStart + layers * (layer + (texts - 1) * text));
+  const byDepth = (texts: number) => ({ shallow: pass(texts, DEPTHS.shallow), deep: pass(texts, DEPTHS.deep) });
+  const { passes } = processorFacts({
+    ...MEASURES,
+    passes: {
+      generated: new Map([8, 16].map((tokens) => [tokens, of((one) => one + (tokens - 1) * further)])),
+      oneText: byDepth(1),
+      severalTexts: byDepth(SEVERAL_TEXTS),
+    },
+  });
+  for (const type of QUANTIZATION_NAMES)
+    for (const tokens of [8, 16]) near(passes?.generated.get(tokens)?.get(type)?.value ?? 0, 2 / further);
+  near(passes?.start.value ?? 0, start);
+  near(passes?.dispatch.value ?? 0, layer);
+  near(passes?.textStart.value ?? 0, textStart);
   near(passes?.text.value ?? 0, text);
-  near(passes?.dispatch.value ?? 0, 1e-3 / SMALL_LAYERS);
 });
 
 test.run();

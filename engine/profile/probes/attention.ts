@@ -1,7 +1,7 @@
 import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { Operation } from '../../kernels/operation.ts';
 import { DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
-import { type Bench, secondsPerOperation } from './bench.ts';
+import { type Bench, secondsPerOperations } from './bench.ts';
 
 /** Heads of common models (Llama 3, Qwen 2.5 and 3): four queries share a key. */
 const HEADS = 32;
@@ -43,9 +43,9 @@ function attention(
   const queries = kernels.vector(new Float32Array(tokens * HEADS * HEAD_SIZE).fill(0.01));
   const y = kernels.vector(tokens * HEADS * HEAD_SIZE);
   const [position, scale] = [positions - tokens, 1 / Math.sqrt(HEAD_SIZE)];
-  const perLayer = secondsPerOperation(bench, (index): Operation => {
+  const perLayer = secondsPerOperations(bench, (index): Operation[] => {
     const cache = caches[index % layers] as KeyValueCache;
-    return { kind: 'attention', cache, queries, y, heads: HEADS, position, scale };
+    return [{ kind: 'attention', cache, queries, y, heads: HEADS, position, scale }];
   });
   const attended = tokens * position + (tokens * (tokens + 1)) / 2;
   return async () => (attended * positionBytes(type)) / (await perLayer());
@@ -63,7 +63,7 @@ export function keyValueCopy(bench: Bench): () => Promise<number> {
   });
   const keys = kernels.vector(KV_HEADS * HEAD_SIZE);
   const values = kernels.vector(KV_HEADS * HEAD_SIZE);
-  return secondsPerOperation(bench, (index): Operation => {
-    return { kind: 'store', cache, keys, values, position: index % POSITIONS };
+  return secondsPerOperations(bench, (index): Operation[] => {
+    return [{ kind: 'store', cache, keys, values, position: index % POSITIONS }];
   });
 }

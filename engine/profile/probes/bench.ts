@@ -16,6 +16,11 @@ export interface Bench {
   readonly weightBytes: number;
 }
 
+/** Whether kernels compute in this process's memory, as those of a CPU do, and through its caches. */
+export function isCpu({ kernels }: Pick<Bench, 'kernels'>): boolean {
+  return kernels.read(kernels.vector(1)) === undefined;
+}
+
 /** Shortest run, in seconds: long compared with the time that threads take to start and finish. */
 const LEAST_SECONDS = 0.1;
 const MOST_UNITS = 4096;
@@ -43,16 +48,16 @@ export function secondsPerUnit(
 }
 
 /**
- * Measures the seconds of one operation. @param operation returns operation number `index`, so that runs can alternate
- * between operands
+ * Measures the seconds of some operations. @param operationsOf returns those of number `index`, so that runs can
+ * alternate between operands
  */
-export function secondsPerOperation(
+export function secondsPerOperations(
   { kernels, clock, deviceClock = clock }: Pick<Bench, 'kernels' | 'clock' | 'deviceClock'>,
-  operation: (index: number) => Operation,
+  operationsOf: (index: number) => readonly Operation[],
 ): () => Promise<number> {
   let next = 0;
   return secondsPerUnit(deviceClock, (units) => {
-    const operations = Array.from({ length: units }, () => operation(next++));
+    const operations = Array.from({ length: units }, () => operationsOf(next++)).flat();
     return () => kernels.run(operations);
   });
 }

@@ -1,20 +1,27 @@
 import type { Matrix } from '../../kernels/matrix.ts';
-import type { MultiplyOperation } from '../../kernels/operation.ts';
-import type { Vector } from '../../kernels/vector.ts';
+import type { MultiplyOperation, Operation } from '../../kernels/operation.ts';
 import { type Quantization, quantizedBytes } from '../../model/quantization.ts';
-import { type Bench, secondsPerOperation } from './bench.ts';
+import { type Bench, isCpu, secondsPerOperations } from './bench.ts';
 
-/** A matrix of a model of about a billion weights. */
-export const ROWS = 4096;
-export const COLUMNS = 2048;
+/**
+ * Weights as in a layer of a model of about a billion: three quarters multiply hidden states, a quarter the inner values
+ * of the feed-forward network, which are so wide that those of a few tokens don't fit into a first-level cache.
+ */
+const HIDDEN = { rows: 3072, columns: 2048 };
+const INNER = { rows: 384, columns: 5632 };
+const WEIGHTS = HIDDEN.rows * HIDDEN.columns + INNER.rows * INNER.columns;
 /**
  * Tokens of a prompt that are multiplied at once: enough for kernels to share the unpacking of weights among tokens.
  */
 export const PROMPT_TOKENS = 128;
+/** Tokens of a short prompt that fill whole packs of a CPU, and a tile of a GPU. */
+export const FEW_PROMPT_TOKENS = 32;
+/** Generated tokens of a pass, between which kernels change how many of them they multiply side by side. */
+export const GENERATED_TOKENS = [2, 4, 8, 16] as const;
 
 /**
- * Number of result vectors used in rotation: products of one token can then overlap, and those of a prompt don't find
- * the previous results in a cache, as in a real layer.
+ * Number of result vectors used in rotation: products of one token can overlap on a GPU, and those of a prompt don't
+ * find the previous results in a cache, as in a real layer.
  */
 const RESULTS = { one: 64, prompt: 4 };
 
@@ -28,13 +35,6 @@ export function matrixProducts(bench: Bench, type: Quantization): () => Promise<
   const measure = products(bench, type, PROMPT_TOKENS);
   return async () => (await measure()) / PROMPT_TOKENS;
 }
-
-/** Generated tokens of a pass, between which kernels change how many of them they multiply side by side. */
-export const GENERATED_TOKENS = [2, 4, 8, 16] as const;
-/** Texts of the pass that tells what further texts cost beside products. */
-export const SEVERAL_TEXTS = 8;
-/** Tokens of a prompt that fill whole packs. */
-export const FEW_PROMPT_TOKENS = 16;
 
 /** Measures the seconds per weight of a product with so many generated tokens of as many texts. */
 export function generatedProducts(bench: Bench, type: Quantization, tokens: number): () => Promise<number> {
@@ -54,20 +54,36 @@ function products(
   multiplied?: MultiplyOperation['multiplied'],
 ): () => Promise<number> {
   const { kernels, weights, weightBytes } = bench;
-  const bytes = ROWS * quantizedBytes(COLUMNS, type);
-  const matrices = Array.from({ length: Math.floor(weightBytes / bytes) }, (_, index) =>
-    kernels.matrix({ source: weights, offset: index * bytes, type, rows: ROWS, columns: COLUMNS }),
-  );
-  const x = kernels.vector(new Float32Array(tokens * COLUMNS).fill(0.01));
-  const results = tokens === 1 ? RESULTS.one : RESULTS.prompt;
-  const y = kernels.vector(results * tokens * ROWS);
-  const parts = Array.from({ length: results }, (_, at) => y.slice(at * tokens * ROWS, (at + 1) * tokens * ROWS));
-  const perMatrix = secondsPerOperation(bench, (index) => ({
-    kind: 'multiply',
-    matrix: matrices[index % matrices.length] as Matrix,
-    x,
-    y: parts[index % results] as Vector,
-    multiplied,
+  const innerAt = HIDDEN.rows * quantizedBytes(HIDDEN.columns, type);
+  const bytes = innerAt + INNER.rows * quantizedBytes(INNER.columns, type);
+  const matrices = Array.from({ length: Math.floor(weightBytes / bytes) }, (_, index) => ({
+    ofHidden: kernels.matrix({ source: weights, offset: index * bytes, type, ...HIDDEN }),
+    ofInner: kernels.matrix({ source: weights, offset: index * bytes + innerAt, type, ...INNER }),
   }));
-  return async () => (await perMatrix()) / (ROWS * COLUMNS);
+  const filled = (values: number) => kernels.vector(new Float32Array(values).fill(0.01));
+  const [stream, hidden, inner] = [HIDDEN.columns, HIDDEN.columns, INNER.columns].map((width) =>
+    filled(tokens * width),
+  ) as [ReturnType<typeof filled>, ReturnType<typeof filled>, ReturnType<typeof filled>];
+  const weight = filled(HIDDEN.columns);
+  const norm: Operation = { kind: 'rms-norm', x: stream, weight, y: hidden, epsilon: 1e-5 };
+  // A CPU then waits for all its threads, and rounds hidden states anew, about as often as in a layer.
+  const before = isCpu(bench) ? [norm] : [];
+  const results = tokens === 1 ? RESULTS.one : RESULTS.prompt;
+  const width = HIDDEN.rows + INNER.rows;
+  const y = kernels.vector(results * tokens * width);
+  const parts = Array.from({ length: results }, (_, at) => {
+    const [begin, end] = [at * tokens * width, (at + 1) * tokens * width];
+    const middle = begin + tokens * HIDDEN.rows;
+    return { ofHidden: y.slice(begin, middle), ofInner: y.slice(middle, end) };
+  });
+  const perUnit = secondsPerOperations(bench, (index) => {
+    const { ofHidden, ofInner } = matrices[index % matrices.length] as Record<'ofHidden' | 'ofInner', Matrix>;
+    const to = parts[index % results] as (typeof parts)[number];
+    return [
+      ...before,
+      { kind: 'multiply', matrix: ofHidden, x: hidden, y: to.ofHidden, multiplied },
+      { kind: 'multiply', matrix: ofInner, x: inner, y: to.ofInner, multiplied },
+    ];
+  });
+  return async () => (await perUnit()) / WEIGHTS;
 }

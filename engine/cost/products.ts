@@ -1,0 +1,61 @@
+import type { FlopRates, GeneratedRates, ProcessorRates } from '../hardware/device.ts';
+import type { WeightGroup } from '../model/model.ts';
+import type { Workload } from '../model/workload.ts';
+
+/** Σ_q f^q / s^q: seconds of a group's matrix products for one token of every request in the batch. */
+export function multiplySeconds(
+  group: WeightGroup,
+  { batch }: Pick<Workload, 'batch'>,
+  processor: Pick<ProcessorRates, 'flops'>,
+): number {
+  let seconds = 0;
+  for (const [quantization, flops] of group.flops) seconds += (batch * flops) / processor.flops[quantization];
+  return seconds;
+}
+
+/**
+ * Seconds of a group's products with generated tokens, beside reading: they are multiplied one by one while the weights
+ * are in a cache. Where `passes` was measured, seconds grow in a line between the measured numbers of tokens, and beyond
+ * the last at its rate; otherwise tokens after the first run at `promptFlops`, or all at `flops` without it (Eq. 12).
+ */
+export function generatedProductSeconds(group: WeightGroup, tokens: number, processor: ProcessorRates): number {
+  const { flops, promptFlops = flops, passes } = processor;
+  if (passes === undefined || tokens <= 1) return severalSeconds(group, tokens, { first: flops, others: promptFlops });
+  const at = (rates: GeneratedRates, count: number): number =>
+    severalSeconds(group, count, { first: flops, others: rates.flops });
+  const above = passes.generated.find((rates) => rates.tokens >= tokens);
+  const below = passes.generated.findLast((rates) => rates.tokens < tokens);
+  if (above === undefined) return at(below as GeneratedRates, tokens);
+  const low = below === undefined ? 1 : below.tokens;
+  const lowSeconds = below === undefined ? multiplySeconds(group, { batch: 1 }, processor) : at(below, low);
+  const share = (tokens - low) / (above.tokens - low);
+  return lowSeconds + share * (at(above, above.tokens) - lowSeconds);
+}
+
+/**
+ * Seconds of a group's products with the tokens of prompts, beside reading. Where `prompts` was measured: a constant for
+ * unpacking the weights, and the tokens of whole packs. Otherwise the first token takes as long as it would alone, and
+ * the others run at `promptFlops`, or `flops` without it.
+ */
+export function promptProductSeconds(group: WeightGroup, tokens: number, processor: ProcessorRates): number {
+  const { flops, promptFlops = flops, prompts } = processor;
+  if (prompts === undefined || tokens === 0)
+    return severalSeconds(group, tokens, { first: flops, others: promptFlops });
+  const padded = prompts.packTokens * Math.ceil(tokens / prompts.packTokens);
+  return (
+    multiplySeconds(group, { batch: 1 }, { flops: prompts.unpacking }) +
+    multiplySeconds(group, { batch: padded }, { flops: prompts.packed })
+  );
+}
+
+function severalSeconds(
+  group: WeightGroup,
+  tokens: number,
+  { first, others }: { readonly first: FlopRates; readonly others: FlopRates },
+): number {
+  if (tokens === 0) return 0;
+  return (
+    multiplySeconds(group, { batch: 1 }, { flops: first }) +
+    multiplySeconds(group, { batch: tokens - 1 }, { flops: others })
+  );
+}
