@@ -39,40 +39,33 @@ double tileProducts(std::size_t rounds, float& result) {
   return 2.0 * 4 * 16 * 16 * (Bytes ? 64 : 32) * static_cast<double>(rounds);
 }
 
-/** AVX-512, and tiles for rows times many tokens. */
-KernelTable makeAmxTable() {
+/** AVX-512, and tiles for rows times many tokens: of quantized weights in bfloat16 or in bytes. */
+template <bool Bytes>
+KernelTable makeAmxTable(const char* name) {
   KernelTable table = *avx512Table();
-  table.name = "amx";
+  table.name = name;
   // A multiple of the tiles of these products and of those of float matrices.
   table.tileRows = 48;
   setHalvesBf16<TileMultiplier>(table);
   setAttentionBf16(table);
-  setQuantizedBf16<TileMultiplier>(table);
-  table.byteDots = tileProducts<false>;
-  return table;
-}
-
-/** The same with tiles of bytes for quantized weights. */
-KernelTable makeAmxInt8Table() {
-  KernelTable table = *avx512Table();
-  table.name = "amxint8";
-  table.tileRows = 48;
-  setHalvesBf16<TileMultiplier>(table);
-  setAttentionBf16(table);
-  setQuantizedByteTiles(table);
-  table.byteDots = tileProducts<true>;
+  if constexpr (Bytes) {
+    setQuantizedByteTiles(table);
+  } else {
+    setQuantizedBf16<TileMultiplier>(table);
+  }
+  table.byteDots = tileProducts<Bytes>;
   return table;
 }
 
 }  // namespace
 
 const KernelTable* amxTable() {
-  static const KernelTable table = makeAmxTable();
+  static const KernelTable table = makeAmxTable<false>("amx");
   return &table;
 }
 
 const KernelTable* amxInt8Table() {
-  static const KernelTable table = makeAmxInt8Table();
+  static const KernelTable table = makeAmxTable<true>("amxint8");
   return &table;
 }
 
