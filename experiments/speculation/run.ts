@@ -68,7 +68,9 @@ const MOST = 8;
 const GREEDY = { ...SAMPLER_DEFAULTS, temperature: 0 };
 /** Texts go on to their last token. */
 const TOKENIZER = { bytesOf: () => new Uint8Array(0), stops: new Set<number>() };
-const CALIBRATIONS = 9;
+/** Least passes of a calibration, and seconds for which it goes on: as in a text, the machine's code is then compiled. */
+const CALIBRATIONS = 10;
+const CALIBRATION_SECONDS = 0.2;
 
 export function stepsOf({ places, sources, lengths, repeats }: Omit<SpeculationCase, 'file'>): number {
   return places.length * sources.length * lengths.length * repeats;
@@ -108,19 +110,19 @@ function open(asked: SpeculationCase, model: Model, kernels: Kernels, place: Pla
   return loadTransformer(asked.file, { kernels, context, ...(place === 'streamed' && { policy }) });
 }
 
-/** Median seconds of a pass that verifies so many tokens after a prompt. */
+/** Median seconds of a pass that verifies so many tokens after a prompt, over the later half of passes. */
 function passSeconds(model: Transformer, prompt: readonly number[], tokens: number): number {
   const times: number[] = [];
   model.rewind(0);
   model.evaluate(prompt);
   const { position } = model;
-  for (let run = 0; run <= CALIBRATIONS; run++) {
+  for (let left = CALIBRATION_SECONDS; times.length < CALIBRATIONS || left > 0; left -= times.at(-1) as number) {
     const start = performance.now();
     model.verify(prompt.slice(0, 1).concat(new Array(tokens - 1).fill(1)));
     times.push((performance.now() - start) / 1000);
     model.rewind(position);
   }
-  return sampleOf(times.slice(1)).median;
+  return sampleOf(times.slice(times.length / 2)).median;
 }
 
 interface Measured extends Omit<SpeculationRow, 'draftTokens' | 'predictedGain' | 'simulatedGain'> {

@@ -1,15 +1,18 @@
+import type { Kernels } from '../../kernels/kernels.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { MultiplyOperation, Operation } from '../../kernels/operation.ts';
+import type { Vector } from '../../kernels/vector.ts';
 import { type Quantization, quantizedBytes } from '../../model/quantization.ts';
 import { type Bench, isCpu, secondsPerOperations } from './bench.ts';
 
 /**
- * Weights as in a layer of a model of about a billion: three quarters multiply hidden states, a quarter the inner values
- * of the feed-forward network, which are so wide that those of a few tokens don't fit into a first-level cache.
+ * The feed-forward network of a model of about a billion weights, which is most of a layer. Its inner values are so wide
+ * that those of a few tokens don't fit into a first-level cache.
  */
-const HIDDEN = { rows: 3072, columns: 2048 };
-const INNER = { rows: 384, columns: 5632 };
-const WEIGHTS = HIDDEN.rows * HIDDEN.columns + INNER.rows * INNER.columns;
+const HIDDEN = 2048;
+const INNER = 5632;
+/** What stands for it on a GPU. */
+const GPU_MATRIX = { rows: 4096, columns: 2048 };
 /**
  * Tokens of a prompt that are multiplied at once: enough for kernels to share the unpacking of weights among tokens.
  */
@@ -19,10 +22,7 @@ export const FEW_PROMPT_TOKENS = 32;
 /** Generated tokens of a pass, between which kernels change how many of them they multiply side by side. */
 export const GENERATED_TOKENS = [2, 4, 8, 16] as const;
 
-/**
- * Number of result vectors used in rotation: products of one token can overlap on a GPU, and those of a prompt don't
- * find the previous results in a cache, as in a real layer.
- */
+/** Number of result vectors used in rotation on a GPU, so that products of one token can overlap. */
 const RESULTS = { one: 64, prompt: 4 };
 
 /** Measures the seconds per weight of a product with one token's vector, as in decode: weights come from memory. */
@@ -46,44 +46,78 @@ export function packedProducts(bench: Bench, type: Quantization, tokens: number)
   return products(bench, type, tokens, 'together');
 }
 
-/** The matrices follow one another through the file, so that caches have evicted each before it is used again. */
-function products(
-  bench: Bench,
-  type: Quantization,
-  tokens: number,
-  multiplied?: MultiplyOperation['multiplied'],
-): () => Promise<number> {
-  const { kernels, weights, weightBytes } = bench;
-  const innerAt = HIDDEN.rows * quantizedBytes(HIDDEN.columns, type);
-  const bytes = innerAt + INNER.rows * quantizedBytes(INNER.columns, type);
-  const matrices = Array.from({ length: Math.floor(weightBytes / bytes) }, (_, index) => ({
-    ofHidden: kernels.matrix({ source: weights, offset: index * bytes, type, ...HIDDEN }),
-    ofInner: kernels.matrix({ source: weights, offset: index * bytes + innerAt, type, ...INNER }),
-  }));
-  const filled = (values: number) => kernels.vector(new Float32Array(values).fill(0.01));
-  const [stream, hidden, inner] = [HIDDEN.columns, HIDDEN.columns, INNER.columns].map((width) =>
-    filled(tokens * width),
-  ) as [ReturnType<typeof filled>, ReturnType<typeof filled>, ReturnType<typeof filled>];
-  const weight = filled(HIDDEN.columns);
-  const norm: Operation = { kind: 'rms-norm', x: stream, weight, y: hidden, epsilon: 1e-5 };
-  // A CPU then waits for all its threads, and rounds hidden states anew, about as often as in a layer.
-  const before = isCpu(bench) ? [norm] : [];
-  const results = tokens === 1 ? RESULTS.one : RESULTS.prompt;
-  const width = HIDDEN.rows + INNER.rows;
-  const y = kernels.vector(results * tokens * width);
-  const parts = Array.from({ length: results }, (_, at) => {
-    const [begin, end] = [at * tokens * width, (at + 1) * tokens * width];
-    const middle = begin + tokens * HIDDEN.rows;
-    return { ofHidden: y.slice(begin, middle), ofInner: y.slice(middle, end) };
-  });
-  const perUnit = secondsPerOperations(bench, (index) => {
-    const { ofHidden, ofInner } = matrices[index % matrices.length] as Record<'ofHidden' | 'ofInner', Matrix>;
-    const to = parts[index % results] as (typeof parts)[number];
+type Multiplied = MultiplyOperation['multiplied'];
+
+function products(bench: Bench, type: Quantization, tokens: number, multiplied?: Multiplied): () => Promise<number> {
+  return (isCpu(bench) ? feedForward : oneByOne)(bench, { type, tokens, multiplied });
+}
+
+interface Probed {
+  readonly type: Quantization;
+  readonly tokens: number;
+  readonly multiplied: Multiplied;
+}
+
+/**
+ * Products as a layer has them: each waits for all threads of the one before it, and rounds its input anew. What lies
+ * between them takes next to nothing.
+ */
+function feedForward(bench: Bench, { type, tokens, multiplied }: Probed): () => Promise<number> {
+  const { kernels } = bench;
+  const [x, h, y] = [HIDDEN, HIDDEN, HIDDEN].map((width) => filled(kernels, tokens * width)) as Three<Vector>;
+  const [gate, up, inner] = [INNER, INNER, INNER].map((width) => kernels.vector(tokens * width)) as Three<Vector>;
+  const weight = filled(kernels, HIDDEN);
+  const [wide, narrow] = [
+    { rows: INNER, columns: HIDDEN },
+    { rows: HIDDEN, columns: INNER },
+  ];
+  const groups = matricesInTurn(bench, type, [wide, wide, narrow]);
+  const perLayer = secondsPerOperations(bench, (index): Operation[] => {
+    const [ofGate, ofUp, ofDown] = groups[index % groups.length] as Three<Matrix>;
     return [
-      ...before,
-      { kind: 'multiply', matrix: ofHidden, x: hidden, y: to.ofHidden, multiplied },
-      { kind: 'multiply', matrix: ofInner, x: inner, y: to.ofInner, multiplied },
+      { kind: 'rms-norm', x, weight, y: h, epsilon: 1e-5 },
+      { kind: 'multiply', matrix: ofGate, x: h, y: gate, multiplied },
+      { kind: 'multiply', matrix: ofUp, x: h, y: up, multiplied },
+      { kind: 'swiglu', gate, up, y: inner },
+      { kind: 'multiply', matrix: ofDown, x: inner, y, multiplied },
     ];
   });
-  return async () => (await perUnit()) / WEIGHTS;
+  return async () => (await perLayer()) / (3 * HIDDEN * INNER);
+}
+
+type Three<Value> = [Value, Value, Value];
+
+function oneByOne(bench: Bench, { type, tokens, multiplied }: Probed): () => Promise<number> {
+  const { kernels } = bench;
+  const { rows, columns } = GPU_MATRIX;
+  const x = filled(kernels, tokens * columns);
+  const results = tokens === 1 ? RESULTS.one : RESULTS.prompt;
+  const y = kernels.vector(results * tokens * rows);
+  const parts = Array.from({ length: results }, (_, at) => y.slice(at * tokens * rows, (at + 1) * tokens * rows));
+  const matrices = matricesInTurn(bench, type, [GPU_MATRIX]).flat();
+  const perMatrix = secondsPerOperations(bench, (index): Operation[] => {
+    const matrix = matrices[index % matrices.length] as Matrix;
+    return [{ kind: 'multiply', matrix, x, y: parts[index % results] as Vector, multiplied }];
+  });
+  return async () => (await perMatrix()) / (rows * columns);
+}
+
+const filled = (kernels: Kernels, values: number): Vector => kernels.vector(new Float32Array(values).fill(0.01));
+
+/** Groups of matrices that follow one another through the file, so that caches have evicted each when it comes again. */
+function matricesInTurn(
+  { kernels, weights, weightBytes }: Bench,
+  type: Quantization,
+  shapes: readonly { readonly rows: number; readonly columns: number }[],
+): Matrix[][] {
+  const bytesOf = ({ rows, columns }: (typeof shapes)[number]): number => rows * quantizedBytes(columns, type);
+  const bytes = shapes.reduce((sum, shape) => sum + bytesOf(shape), 0);
+  return Array.from({ length: Math.floor(weightBytes / bytes) }, (_, index) => {
+    let offset = index * bytes;
+    return shapes.map((shape) => {
+      const matrix = kernels.matrix({ source: weights, offset, type, ...shape });
+      offset += bytesOf(shape);
+      return matrix;
+    });
+  });
 }

@@ -10,6 +10,7 @@ import { poolPlan } from '../../runtime/kv/plan-pages.ts';
 import { createLayerPages } from '../../runtime/layer-pages.ts';
 import { createPasses, type Passes } from '../../runtime/passes.ts';
 import type { LayerWeights } from '../../runtime/transformer-weights.ts';
+import { quietSample, type TimedRun, timedRun } from '../quiet-runs.ts';
 import { type Bench, isCpu, secondsPerUnit } from './bench.ts';
 
 /** Layers of two models, which tell what a layer costs from what a pass costs besides. */
@@ -41,6 +42,7 @@ const SETTINGS: TransformerSettings = {
 
 /** Weights that are read before each pass: more than caches keep of a pass that comes again. */
 const READ = { matrices: 12, rows: 1024, columns: 2048 };
+const RUNS = 40;
 
 /**
  * Measures the seconds of a token in a model of very small layers until its result is there: synchronisation of
@@ -77,29 +79,28 @@ export function smallBatch(bench: Bench, depth: Depth, texts: number): () => Pro
 
 /**
  * Seconds of a pass whose code and data caches have lost since the last one, as the weights of real layers make them: on
- * a CPU it takes up to four times as long then. Reading weights is timed alone as well, and subtracted.
+ * a CPU it takes up to four times as long then. Weights are read before each pass, which is timed alone.
  */
 function untilResult(bench: Bench, run: () => void): () => Promise<number> {
   const { kernels, clock } = bench;
-  const last = kernels.vector(1);
-  const timed = (once: () => void): (() => Promise<number>) =>
-    secondsPerUnit(clock, (times) => async () => {
-      for (let time = 0; time < times; time++) {
-        once();
-        const reading = kernels.read(last);
-        if (reading !== undefined) await reading;
+  if (isCpu(bench)) {
+    const read = weightsReading(bench);
+    return async () => {
+      const runs: TimedRun[] = [];
+      while (runs.length < RUNS) {
+        read();
+        runs.push(await timedRun(run));
       }
-    });
-  if (!isCpu(bench)) return timed(run);
-  const read = weightsReading(bench);
-  const [both, alone] = [
-    timed(() => {
-      read();
+      return quietSample(runs).median;
+    };
+  }
+  const last = kernels.vector(1);
+  return secondsPerUnit(clock, (times) => async () => {
+    for (let time = 0; time < times; time++) {
       run();
-    }),
-    timed(read),
-  ];
-  return async () => (await both()) - (await alone());
+      await kernels.read(last);
+    }
+  });
 }
 
 /** Products with READ.matrices matrices that follow one another through the file. */
