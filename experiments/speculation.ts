@@ -8,6 +8,7 @@ import type { Shape } from '../engine/model/architecture.ts';
 import { readCount, readList, readNumber } from '../engine/terminal/options.ts';
 import { loadTokenizer } from '../engine/text/load-tokenizer.ts';
 import { checkSameVocabulary } from '../engine/text/speculation/same-vocabulary.ts';
+import type { Tokenizer } from '../engine/text/tokenizer.ts';
 import { madeModel } from './measure/made-models.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
@@ -16,6 +17,8 @@ import { choices, count, flag, option, text } from './report/options.ts';
 import { PLACES } from './speculation/machine.ts';
 import { speculationFindings, speculationPage, speculationTable } from './speculation/report.ts';
 import { type Length, runSpeculation, type Source, stepsOf } from './speculation/run.ts';
+import { firstDocuments } from './train/grammar/grammar.ts';
+import { documentText } from './train/tokenizer.ts';
 
 /** Larger than the processor's caches, so that a pass reads its weights from memory. */
 const SHAPE: Shape = {
@@ -31,6 +34,21 @@ const SHAPE: Shape = {
   tiedEmbeddings: false,
   qkvBias: false,
 };
+
+/** Tokens of a document with which a text begins. */
+const BEGINNING = 16;
+
+interface Beginnings {
+  readonly prompt: string | undefined;
+  readonly texts: number;
+}
+
+function promptsOf(tokenizer: Tokenizer, { prompt, texts }: Beginnings): number[][] {
+  if (prompt !== undefined) return [tokenizer.encode(prompt, { addSpecial: true })];
+  return firstDocuments(1, 'held-out', texts).map((document) =>
+    tokenizer.encode(documentText(document), { addSpecial: true, parseSpecial: true }).slice(0, BEGINNING),
+  );
+}
 
 await runExperiment({
   name: 'speculation',
@@ -54,9 +72,16 @@ await runExperiment({
         readList(name, list).map((item): Length => (item === 'adaptive' ? item : readCount(name, item, 0, 16))),
       { default: '0,1,2,3,4,6,8,adaptive' },
     ),
-    prompt: text('--prompt <text>', 'the text that is continued', 'Once upon a time there was a little girl'),
-    tokens: count('--tokens <n>', 'tokens of each text', { default: 96, least: 8, most: 2000 }),
-    repeats: count('--repeats <n>', 'texts of each case, by turns with one without drafts', { default: 3, most: 100 }),
+    texts: count('--texts <n>', 'texts of a measurement, which begin as held-out ones of the corpus of stories do', {
+      default: 1,
+      most: 100,
+    }),
+    prompt: text('--prompt <text>', 'the beginning of the only text, in place of those'),
+    tokens: count('--tokens <n>', 'the most tokens of each text', { default: 96, least: 8, most: 2000 }),
+    repeats: count('--repeats <n>', 'measurements of each case, by turns with one without drafts', {
+      default: 3,
+      most: 100,
+    }),
     threads: count('--threads <n>', 'threads of the CPU', { default: availableParallelism(), most: 1024 }),
     cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
   },
@@ -72,15 +97,17 @@ await runExperiment({
     const tokenizer = loadTokenizer(withFile(file, readGguf));
     if (draft !== undefined)
       checkSameVocabulary({ file: draft, tokenizer: loadTokenizer(withFile(draft, readGguf)) }, { file, tokenizer });
-    const prompt = tokenizer.encode(options.prompt, { addSpecial: true });
+    const prompts = promptsOf(tokenizer, options);
+    // What a random model takes for the end says nothing.
+    const stops = options.model === undefined ? new Set<number>() : tokenizer.stops;
     const drafts: readonly Source[] =
       draft === undefined ? acceptance.map((acceptanceRate) => ({ acceptanceRate })) : [{ draft }];
     const sources: readonly Source[] = options.lookup ? [...drafts, 'lookup'] : drafts;
-    const asked = { file, places, sources, lengths, prompt, tokens, repeats, threads, seed };
+    const asked = { file, places, sources, lengths, prompts, stops, tokens, repeats, threads, seed };
     const found = await runSpeculation(asked, progress(stepsOf(asked)));
     const table = speculationTable(found);
     return {
-      subtitle: `${modelText(found.model)} on ${hostname()}, ${threads === 1 ? '1 thread' : `${threads} threads`} · ${tokens} tokens after a prompt of ${prompt.length} · ${repeats} repeats`,
+      subtitle: `${modelText(found.model)} on ${hostname()}, ${threads === 1 ? '1 thread' : `${threads} threads`} · ${prompts.length === 1 ? '1 text' : `${prompts.length} texts`} of ${tokens} tokens at most · ${repeats} repeats`,
       findings: speculationFindings(found),
       data: {
         settings: {
@@ -90,6 +117,7 @@ await runExperiment({
           places,
           lengths,
           acceptance,
+          texts: prompts.length,
           tokens,
           repeats,
           threads,

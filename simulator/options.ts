@@ -121,9 +121,9 @@ export function checkOptions(options: SimulationOptions, cluster: Cluster): void
     check('paging.passingSlices', passingSlices, slices, 'a whole number from 1 on');
   }
   if (options.speculation !== undefined) {
-    const { acceptanceRate, draftTokens, draftSeconds } = options.speculation;
-    const isRate = acceptanceRate >= 0 && acceptanceRate <= 1;
-    check('speculation.acceptanceRate', acceptanceRate, isRate, 'a probability from 0 to 1');
+    const { acceptanceRate, draftTokens, draftSeconds, sureRate = 1 } = options.speculation;
+    for (const [name, rate] of Object.entries({ acceptanceRate, sureRate }))
+      check(`speculation.${name}`, rate, rate >= 0 && rate <= 1, 'a probability from 0 to 1');
     const isCount = Number.isInteger(draftTokens) && draftTokens >= 0;
     check('speculation.draftTokens', draftTokens, isCount, 'a whole number from 0 on');
     const isTime = draftSeconds >= 0 && Number.isFinite(draftSeconds);

@@ -151,6 +151,7 @@ function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
     costs: measuredCosts(model),
     sampler: () => createSampler(sampling, stream.coming()),
     vocabularySize,
+    stops: parts.tokenizer.stops,
     clock: () => performance.now() / 1000,
   });
   const fileBytes = withFile(draft, ({ size }) => size);
@@ -204,7 +205,8 @@ export async function openServedDrafts(parts: ServedDraftsParts): Promise<BatchD
     // As many as the model's: no text has more tokens here.
     ...{ pageTokens: PAGE_TOKENS, pages: parallel * Math.ceil(context / PAGE_TOKENS) },
   });
-  const model = await createDraftModel({ sequences, vocabularySize, clock: () => performance.now() / 1000 });
+  const { stops } = parts.tokenizer;
+  const model = await createDraftModel({ sequences, vocabularySize, stops, clock: () => performance.now() / 1000 });
   return { lookup, model, tokens };
 }
 

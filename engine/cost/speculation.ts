@@ -9,51 +9,68 @@ import { generatedProductSeconds } from './products.ts';
 export interface Speculation {
   /** α: probability that the target model accepts a drafted token, given that it accepted those before it; 0 to 1. */
   readonly acceptanceRate: number;
-  /** γ: tokens that the draft model proposes at a time. */
+  /** γ: tokens that the draft model proposes at a time, at most. */
   readonly draftTokens: number;
+  /**
+   * σ: probability that the draft model is sure enough of a token to propose it, given that it proposed those before it;
+   * 0 to 1. Default: 1.
+   */
+  readonly sureRate?: number;
 }
 
 /**
  * Tokens that one verification yields on average: (1 − α^(γ + 1)) / (1 − α), and γ + 1 for α = 1 (Leviathan et al. 2023,
- * Eq. 1). The accepted tokens of the draft count, and the one that the target model adds.
- * @throws RangeError unless 0 ≤ α ≤ 1 and γ is a whole number from 0 on
+ * Eq. 1), with ασ in place of α. The accepted tokens of the draft count, and the one that the target model adds.
+ * @throws RangeError unless 0 ≤ α, σ ≤ 1 and γ is a whole number from 0 on
  */
-export function expectedTokens({ acceptanceRate, draftTokens }: Speculation): number {
-  if (!(acceptanceRate >= 0 && acceptanceRate <= 1))
-    throw new RangeError(`the acceptance rate is ${acceptanceRate}; give a probability from 0 to 1`);
+export function expectedTokens({ acceptanceRate, draftTokens, sureRate = 1 }: Speculation): number {
+  checkRate('the acceptance rate', acceptanceRate);
+  checkRate('the rate of sure tokens', sureRate);
   if (!(Number.isInteger(draftTokens) && draftTokens >= 0))
     throw new RangeError(`${draftTokens} drafted tokens; give a whole number from 0 on`);
-  // The sum 1 + α + … + α^γ, which is exact for α = 1 too.
-  let tokens = 1;
-  for (let count = 0; count < draftTokens; count++) tokens = 1 + acceptanceRate * tokens;
-  return tokens;
+  return geometricSum(acceptanceRate * sureRate, draftTokens);
+}
+
+function checkRate(what: string, rate: number): void {
+  if (!(rate >= 0 && rate <= 1)) throw new RangeError(`${what} is ${rate}; give a probability from 0 to 1`);
+}
+
+/** 1 + r + … + r^n, exact for r = 1 too. */
+function geometricSum(r: number, n: number): number {
+  let sum = 1;
+  for (let count = 0; count < n; count++) sum = 1 + r * sum;
+  return sum;
 }
 
 /** The seconds of the two models that take part in speculative decoding. */
 export interface SpeculativeCosts extends Speculation {
   /** TPOT of the draft model. */
   readonly draftSeconds: number;
-  /** Seconds in which the target model verifies γ + 1 tokens (`predict` with `verifiedTokens: γ + 1`). */
-  readonly verifySeconds: number;
+  /** Seconds in which the target model verifies so many tokens (`predict` with `verifiedTokens`). */
+  readonly verifySeconds: (tokens: number) => number;
 }
 
 /**
- * TPOT of speculative decoding: (γ t_draft + t_verify) / ((1 − α^(γ + 1)) / (1 − α)) (Leviathan et al. 2023, the inverse
- * of Theorem 3.8, whose t_verify is the time of one token). Drafting and verifying take turns.
+ * TPOT of speculative decoding: (γ t_draft + t_verify(γ + 1)) / ((1 − α^(γ + 1)) / (1 − α)) (Leviathan et al. 2023, the
+ * inverse of Theorem 3.8, whose t_verify is the time of one token). Drafting and verifying take turns. A draft that isn't
+ * always sure gives n < γ tokens with probability σ^n (1 − σ); the token that it isn't sure of takes its time too.
  * @throws RangeError as `expectedTokens` does
  */
 export function speculativeSeconds({ draftSeconds, verifySeconds, ...speculation }: SpeculativeCosts): number {
-  return (speculation.draftTokens * draftSeconds + verifySeconds) / expectedTokens(speculation);
+  const { draftTokens, sureRate = 1 } = speculation;
+  const tokens = expectedTokens(speculation);
+  let seconds = draftTokens === 0 ? 0 : geometricSum(sureRate, draftTokens - 1) * draftSeconds;
+  let goesOn = 1;
+  if (sureRate < 1)
+    for (let drafted = 0; drafted < draftTokens; drafted++) {
+      seconds += goesOn * (1 - sureRate) * verifySeconds(drafted + 1);
+      goesOn *= sureRate;
+    }
+  return (seconds + goesOn * verifySeconds(draftTokens + 1)) / tokens;
 }
 
 /** What a plan says of drafts: how likely they are accepted, and what passes cost. */
-export interface DraftCosts {
-  /** α */
-  readonly acceptanceRate: number;
-  /** TPOT of the draft model; 0 for tokens that are looked up. */
-  readonly draftSeconds: number;
-  /** Seconds in which the target model verifies so many tokens, γ + 1. */
-  readonly verifySeconds: (tokens: number) => number;
+export interface DraftCosts extends Omit<SpeculativeCosts, 'draftTokens'> {
   /** The most tokens to draft at a time. */
   readonly most: number;
 }
@@ -66,10 +83,10 @@ export interface DraftChoice {
 }
 
 /** The γ with the least TPOT (`speculativeSeconds`), by trial; the smaller one of equals. */
-export function bestDraftTokens({ verifySeconds, most, ...costs }: DraftCosts): DraftChoice {
+export function bestDraftTokens({ most, ...costs }: DraftCosts): DraftChoice {
   let best = { draftTokens: 0, tokenSeconds: Number.POSITIVE_INFINITY };
   for (let draftTokens = 0; draftTokens <= most; draftTokens++) {
-    const tokenSeconds = speculativeSeconds({ ...costs, draftTokens, verifySeconds: verifySeconds(draftTokens + 1) });
+    const tokenSeconds = speculativeSeconds({ ...costs, draftTokens });
     if (tokenSeconds < best.tokenSeconds) best = { draftTokens, tokenSeconds };
   }
   return best;

@@ -31,6 +31,7 @@ export interface MeasuredPasses {
 export interface Asked {
   readonly place: Place;
   readonly acceptanceRate: number;
+  readonly sureRate: number;
   readonly draftSeconds: number;
 }
 
@@ -71,10 +72,10 @@ export function answersOf(model: Model, context: number, passes: MeasuredPasses)
       predict({ ...partsOf(place, streamed - one), verifiedTokens }).tokenSeconds;
   return {
     predicted: (asked, draftTokens) =>
-      speculativeSeconds({ ...asked, draftTokens, verifySeconds: verifySeconds(asked)(draftTokens + 1) }),
-    simulated({ place, acceptanceRate, draftSeconds }, draftTokens) {
+      speculativeSeconds({ ...asked, draftTokens, verifySeconds: verifySeconds(asked) }),
+    simulated({ place, ...drafts }, draftTokens) {
       const options = { context: 'fixed', record: 'tokens' } as const;
-      const speculation = { acceptanceRate, draftSeconds, draftTokens };
+      const speculation = { ...drafts, draftTokens };
       const { trace } = simulate({ ...partsOf(place, streamed), ...options, speculation });
       return metrics(trace).tokenSeconds ?? Number.NaN;
     },

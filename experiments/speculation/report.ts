@@ -13,6 +13,7 @@ const COLUMNS: readonly Column<SpeculationRow>[] = [
   { title: 'Weights', key: 'weights', value: ({ place }) => place, label: true },
   { title: 'Drafts', key: 'source', value: ({ source }) => source, label: true },
   { title: 'α', key: 'acceptance_rate', value: ({ acceptanceRate }) => acceptanceRate, unit: 'share' },
+  { title: 'σ', key: 'sure_rate', value: ({ sureRate }) => sureRate, unit: 'share' },
   { title: 'γ', key: 'drafted', value: ({ length }) => length, text: lengthText, align: 'right' },
   { key: 'planned_drafted', value: ({ draftTokens }) => draftTokens },
   { title: 'Tokens\na pass', key: 'pass_tokens', value: ({ passTokens }) => passTokens, unit: 'factor' },

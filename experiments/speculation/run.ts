@@ -11,7 +11,7 @@ import type { Transformer } from '../../engine/runtime/transformer.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { generate } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
-import { createSpeculation } from '../../engine/text/speculation/create-speculation.ts';
+import { createSpeculation, type SpeculationOptions } from '../../engine/text/speculation/create-speculation.ts';
 import { lookAhead } from '../../engine/text/speculation/look-ahead.ts';
 import { createModelDrafter, type ModelDrafter } from '../../engine/text/speculation/model-drafter.ts';
 import { createPromptLookup } from '../../engine/text/speculation/prompt-lookup.ts';
@@ -29,7 +29,11 @@ export interface SpeculationCase {
   readonly places: readonly Place[];
   readonly sources: readonly Source[];
   readonly lengths: readonly Length[];
-  readonly prompt: readonly number[];
+  /** Texts that are continued one after another: a measurement is of them all. */
+  readonly prompts: readonly (readonly number[])[];
+  /** Tokens at which a text ends. */
+  readonly stops: ReadonlySet<number>;
+  /** The most tokens of each text. */
   readonly tokens: number;
   readonly repeats: number;
   readonly threads: number;
@@ -43,6 +47,8 @@ export interface SpeculationRow {
   readonly length: Length;
   /** α: that of the stand-in, or what was measured with one drafted token. */
   readonly acceptanceRate: number;
+  /** σ: 1 of a stand-in, or what was measured with one drafted token. */
+  readonly sureRate: number;
   readonly tokenSeconds: Sample;
   /** TPOT without drafts over that with them, run by turns. */
   readonly gain: Sample;
@@ -66,8 +72,6 @@ export interface SpeculationRun {
 /** The most tokens that the cost model may choose. */
 const MOST = 8;
 const GREEDY = { ...SAMPLER_DEFAULTS, temperature: 0 };
-/** Texts go on to their last token. */
-const TOKENIZER = { bytesOf: () => new Uint8Array(0), stops: new Set<number>() };
 /** Least passes of a calibration, and seconds for which it goes on: as in a text, the machine's code is then compiled. */
 const CALIBRATIONS = 10;
 const CALIBRATION_SECONDS = 0.2;
@@ -90,7 +94,8 @@ export async function runSpeculation(
     const kernels = openKernels({ implementation: 'native', threads: asked.threads });
     try {
       const target = open(asked, model, kernels, place);
-      const [one, many] = [passSeconds(target, asked.prompt, 1), passSeconds(target, asked.prompt, CALIBRATED_TOKENS)];
+      const [prompt] = asked.prompts as [readonly number[]];
+      const [one, many] = [passSeconds(target, prompt, 1), passSeconds(target, prompt, CALIBRATED_TOKENS)];
       passes = place === 'RAM' ? { ...passes, one, many } : { ...passes, streamed: one };
       if (!asked.places.includes(place)) continue;
       for (const source of asked.sources)
@@ -99,13 +104,20 @@ export async function runSpeculation(
       kernels.close();
     }
   }
-  const context = asked.prompt.length + Math.round(asked.tokens / 2);
-  const answers = answersOf(model, context, passes);
+  const answers = answersOf(model, longestPrompt(asked) + Math.round(asked.tokens / 2), passes);
   return { model, passes, rows: measured.map((one) => rowOf(one, answers)) };
 }
 
+function longestPrompt({ prompts }: SpeculationCase): number {
+  return Math.max(...prompts.map(({ length }) => length));
+}
+
+function contextOf(asked: SpeculationCase): number {
+  return longestPrompt(asked) + asked.tokens + CALIBRATED_TOKENS;
+}
+
 function open(asked: SpeculationCase, model: Model, kernels: Kernels, place: Place): Transformer {
-  const context = asked.prompt.length + asked.tokens + CALIBRATED_TOKENS;
+  const context = contextOf(asked);
   const policy = { weights: { prefetch: 'none', release: 'drop' }, windowLayers: model.layers } as const;
   return loadTransformer(asked.file, { kernels, context, ...(place === 'streamed' && { policy }) });
 }
@@ -141,92 +153,111 @@ interface MeasuredCase {
 
 /** All lengths of one source, with one run without drafts before each that counts. */
 async function measure({ asked, place, source, target, kernels, step }: MeasuredCase): Promise<Measured[]> {
-  const { prompt, tokens, repeats, lengths, seed } = asked;
+  const { prompts, repeats, lengths, seed } = asked;
   const name = source === 'lookup' ? source : 'draft' in source ? 'draft' : `stand-in, α = ${source.acceptanceRate}`;
-  const { tokens: plain } = await writeText(asked, target, undefined, undefined);
-  const text = [...prompt, ...plain];
+  const plain = await writeTexts(asked, target);
   const draft = typeof source === 'object' && 'draft' in source ? openDraft(source.draft, asked, kernels) : undefined;
-  const drafter = (): ModelDrafter | undefined =>
-    source === 'lookup' ? undefined : 'draft' in source ? draft?.drafter : standIn(text, source.acceptanceRate, seed);
+  const drafter = (index: number): ModelDrafter | undefined => {
+    if (source === 'lookup' || 'draft' in source) return draft?.drafter;
+    return standIn([...(prompts[index] ?? []), ...(plain.texts[index] ?? [])], source.acceptanceRate, seed);
+  };
+  const write = (length: Length) => writeTexts(asked, target, { drafter, length, looksUp: source === 'lookup' });
   const found = new Map(lengths.map((length) => [length, { seconds: [] as number[], gains: [] as number[] }]));
   const last = new Map<Length, Written>();
   for (let repeat = 0; repeat < repeats; repeat++)
     for (const length of lengths) {
       step(`${place}, ${name}, ${length === 'adaptive' ? length : `${length} drafted`}`);
-      const { seconds: without } = await writeText(asked, target, undefined, undefined);
-      const written = length === 0 ? { ...(await writeText(asked, target, undefined, undefined)) } : undefined;
-      const own = written ?? (await writeText(asked, target, drafter(), length, source === 'lookup'));
-      found.get(length)?.seconds.push(own.seconds / (tokens - 1));
+      const { seconds: without } = await writeTexts(asked, target);
+      const own = await (length === 0 ? writeTexts(asked, target) : write(length));
+      found.get(length)?.seconds.push(own.seconds / own.later);
       found.get(length)?.gains.push(without / own.seconds);
       last.set(length, own);
     }
-  const single = last.get(1) ?? (await writeText(asked, target, drafter(), 1, source === 'lookup'));
-  const acceptanceRate =
-    typeof source === 'object' && 'acceptanceRate' in source
-      ? source.acceptanceRate
-      : single.accepted / Math.max(1, single.drafted);
+  const single = last.get(1) ?? (await write(1));
+  const isKnown = typeof source === 'object' && 'acceptanceRate' in source;
+  const acceptanceRate = isKnown ? source.acceptanceRate : single.accepted / Math.max(1, single.drafted);
+  const sureRate = isKnown ? 1 : single.drafted / Math.max(1, single.passes);
   return lengths.map((length) => {
     const { seconds, gains } = found.get(length) as { seconds: number[]; gains: number[] };
     const own = last.get(length) as Written;
     return {
-      ...{ place, source: name, length, acceptanceRate },
+      ...{ place, source: name, length, acceptanceRate, sureRate },
       tokenSeconds: sampleOf(seconds),
       gain: sampleOf(gains),
-      passTokens: (tokens - 1) / own.passes,
-      isSame: own.tokens.every((token, index) => token === plain[index]),
+      passTokens: own.later / own.passes,
+      isSame: own.texts.join() === plain.texts.join(),
       draftSeconds: source === 'lookup' ? undefined : (draft?.seconds ?? 0),
     };
   });
 }
 
 interface Written {
-  readonly tokens: readonly number[];
-  /** From the first token to the last. */
+  readonly texts: readonly (readonly number[])[];
+  /** Tokens after the first of each text. */
+  readonly later: number;
+  /** From the first token of each text to its last. */
   readonly seconds: number;
   readonly passes: number;
   readonly drafted: number;
   readonly accepted: number;
 }
 
-async function writeText(
-  { prompt, tokens, seed }: SpeculationCase,
-  model: Transformer,
-  drafter: ModelDrafter | undefined,
-  length: Length | undefined,
-  looksUp = false,
-): Promise<Written> {
-  model.rewind(0);
-  const speculation =
-    length === undefined
-      ? undefined
-      : createSpeculation({
-          ...{ model, drafter },
-          lookup: looksUp ? createPromptLookup(4) : undefined,
-          tokens: length === 'adaptive' ? undefined : length,
-        });
-  const sampler = createSampler(GREEDY, randomStream(seed, 'sampler'));
-  const written = await generate({ model, speculation, tokenizer: TOKENIZER, prompt, tokens, sampler });
-  const { passes, drafted, accepted } = speculation?.figures ?? { passes: tokens - 1, drafted: 0, accepted: 0 };
-  return { tokens: written.tokens, seconds: written.laterSeconds, passes, drafted, accepted };
+interface Drafts {
+  /** What guesses at a text, by its place among the texts. */
+  readonly drafter: (index: number) => ModelDrafter | undefined;
+  readonly length: Length;
+  readonly looksUp: boolean;
 }
 
-function openDraft(file: string, { prompt, tokens, seed }: SpeculationCase, kernels: Kernels) {
-  const context = prompt.length + tokens + CALIBRATED_TOKENS;
-  const model = loadTransformer(file, { kernels, context });
+/** Writes all texts. @param drafts `undefined`: token by token */
+async function writeTexts(asked: SpeculationCase, model: Transformer, drafts?: Drafts): Promise<Written> {
+  const { prompts, tokens, seed, stops } = asked;
+  const tokenizer = { bytesOf: () => new Uint8Array(0), stops };
+  const texts: (readonly number[])[] = [];
+  const sum = { later: 0, seconds: 0, passes: 0, drafted: 0, accepted: 0 };
+  for (const [index, prompt] of prompts.entries()) {
+    model.rewind(0);
+    const speculation = drafts && createSpeculation(speculationOf(model, drafts, index));
+    const sampler = createSampler(GREEDY, randomStream(seed, 'sampler'));
+    const written = await generate({ model, speculation, tokenizer, prompt, tokens, sampler });
+    const later = written.tokens.length - 1;
+    const { passes, drafted, accepted } = speculation?.figures ?? { passes: later, drafted: 0, accepted: 0 };
+    texts.push(written.tokens);
+    sum.later += later;
+    sum.seconds += written.laterSeconds;
+    sum.passes += passes;
+    sum.drafted += drafted;
+    sum.accepted += accepted;
+  }
+  return { texts, ...sum };
+}
+
+function speculationOf(model: Transformer, { drafter, length, looksUp }: Drafts, index: number): SpeculationOptions {
+  return {
+    ...{ model, drafter: drafter(index) },
+    lookup: looksUp ? createPromptLookup(4) : undefined,
+    tokens: length === 'adaptive' ? undefined : length,
+  };
+}
+
+function openDraft(file: string, asked: SpeculationCase, kernels: Kernels) {
+  const model = loadTransformer(file, { kernels, context: contextOf(asked) });
+  const [prompt] = asked.prompts as [readonly number[]];
   const seconds = passSeconds(model, prompt, 1);
   model.rewind(0);
-  const stream = lookAhead(randomStream(seed, 'sampler'));
+  const stream = lookAhead(randomStream(asked.seed, 'sampler'));
   const drafter = createModelDrafter({
     model,
     sampler: () => createSampler(GREEDY, stream.coming()),
     vocabularySize: model.model.vocabularySize,
+    stops: asked.stops,
     clock: () => performance.now() / 1000,
   });
   return { drafter, seconds };
 }
 
 function rowOf({ draftSeconds, ...measured }: Measured, answers: Answers): SpeculationRow {
-  const { place, acceptanceRate, length } = measured;
+  const { place, acceptanceRate, sureRate, length } = measured;
   if (draftSeconds === undefined)
     return {
       ...measured,
@@ -234,7 +265,7 @@ function rowOf({ draftSeconds, ...measured }: Measured, answers: Answers): Specu
       predictedGain: undefined,
       simulatedGain: undefined,
     };
-  const asked = { place, acceptanceRate, draftSeconds };
+  const asked = { place, acceptanceRate, sureRate, draftSeconds };
   const draftTokens = length === 'adaptive' ? answers.best(asked, MOST).draftTokens : length;
   return {
     ...measured,

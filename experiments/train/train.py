@@ -2,7 +2,8 @@
 """Trains one of the small models on a folder of prepare.ts, with PyTorch on one thread.
 
 Writes NAME.safetensors (float32, tensors as GGUF names them), NAME.json (its shape) and NAME.csv (the log) into the
-folder, every few minutes and at the end.
+folder, every few minutes and at the end. With --teacher it learns what that model says rather than the documents: a
+draft for it.
 """
 import argparse
 import csv
@@ -25,6 +26,8 @@ SHAPES = {
 }
 ROPE_BASE = 10_000.0
 NORM_EPSILON = 1e-5
+# Of what a draft learns, the share that is the teacher's most likely token: assumed.
+GREEDY_SHARE = 0.2
 
 
 class Muon(torch.optim.Optimizer):
@@ -135,6 +138,20 @@ def loss_of(model, batch):
     return F.cross_entropy(logits.flatten(0, 1), targets, ignore_index=-1, reduction="sum"), (targets >= 0).sum().item()
 
 
+def distillation_of(model, teacher, batch):
+    """Sum of the cross-entropies to the teacher's distributions, its most likely token made likelier; their number.
+
+    Between words that fit equally well a greedy text has the one that the teacher slightly prefers. Its distribution
+    alone hardly rewards a draft for finding that one.
+    """
+    ids, wanted = batch.clamp(min=0)[:, :-1], batch[:, 1:] >= 0
+    with torch.no_grad():
+        probabilities = teacher(ids)[wanted].softmax(-1)
+        greedy = F.one_hot(probabilities.argmax(-1), probabilities.shape[-1])
+        aim = torch.lerp(probabilities, greedy.to(probabilities), GREEDY_SHARE)
+    return F.cross_entropy(model(ids)[wanted], aim, reduction="sum"), len(aim)
+
+
 def read_documents(folder, part):
     tokens = np.fromfile(os.path.join(folder, f"{part}.tokens"), dtype="<u2").astype(np.int64)
     lengths = np.fromfile(os.path.join(folder, f"{part}.lengths"), dtype="<u2")
@@ -165,6 +182,19 @@ def held_out_loss(model, documents):
     return sum(loss.item() for loss, _ in losses) / sum(count for _, count in losses)
 
 
+def load(path, shape, vocabulary):
+    """A model with the weights that `save` wrote."""
+    model = Llama(shape, vocabulary)
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header, data = json.loads(file.read(length)), file.read()
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            begin, end = header[gguf_name(name)]["data_offsets"]
+            weights.copy_(torch.from_numpy(np.frombuffer(data[begin:end], "<f4").reshape(weights.shape).copy()))
+    return model
+
+
 def gguf_name(name):
     return name if name.endswith(".weight") else f"{name}.weight"
 
@@ -190,7 +220,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="the folder of prepare.ts")
     parser.add_argument("--shape", choices=SHAPES, required=True)
-    parser.add_argument("--minutes", type=float, required=True, help="processor time to train; the rate falls over it")
+    parser.add_argument("--steps", type=int, required=True, help="batches to train on; the rate falls over them")
+    parser.add_argument("--begin", metavar="FILE", help="weights to begin with, NAME.safetensors (default: random)")
+    parser.add_argument("--teacher", metavar="FILE", help="weights of a 3m, NAME.safetensors, whose draft this becomes")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--documents", type=int, default=24, help="documents in a batch")
     parser.add_argument("--seed", type=int, default=1)
@@ -200,7 +232,9 @@ def main():
     torch.manual_seed(options.seed)
     with open(os.path.join(options.folder, "facts.json")) as file:
         vocabulary = json.load(file)["vocabulary"]
-    model = Llama(SHAPES[options.shape], vocabulary)
+    shape = SHAPES[options.shape]
+    model = load(options.begin, shape, vocabulary) if options.begin else Llama(shape, vocabulary)
+    teacher = load(options.teacher, SHAPES["3m"], vocabulary) if options.teacher else None
     training, held_out = (read_documents(options.folder, part) for part in ("training", "held-out"))
     matrices = [weights for name, weights in model.named_parameters() if weights.dim() > 1 and "blk" in name]
     others = [weights for name, weights in model.named_parameters() if weights.dim() < 2 or "blk" not in name]
@@ -222,13 +256,13 @@ def main():
             recent.clear()
 
         for batch in batches(training, options.documents, np.random.default_rng(options.seed)):
-            done = (time.process_time() - begin) / (60 * options.minutes)
+            done = step / options.steps
             if done >= 1:
                 break
             rate = options.rate * min(1, (step + 1) / 100) * (0.02 + 0.98 * (1 + math.cos(math.pi * done)) / 2)
             for group in [group for optimizer in optimizers for group in optimizer.param_groups]:
                 group["lr"] = rate
-            loss, count = loss_of(model, batch)
+            loss, count = distillation_of(model, teacher, batch) if teacher else loss_of(model, batch)
             model.zero_grad(set_to_none=True)
             (loss / count).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -242,21 +242,25 @@ interface RequestCase {
 function* runRequest(ring: OpenRing, { contextOf, isEnough, warm, ...drafting }: RequestCase): Steps {
   const { simulation, recorder, workload, devices, head } = ring;
   if (warm) yield* runPass(ring, createPass(ring, 'decode', contextOf(0)));
-  const speculation = drafting.speculation ?? NO_SPECULATION;
-  const accepted = acceptance(speculation, drafting.seed);
+  const speculation: SimulatedSpeculation = drafting.speculation ?? NO_SPECULATION;
+  const { sureRate = 1, acceptanceRate, draftSeconds } = speculation;
+  const sure = runs(sureRate, drafting.seed, 'sure drafts');
+  const accepted = runs(acceptanceRate, drafting.seed, 'accepted drafts');
   let pass: Pass | undefined;
   for (let index = 0; index <= workload.outputTokens; ) {
     const phase = index === 0 ? 'prefill' : 'decode';
     const context = contextOf(index);
     // A pass gives a token more than were drafted.
-    const drafted = phase === 'prefill' ? 0 : Math.min(speculation.draftTokens, workload.outputTokens - index);
+    const asked = phase === 'prefill' ? 0 : Math.min(speculation.draftTokens, workload.outputTokens - index);
+    const drafted = sure(asked);
     const longest = contextOf(index + drafted);
     ring.grow(longest);
     if (pass?.phase !== phase || pass.context !== context || pass.tokens !== drafted + 1)
       pass = createPass(ring, phase, context, drafted + 1);
     const start = simulation.now;
     for (const { paged } of devices.values()) if (paged !== undefined) yield* paged.grow(longest);
-    yield* draft(ring, head, drafted * speculation.draftSeconds);
+    // The token of which it isn't sure takes its time too.
+    yield* draft(ring, head, Math.min(asked, drafted + 1) * draftSeconds);
     yield* runPass(ring, pass);
     const tokens = accepted(drafted) + 1;
     const share = (simulation.now - start) / tokens;
@@ -269,13 +273,13 @@ function* runRequest(ring: OpenRing, { contextOf, isEnough, warm, ...drafting }:
 
 const NO_SPECULATION = { acceptanceRate: 0, draftTokens: 0, draftSeconds: 0 } as const;
 
-/** How many of drafted tokens are accepted, at random: up to the first that isn't. */
-function acceptance({ acceptanceRate }: SimulatedSpeculation, seed: number): (drafted: number) => number {
-  const random = randomStream(seed, 'accepted drafts');
-  return (drafted) => {
-    let accepted = 0;
-    while (accepted < drafted && random.next() < acceptanceRate) accepted++;
-    return accepted;
+/** Successes before the first failure, of at most so many tries, at random. */
+function runs(rate: number, seed: number, name: string): (most: number) => number {
+  const random = randomStream(seed, name);
+  return (most) => {
+    let successes = 0;
+    while (successes < most && random.next() < rate) successes++;
+    return successes;
   };
 }
 

@@ -32,7 +32,7 @@ async function engineOf(isDrafting: boolean) {
   const draft = values.draft === undefined ? undefined : loadSequences(values.draft, { kernels, ...SIZE });
   const { vocabularySize } = sequences.model;
   const clock = () => performance.now() / 1000;
-  const model = draft && (await createDraftModel({ sequences: draft, vocabularySize, clock }));
+  const model = draft && (await createDraftModel({ sequences: draft, vocabularySize, stops: new Set(), clock }));
   return createBatchEngine({ sequences, tokenizer: TOKENIZER, drafts: { lookup: 4, model, tokens: undefined } });
 }
 

@@ -35,6 +35,7 @@ const drafter = createModelDrafter({
   model: draftModel,
   sampler: () => createSampler(GREEDY, lookAhead(randomStream(1, 'draft')).coming()),
   vocabularySize: draftModel.model.vocabularySize,
+  stops: new Set(),
   clock: () => performance.now() / 1000,
 });
 const { vocabularySize } = model.model;

@@ -32,8 +32,17 @@ test('rates and numbers of tokens that are none are refused', () => {
 });
 
 test('a draft of 2 tokens at 3 s each, verified in 10 s, half of them accepted: 16 s for 1.75 tokens', () => {
-  const costs = { acceptanceRate: 0.5, draftTokens: 2, draftSeconds: 3, verifySeconds: 10 };
+  const costs = { acceptanceRate: 0.5, draftTokens: 2, draftSeconds: 3, verifySeconds: () => 10 };
   near(speculativeSeconds(costs), 16 / 1.75);
+});
+
+test('a draft that is sure of half of its tokens: 0, 1 or 2 of them, by the probability of each', () => {
+  const verifySeconds = (tokens: number): number => 9 + tokens;
+  // 0 tokens: 3 s and 10 s, for 1 token. 1: 6 s and 11 s, for 1.5. 2: 6 s and 12 s, for 1.75.
+  const costs = { acceptanceRate: 0.5, sureRate: 0.5, draftTokens: 2, draftSeconds: 3, verifySeconds };
+  near(speculativeSeconds(costs), (0.5 * 13 + 0.25 * 17 + 0.25 * 18) / (0.5 * 1 + 0.25 * 1.5 + 0.25 * 1.75));
+  near(expectedTokens({ acceptanceRate: 0.5, draftTokens: 2, sureRate: 0.5 }), 0.5 * 1 + 0.25 * 1.5 + 0.25 * 1.75);
+  assert.throws(() => expectedTokens({ acceptanceRate: 1, draftTokens: 2, sureRate: 2 }), /rate of sure tokens is 2/);
 });
 
 test('verifying as fast as decoding gives the speed-up of Theorem 3.8', () => {
@@ -43,7 +52,7 @@ test('verifying as fast as decoding gives the speed-up of Theorem 3.8', () => {
       fc.integer({ min: 1, max: 10 }),
       fc.double({ min: 0.01, max: 2, noNaN: true }),
       (acceptanceRate, draftTokens, draftSeconds) => {
-        const tokenSeconds = speculativeSeconds({ acceptanceRate, draftTokens, draftSeconds, verifySeconds: 1 });
+        const tokenSeconds = speculativeSeconds({ acceptanceRate, draftTokens, draftSeconds, verifySeconds: () => 1 });
         const speedUp =
           (1 - acceptanceRate ** (draftTokens + 1)) / ((1 - acceptanceRate) * (draftTokens * draftSeconds + 1));
         relativelyNear(1 / tokenSeconds, speedUp);
@@ -53,7 +62,7 @@ test('verifying as fast as decoding gives the speed-up of Theorem 3.8', () => {
 });
 
 test('the implied acceptance rate is the one that gives the TPOT; a TPOT out of reach implies none', () => {
-  const costs = { draftTokens: 5, draftSeconds: 0.02, verifySeconds: 0.9 };
+  const costs = { draftTokens: 5, draftSeconds: 0.02, verifySeconds: () => 0.9 };
   const tokenSeconds = speculativeSeconds({ ...costs, acceptanceRate: 0.7 });
   near(impliedAcceptanceRate(costs, tokenSeconds) as number, 0.7);
   assert.is(impliedAcceptanceRate(costs, 1.01), undefined);

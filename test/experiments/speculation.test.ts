@@ -22,6 +22,7 @@ interface Row {
   readonly source: string;
   readonly length: number | 'adaptive';
   readonly acceptanceRate: number;
+  readonly sureRate: number;
   readonly passTokens: number;
   readonly gain: { readonly median: number; readonly repeats: number };
   readonly predictedGain?: number;
@@ -63,7 +64,10 @@ native('a draft model and lookups are measured at the acceptance rate that they 
   const { rows } = JSON.parse(stdout) as { rows: Row[] };
   const [draft, longer, lookup] = rows;
   assert.is(draft?.acceptanceRate, 1, 'a model drafts its own text');
-  assert.ok((longer?.passTokens ?? 0) > 4);
+  // A random model isn't sure of all of it.
+  const { sureRate = 0, passTokens = 0 } = draft ?? {};
+  assert.ok(sureRate > 0.5 && sureRate < 1, `${sureRate}`);
+  assert.ok((longer?.passTokens ?? 0) > passTokens && passTokens > 1 && passTokens < 2, `${passTokens}`);
   assert.is(lookup?.source, 'lookup');
   assert.is(lookup?.predictedGain, undefined);
   assert.ok(rows.every(({ isSame }) => isSame));

@@ -50,7 +50,7 @@ test('no other number of drafted tokens has a better prediction, and the plan le
   const secondsWith = (draftTokens: number): number =>
     speculativeSeconds({
       ...{ acceptanceRate: 0.8, draftTokens, draftSeconds },
-      verifySeconds: closedFormSeconds({ ...question, belief: cluster }, answered.plan, draftTokens + 1),
+      verifySeconds: (tokens) => closedFormSeconds({ ...question, belief: cluster }, answered.plan, tokens),
     });
   const chosen = answers[0]?.draftTokens ?? 0;
   for (let tokens = 0; tokens <= 16; tokens++) assert.ok(secondsWith(chosen) <= secondsWith(tokens), String(tokens));

@@ -79,6 +79,7 @@ async function inRing(draft: string, temperature: number, lose = false): Promise
       model: loadTransformer(draft, { kernels, ...SIZE }),
       sampler: () => createSampler(sampling(temperature), stream.coming()),
       vocabularySize: 260,
+      stops: new Set(),
       clock: () => performance.now() / 1000,
     });
     const speculation = createSpeculation({ model, drafter, lookup: createPromptLookup(4), tokens: 4 });

@@ -27,6 +27,8 @@ export interface DraftModelOptions {
   readonly sequences: Sequences;
   /** Tokens of the vocabulary that both models have. */
   readonly vocabularySize: number;
+  /** Tokens that end a text. */
+  readonly stops: ReadonlySet<number>;
   /** Seconds. */
   readonly clock: () => number;
 }
@@ -45,7 +47,7 @@ interface Waiting {
 
 /** Measures a few passes. */
 export async function createDraftModel(options: DraftModelOptions): Promise<DraftModel> {
-  const { sequences, vocabularySize, clock } = options;
+  const { sequences, vocabularySize, stops, clock } = options;
   const { pageTokens, pages, mostTokens } = sequences;
   // A text, or the end of it, is read in one pass.
   const contextLength = Math.min(sequences.contextLength, mostTokens);
@@ -120,7 +122,7 @@ export async function createDraftModel(options: DraftModelOptions): Promise<Draf
       if (reserved + needed > pages) return undefined;
       reserved += needed;
       const own = sequences.open();
-      const drafter = createModelDrafter({ model: modelOf(own), sampler, vocabularySize, costs, clock });
+      const drafter = createModelDrafter({ model: modelOf(own), sampler, vocabularySize, stops, costs, clock });
       return Object.assign(drafter, {
         close() {
           reserved -= needed;

@@ -25,6 +25,8 @@ export interface DraftedText {
 /** Tokens that may follow a text's last one. */
 export interface Draft {
   readonly source: string;
+  /** Tokens that the source was asked for. */
+  readonly asked: number;
   readonly tokens: readonly number[];
 }
 
@@ -107,7 +109,7 @@ export function createDrafting({ lookup, model, tokens: fixed }: BatchDraftOptio
     return choices.map((choice, index) => {
       if (choice === undefined) return undefined;
       const tokens = written.get(index) ?? found[index]?.tokens.slice(0, choice.tokens) ?? [];
-      return { source: choice.source, tokens };
+      return { source: choice.source, asked: choice.tokens, tokens };
     });
   };
 
@@ -136,9 +138,7 @@ export function createDrafting({ lookup, model, tokens: fixed }: BatchDraftOptio
         return;
       }
       const counted = made.flatMap((draft, index) =>
-        draft === undefined
-          ? []
-          : [{ source: draft.source, drafted: draft.tokens.length, accepted: right[index] ?? 0 }],
+        draft === undefined ? [] : [{ ...draft, drafted: draft.tokens.length, accepted: right[index] ?? 0 }],
       );
       for (const one of counted) {
         drafted += one.drafted;

@@ -1,6 +1,6 @@
 import { expectedTokens } from '../../cost/speculation.ts';
-import { type AcceptanceEstimate, createAcceptanceEstimate } from './acceptance-estimate.ts';
 import { MOST_DRAFTED } from './create-speculation.ts';
+import { createDraftEstimate, type DraftEstimate, type VerifiedDraft } from './draft-estimate.ts';
 import { LOSS_SHARE, type Offer } from './draft-length.ts';
 import { ASSUMED_SHARE, createPassCosts, type PassCosts } from './pass-costs.ts';
 
@@ -22,8 +22,8 @@ export interface TextChoice {
 /** A pass with a token of each text, and those that were drafted. */
 export interface BatchPass {
   readonly texts: number;
-  /** Of each text with drafted tokens. */
-  readonly drafts: readonly { readonly source: string; readonly drafted: number; readonly accepted: number }[];
+  /** Of each text for which tokens were asked of a source. */
+  readonly drafts: readonly (VerifiedDraft & { readonly source: string })[];
   /** Of the model's pass, with the choice of tokens. */
   readonly passSeconds: number;
   /** Of that and of all that was done for drafts. */
@@ -51,6 +51,12 @@ const PASSES_BETWEEN_PLAIN = 48;
 /** Passes after which a token is tried where none has paid. */
 const PROBE = 64;
 
+/** A choice with the means of what it gives: tokens more than without it, and tokens that are drafted. */
+interface Expected extends TextChoice {
+  readonly more: number;
+  readonly drafted: number;
+}
+
 /** The most tokens to draft by each source. */
 type MostTokens = Readonly<Record<keyof TextOffers, number>>;
 const NONE: MostTokens = { lookup: 0, model: 0 };
@@ -63,7 +69,8 @@ const INTERRUPTED = 2;
 /**
  * Drafts m tokens where (n + Σ(E_i − 1))/(c(n, Σ m_i) + d(m)) is largest: tokens per second of n texts, of which text i
  * gives E_i = (1 − α^(m_i+1))/(1 − α) (Leviathan et al. 2023, Equation 1) with m_i of them, in a pass that takes c as
- * measured, after a draft that takes d. α is by source.
+ * measured, after a draft that takes d. α is by source. A source that stops where it isn't sure drafts fewer than m_i on
+ * average, and both E_i and the pass are counted so.
  *
  * What drafts may lose is bounded by LOSS_SHARE of the time without them, whatever is accepted. All that a pass takes
  * longer than one for which nothing was done counts: the search for drafts, the choice among them, and this account. So
@@ -71,7 +78,7 @@ const INTERRUPTED = 2;
  * @param fixed tokens to draft at a time; `undefined`: as many as pay
  */
 export function createBatchDrafts(fixed?: number): BatchDrafts {
-  const rates = new Map<string, AcceptanceEstimate>();
+  const estimates = new Map<string, DraftEstimate>();
   /** By the number of texts: those of passes by tokens more than one without drafts has, and one. */
   const passes = new Map<number, PassCosts>();
   let [plainSeconds, replaced, spent] = [0, 0, 0];
@@ -86,24 +93,27 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
     passes.set(texts, known);
     return known;
   };
-  const rateOf = (source: string): AcceptanceEstimate => {
-    const known = rates.get(source) ?? createAcceptanceEstimate();
-    rates.set(source, known);
+  const estimateOf = (source: string): DraftEstimate => {
+    const known = estimates.get(source) ?? createDraftEstimate();
+    estimates.set(source, known);
     return known;
   };
   const allowance = (): number => LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
   const isAffordable = (seconds: number, plain: number): boolean => seconds - plain * (1 + LOSS_SHARE) <= allowance();
 
   /** What a text is expected to give most with, at most so many tokens of each source. */
-  const bestOf = (offers: TextOffers, most: MostTokens): (TextChoice & { more: number }) | undefined => {
-    let best: (TextChoice & { more: number }) | undefined;
+  const bestOf = (offers: TextOffers, most: MostTokens): Expected | undefined => {
+    let best: Expected | undefined;
     for (const from of ['lookup', 'model'] as const) {
       const offer = offers[from];
       if (offer === undefined || most[from] === 0) continue;
       const { source } = offer;
       const tokens = Math.min(most[from], offer.most);
-      const more = expectedTokens({ acceptanceRate: rateOf(source).rate, draftTokens: tokens }) - 1;
-      if (best === undefined || more > best.more) best = { from, source, tokens, more };
+      const { acceptanceRate, sureRate } = estimateOf(source);
+      const more = expectedTokens({ acceptanceRate, sureRate, draftTokens: tokens }) - 1;
+      if (best !== undefined && more <= best.more) continue;
+      const drafted = expectedTokens({ acceptanceRate: 1, sureRate, draftTokens: tokens }) - 1;
+      best = { from, source, tokens, more, drafted };
     }
     return best;
   };
@@ -120,10 +130,16 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
   };
   const planOf = (offers: readonly TextOffers[], most: MostTokens) => {
     const choices = offers.map((own) => bestOf(own, most));
-    const drafted = choices.reduce((sum, choice) => sum + (choice?.tokens ?? 0), 0);
-    const more = choices.reduce((sum, choice) => sum + (choice?.more ?? 0), 0);
-    const verify = costsOf(offers.length).seconds(1 + drafted);
-    return { choices, more, seconds: verify + draftSeconds(offers, choices) };
+    const sumOf = (value: (choice: Expected) => number): number =>
+      choices.reduce((sum, choice) => sum + (choice === undefined ? 0 : value(choice)), 0);
+    const costs = costsOf(offers.length);
+    const draft = draftSeconds(offers, choices);
+    return {
+      ...{ choices, more: sumOf(({ more }) => more) },
+      seconds: costs.seconds(1 + Math.round(sumOf(({ drafted }) => drafted))) + draft,
+      /** If every source is sure to the end. */
+      mostSeconds: costs.seconds(1 + sumOf(({ tokens }) => tokens)) + draft,
+    };
   };
 
   return {
@@ -149,11 +165,11 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
         let slower = 0;
         for (const length of LENGTHS) {
           const tried = { ...others, [from]: length };
-          const { choices, more, seconds } = planOf(offers, tried);
+          const { choices, more, seconds, mostSeconds } = planOf(offers, tried);
           const speed = (texts + more) / seconds;
           slower = speed > fastest ? 0 : slower + 1;
           if (slower === SLOWER) break;
-          if (slower > 0 || !isAffordable(seconds, plain)) continue;
+          if (slower > 0 || !isAffordable(mostSeconds, plain)) continue;
           [best, fastest, most, chosen] = [choices, speed, tried, seconds];
         }
       }
@@ -180,8 +196,8 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
       const drafted = drafts.reduce((sum, one) => sum + one.drafted, 0);
       const accepted = drafts.reduce((sum, one) => sum + one.accepted, 0);
       costs.add(1 + drafted, passSeconds);
-      for (const one of drafts) rateOf(one.source).add(one.drafted, one.accepted);
-      if (drafted === 0) looking.add(1, seconds - passSeconds);
+      for (const one of drafts) estimateOf(one.source).add(one);
+      if (drafts.length === 0) looking.add(1, seconds - passSeconds);
       sinceDraft = drafted === 0 ? sinceDraft + 1 : 0;
       sincePlain += 1;
       const expected = lookSeconds() + (chosen ?? plain);

@@ -47,9 +47,9 @@ interface LastPass {
   readonly position: number;
   readonly drafted: number;
   accepted: number;
-  /** Of what was done for drafts; without a source it had no drafted tokens. `undefined`: nothing was done. */
+  /** Of what was done for drafts; without a source none were asked for. `undefined`: nothing was done. */
   readonly times:
-    | (Pick<DoneDraft, 'lookSeconds' | 'draftSeconds'> & { readonly source: string | undefined })
+    | (Pick<DoneDraft, 'asked' | 'lookSeconds' | 'draftSeconds'> & { readonly source: string | undefined })
     | undefined;
 }
 
@@ -119,9 +119,11 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
     const choice = choose(waysFor(text, Math.min(most, MOST_DRAFTED, options.tokens ?? MOST_DRAFTED)));
     const looked = clock();
     const lookSeconds = looked - begun - readSeconds;
-    if (choice === undefined) return { tokens: NO_TOKENS, times: { lookSeconds, draftSeconds: 0, source: undefined } };
+    if (choice === undefined)
+      return { tokens: NO_TOKENS, times: { asked: 0, lookSeconds, draftSeconds: 0, source: undefined } };
     const tokens = await choice.offer.draft(choice.tokens);
-    return { tokens, times: { lookSeconds, draftSeconds: clock() - looked, source: choice.offer.source } };
+    const draftSeconds = clock() - looked;
+    return { tokens, times: { asked: choice.tokens, lookSeconds, draftSeconds, source: choice.offer.source } };
   };
   let tokens: readonly number[] = NO_TOKENS;
   let logits: Float32Array = new Float32Array();

@@ -1,5 +1,4 @@
-import { expectedTokens } from '../../cost/speculation.ts';
-import { type AcceptanceEstimate, createAcceptanceEstimate } from './acceptance-estimate.ts';
+import { createDraftEstimate, type DraftEstimate, type VerifiedDraft } from './draft-estimate.ts';
 import { ASSUMED_SHARE, createPassCosts } from './pass-costs.ts';
 
 /** Tokens that a source can draft now. */
@@ -29,11 +28,9 @@ export interface DonePass {
   readonly passSeconds: number;
 }
 
-/** One with drafted tokens. */
-export interface DoneDraft extends DonePass {
+/** One for which tokens were asked of a source. */
+export interface DoneDraft extends DonePass, VerifiedDraft {
   readonly source: string;
-  readonly drafted: number;
-  readonly accepted: number;
   readonly draftSeconds: number;
 }
 
@@ -90,8 +87,9 @@ export interface PromptTime {
 const INTERRUPTED = 2;
 
 /**
- * Drafts γ tokens where (1 − α^(γ+1))/(1 − α)/(γ·d + c(γ+1)), the tokens per second (Leviathan et al. 2023, Theorem
- * 3.8), is largest, with α by source and c(t) as measured. What it may lose is bounded whatever α is: no draft is made
+ * Asks for γ tokens where (1 − α^(γ+1))/(1 − α)/(γ·d + c(γ+1)), the tokens per second (Leviathan et al. 2023, Theorem
+ * 3.8), is largest, with α by source and c(t) as measured; of a source that stops where it isn't sure, with the means
+ * over what it drafts (`speculativeSeconds`). What it may lose is bounded whatever α is: no draft is made
  * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts. Where none pays, single
  * tokens are tried now and then, within the same bound.
  * All that a pass takes counts, so that looking for drafts is bounded too: after looks that found none worth making there is a pause.
@@ -103,7 +101,7 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
     const inPrompt = prompt.tokens > 1 ? Math.max(0, prompt.seconds - first) / (prompt.tokens - 1) : first;
     return Math.min(ASSUMED_SHARE * first, SINGLY * inPrompt);
   });
-  const rates = new Map<string, AcceptanceEstimate>();
+  const estimates = new Map<string, DraftEstimate>();
   let plainSeconds = prompt.seconds;
   let [replaced, spent] = [0, 0];
   /** Mean seconds of passes of one token. The recent median is larger when drafts seem to pay: it would favour them. */
@@ -122,9 +120,9 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
     looks.add(1, seconds);
     spent += Math.min(seconds, INTERRUPTED * looks.seconds(1));
   };
-  const rateOf = (source: string): AcceptanceEstimate => {
-    const known = rates.get(source) ?? createAcceptanceEstimate();
-    rates.set(source, known);
+  const estimateOf = (source: string): DraftEstimate => {
+    const known = estimates.get(source) ?? createDraftEstimate();
+    estimates.set(source, known);
     return known;
   };
   const secondsOf = ({ startSeconds, tokenSeconds }: Offer, tokens: number): number =>
@@ -137,12 +135,16 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
     let found: Choice<Offered> | undefined;
     let fastest = 1 / costs.seconds(1);
     for (const offer of offers) {
-      const acceptanceRate = rateOf(offer.source).rate;
+      const { acceptanceRate, sureRate } = estimateOf(offer.source);
+      // The mean number of tokens and of seconds, and the probability that a token is drafted, and accepted as well.
+      let [given, seconds, drafted, accepted] = [1, offer.startSeconds + costs.seconds(1), 1, 1];
       for (let tokens = 1; tokens <= offer.most; tokens++) {
-        const seconds = secondsOf(offer, tokens);
-        const speed = expectedTokens({ acceptanceRate, draftTokens: tokens }) / seconds;
-        if (speed <= fastest || !isAffordable(seconds)) continue;
-        [found, fastest] = [{ offer, tokens }, speed];
+        seconds += drafted * (offer.tokenSeconds + sureRate * (costs.seconds(tokens + 1) - costs.seconds(tokens)));
+        drafted *= sureRate;
+        accepted *= sureRate * acceptanceRate;
+        given += accepted;
+        if (given / seconds <= fastest || !isAffordable(secondsOf(offer, tokens))) continue;
+        [found, fastest] = [{ offer, tokens }, given / seconds];
       }
     }
     return found;
@@ -173,12 +175,12 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
       since = 0;
       untried += 1;
     },
-    verified({ source, drafted, accepted, lookSeconds, draftSeconds, passSeconds }) {
+    verified({ source, asked, drafted, accepted, lookSeconds, draftSeconds, passSeconds }) {
       look(lookSeconds);
       // The first of its size takes longer, and others may take the processor: that says nothing of drafts.
       const expected = Math.max(costs.seconds(drafted + 1), (1 + ASSUMED_SHARE * drafted) * single());
       costs.add(drafted + 1, passSeconds);
-      rateOf(source).add(drafted, accepted);
+      estimateOf(source).add({ asked, drafted, accepted });
       replaced += (accepted + 1) * single();
       spent += draftSeconds + Math.min(passSeconds, INTERRUPTED * expected);
       since += 1;

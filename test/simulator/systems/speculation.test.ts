@@ -32,10 +32,10 @@ const parts = {
 const workload = (outputTokens: number) => createWorkload({ promptTokens: 1, outputTokens, context: 4 });
 
 /** TPOT by the closed form. */
-function predicted(acceptanceRate: number, draftTokens: number, draftSeconds: number): number {
+function predicted(acceptanceRate: number, draftTokens: number, draftSeconds: number, sureRate = 1): number {
   const asked = { plan, truth: cluster, model: TOY_MODEL, workload: workload(1), runtime: TOY_RUNTIME };
-  const verifySeconds = predict({ ...asked, verifiedTokens: draftTokens + 1 }).tokenSeconds;
-  return speculativeSeconds({ acceptanceRate, draftTokens, draftSeconds, verifySeconds });
+  const verifySeconds = (verifiedTokens: number): number => predict({ ...asked, verifiedTokens }).tokenSeconds;
+  return speculativeSeconds({ acceptanceRate, sureRate, draftTokens, draftSeconds, verifySeconds });
 }
 
 test('where every draft is accepted, or none, the simulated TPOT is the predicted one', () => {
@@ -55,6 +55,13 @@ test('with an acceptance rate between, the TPOT of a long text is near Leviathan
   const { trace } = simulate({ ...parts, workload: workload(4000), speculation, record: 'tokens' });
   assert.is(trace.tokens.length, 4001);
   const deviation = (metrics(trace).tokenSeconds as number) / predicted(0.7, 4, 2) - 1;
+  assert.ok(Math.abs(deviation) < 0.03, `${deviation}`);
+});
+
+test('a draft that stops where it is not sure takes what the closed form says', () => {
+  const speculation = { acceptanceRate: 0.95, sureRate: 0.8, draftTokens: 6, draftSeconds: 2 };
+  const { trace } = simulate({ ...parts, workload: workload(4000), speculation, record: 'tokens' });
+  const deviation = (metrics(trace).tokenSeconds as number) / predicted(0.95, 6, 2, 0.8) - 1;
   assert.ok(Math.abs(deviation) < 0.03, `${deviation}`);
 });
 

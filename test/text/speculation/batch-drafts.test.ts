@@ -42,7 +42,7 @@ function slowdown({ texts, rate, share, search = 0, modelShare }: Case): number 
       if (choice === undefined) return [];
       let accepted = 0;
       while (accepted < choice.tokens && stream.next() < rate) accepted++;
-      return [{ source: choice.source, drafted: choice.tokens, accepted }];
+      return [{ source: choice.source, asked: choice.tokens, drafted: choice.tokens, accepted }];
     });
     const drafted = done.map((one) => one.drafted);
     const passSeconds = passSecondsOf(drafted.reduce((sum, tokens) => sum + tokens, 0));
@@ -82,8 +82,8 @@ test('of a lookup and a small model the one that gives more is taken, text by te
   for (let pass = 0; pass < 100; pass++) drafts.plain(2, 1);
   for (let pass = 0; pass < 20; pass++) {
     const [lookup, model] = [
-      { source: 'lookup 4', drafted: 4, accepted: 4 },
-      { source: 'draft', drafted: 8, accepted: 6 },
+      { source: 'lookup 4', asked: 4, drafted: 4, accepted: 4 },
+      { source: 'draft', asked: 8, drafted: 8, accepted: 6 },
     ];
     drafts.passed({ texts: 2, drafts: [lookup, model], passSeconds: 1.1, seconds: 1.15 });
   }

@@ -76,10 +76,13 @@ interface Writing {
   /** Tokens at a time; `adaptive`: as many as pay. */
   readonly drafted?: number | 'adaptive';
   readonly prompt?: readonly number[];
+  /** Tokens after which the draft has nothing more. */
+  readonly stops?: ReadonlySet<number>;
 }
 
 async function write(writing: Writing = {}): Promise<Written> {
   const { sampling = GREEDY, seed = 1, tokens = 200, draft, lookup, drafted, prompt = [1, 2, 3] } = writing;
+  const { stops = TOKENIZER.stops } = writing;
   const model = toyModel(1);
   const stream = lookAhead(randomStream(seed, 'sampler'));
   let now = 0;
@@ -90,6 +93,7 @@ async function write(writing: Writing = {}): Promise<Written> {
       model: draft,
       sampler: () => createSampler(sampling, stream.coming()),
       vocabularySize: VOCABULARY,
+      stops,
       clock,
     });
   const options: SpeculationOptions = {
@@ -116,11 +120,33 @@ test('texts with drafts are those without, token for token: greedy and drawn, by
 });
 
 test('a draft that is the model itself is always accepted, greedy and drawn', async () => {
-  for (const sampling of [GREEDY, SAMPLED]) {
-    const { figures, model } = await write({ sampling, draft: toyModel(1), drafted: 4, tokens: 101 });
-    assert.equal(figures?.sources, { draft: { drafted: 80, accepted: 80 } });
-    assert.equal(model.passes, [3, ...new Array(20).fill(5)]);
+  const { figures, model } = await write({ sampling: SAMPLED, draft: toyModel(1), drafted: 4, tokens: 101 });
+  assert.equal(figures?.sources, { draft: { drafted: 80, accepted: 80 } });
+  assert.equal(model.passes, [3, ...new Array(20).fill(5)]);
+  const greedy = await write({ sampling: GREEDY, draft: toyModel(1), drafted: 4, tokens: 101 });
+  assert.is(greedy.figures?.accepted, greedy.figures?.drafted);
+});
+
+test('in a greedy text a draft ends before a token that leads the next one by less than ln 1.25', async () => {
+  const [text, leads] = [[1, 2, 3], [] as number[]];
+  const model = toyModel(1);
+  let row = await model.evaluate(text);
+  for (let token = 0; token < 100; token++) {
+    const [first = 0, second = 0] = [...row].sort((a, b) => b - a);
+    leads.push(first - second);
+    row = await model.evaluate([row.indexOf(first)]);
   }
+  // The first token is given by the prompt; a pass gives a token after those that were drafted.
+  const passes = [3];
+  for (let next = 1; next < 100; ) {
+    let drafted = 0;
+    while (drafted < 4 && next + drafted < 99 && (leads[next + drafted] as number) >= Math.log(1.25)) drafted++;
+    passes.push(1 + drafted);
+    next += 1 + drafted;
+  }
+  const found = await write({ draft: toyModel(1), drafted: 4, tokens: 100 });
+  assert.equal(found.model.passes, passes);
+  assert.ok(new Set(passes.slice(1)).size > 1, 'drafts of several lengths');
 });
 
 test('the text has as many tokens as were asked for, however many are accepted', async () => {
@@ -143,6 +169,24 @@ test('a draft whose context is shorter than the text goes on with its end', asyn
   const { figures, tokens } = await write({ draft, drafted: 4, tokens: 200 });
   assert.equal(tokens, (await write()).tokens);
   assert.ok((figures?.accepted ?? 0) > 0.9 * (figures?.drafted ?? 0), JSON.stringify(figures));
+});
+
+test('nothing is drafted after a token that ends a text', async () => {
+  const [ends] = (await write({ tokens: 20 })).tokens.slice(-1);
+  const { tokens, model } = await write({
+    sampling: SAMPLED,
+    draft: toyModel(1),
+    drafted: 4,
+    stops: new Set([ends ?? 0]),
+  });
+  let at = 1;
+  for (const verified of model.passes.slice(1)) {
+    const drafted = tokens.slice(at, at + verified - 1);
+    assert.not.ok(drafted.slice(0, -1).includes(ends ?? 0), `${drafted}`);
+    at += verified;
+  }
+  assert.is(at, 200);
+  assert.ok(model.passes.some((verified) => verified < 5 && verified > 1));
 });
 
 /**

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { expectedTokens } from '../../../engine/cost/speculation.ts';
+import { expectedTokens, speculativeSeconds } from '../../../engine/cost/speculation.ts';
 import { randomStream } from '../../../engine/input/random-stream.ts';
 import { createDraftLength, type Offer } from '../../../engine/text/speculation/draft-length.ts';
 
@@ -11,6 +11,8 @@ interface Setting {
   readonly draftSeconds: number;
   /** α at a token of the text. */
   readonly acceptance: (position: number) => number;
+  /** σ: probability that the draft is sure of a token; 1 unless given. */
+  readonly sure?: number;
   readonly tokens: number;
   readonly promptSeconds?: number;
   /** Seconds of looking at what could be drafted. */
@@ -21,7 +23,7 @@ interface Setting {
 
 /** Writes a text. @returns its seconds over those of single tokens */
 function slowdown(setting: Setting): number {
-  const { pass, draftSeconds, acceptance, tokens, promptSeconds = 0, lookSeconds = 0, noise = 0 } = setting;
+  const { pass, draftSeconds, acceptance, tokens, sure = 1, promptSeconds = 0, lookSeconds = 0, noise = 0 } = setting;
   const [random, noises] = [randomStream(5, 'texts'), randomStream(5, 'noise')];
   const length = createDraftLength({ tokens: 1, seconds: promptSeconds });
   const varied = (seconds: number): number => seconds * (1 + noise * (noises.next() - 0.5));
@@ -30,16 +32,18 @@ function slowdown(setting: Setting): number {
   while (written < tokens) {
     const looks = length.mayDraft;
     const choice = looks ? length.choose([{ ...offer, most: Math.min(8, tokens - written) }]) : undefined;
-    const drafted = choice?.tokens ?? 0;
+    const asked = choice?.tokens ?? 0;
+    let drafted = 0;
+    while (drafted < asked && (sure === 1 || random.next() < sure)) drafted++;
     const look = looks ? varied(lookSeconds) : 0;
-    const [draft, verification] = [varied(drafted * draftSeconds), varied(pass(drafted + 1))];
+    const [draft, verification] = [varied(Math.min(asked, drafted + 1) * draftSeconds), varied(pass(drafted + 1))];
     let accepted = 0;
     while (accepted < drafted && random.next() < acceptance(written + accepted)) accepted++;
     seconds += look + draft + verification;
     written += accepted + 1;
     const times = { lookSeconds: look, passSeconds: verification };
-    if (drafted === 0) length.plain(times);
-    else length.verified({ source: 'draft', drafted, accepted, draftSeconds: draft, ...times });
+    if (asked === 0) length.plain(times);
+    else length.verified({ source: 'draft', asked, drafted, accepted, draftSeconds: draft, ...times });
   }
   return seconds / (promptSeconds + written);
 }
@@ -82,6 +86,17 @@ test('text that is accepted takes at most a tenth more than with the best fixed 
     const found = slowdown({ pass, draftSeconds, acceptance: () => alpha, tokens: 2000 });
     assert.ok(found <= 1.1 * Math.min(...fixed), `α ${alpha}: ${found}, the best is ${Math.min(...fixed)}`);
   }
+});
+
+test('a draft that stops where it is not sure is asked for as many tokens as pay on average', () => {
+  const costs = { acceptanceRate: 0.98, sureRate: 0.85, draftSeconds: 0.2, verifySeconds: inRam };
+  const best = Math.min(
+    ...Array.from({ length: 8 }, (_, index) => speculativeSeconds({ ...costs, draftTokens: index + 1 })),
+  );
+  const found = slowdown({ pass: inRam, draftSeconds: 0.2, acceptance: () => 0.98, sure: 0.85, tokens: 2000 });
+  assert.ok(found <= 1.1 * best, `${found}, the best is ${best}`);
+  const unsure = slowdown({ pass: inRam, draftSeconds: 0.2, acceptance: () => 1, sure: 0, tokens: 1000 });
+  assert.ok(unsure <= 1.03, `${unsure}`);
 });
 
 test('drafting goes on when a text becomes predictable, and ends when it no longer is', () => {
