@@ -92,7 +92,7 @@ async function run(options: Options): Promise<void> {
       ...{ kernels: () => kernels, context, sampling, stream },
     });
     const model = loadTransformer(file, {
-      ...{ kernels, context, kvCache: readKvCache(options.kv) },
+      ...{ gguf, kernels, context, kvCache: readKvCache(options.kv) },
       memory: memory && memory - (drafts?.bytes ?? 0),
     });
     let last: MeasuredSpeculation | undefined;

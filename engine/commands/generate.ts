@@ -82,6 +82,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<O
   });
   const memory = request.memory && request.memory - (drafts?.bytes ?? 0);
   const opened = await openModel(kernels, {
+    gguf,
     request,
     memory,
     shape,
@@ -123,7 +124,7 @@ interface OpenedModel {
   close(): void;
 }
 
-interface ModelRequest extends Pick<Generation, 'request' | 'prompt' | 'signal'> {
+interface ModelRequest extends Pick<Generation, 'gguf' | 'request' | 'prompt' | 'signal'> {
   readonly shape: Model;
   /** Bytes that the process may take without its drafts; `undefined`: not limited. */
   readonly memory: number | undefined;
@@ -133,7 +134,7 @@ interface ModelRequest extends Pick<Generation, 'request' | 'prompt' | 'signal'>
 
 /** The model on the processors that were asked for. */
 async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedModel> {
-  const { request, shape, context, prompt, memory, signal, onPart } = parts;
+  const { gguf, request, shape, context, prompt, memory, signal, onPart } = parts;
   const { model: path, kvCache, gpuLayers, device, gpuPaging: paging, profile } = request;
   if (gpuLayers !== 0) {
     const { exact } = request.kernels;
@@ -149,6 +150,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   const begin = performance.now() / 1000;
   const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
   const loaded = loadTransformer(path, {
+    gguf,
     kernels,
     context,
     kvCache,

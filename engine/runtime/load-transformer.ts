@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { withFile } from '../gguf/file-source.ts';
+import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { type TransformerSettings, transformerSettings } from '../gguf/transformer-settings.ts';
@@ -29,6 +30,8 @@ import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights, equalWindows, windowHooks } from './weights/window-weights.ts';
 
 export interface LoadOptions {
+  /** The file's header, if it has been read already. */
+  readonly gguf?: Gguf;
   /** The kernels that compute; the model's memory lasts until they are closed. */
   readonly kernels: Kernels;
   /** Tokens that the KV cache holds. Default: the length that the model was trained for, at most 4096. */
@@ -130,7 +133,7 @@ function loadPasses(
   const { kernels, kvCache = DEFAULT_KV_FORMAT, memory, recorder } = options;
   const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
-    const gguf = readGguf(bytes);
+    const gguf = options.gguf ?? readGguf(bytes);
     const model = modelFromGguf(gguf);
     const settings = transformerSettings(gguf, model);
     const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
