@@ -18,9 +18,9 @@ interface Options {
   readonly model?: string;
   readonly devices?: true;
   readonly graph?: true;
-  readonly tokens: string;
-  readonly context: string;
-  readonly kv: string;
+  readonly tokens?: string;
+  readonly context?: string;
+  readonly kv?: string;
   readonly dot?: true;
   readonly json?: true;
 }
@@ -34,9 +34,12 @@ export function inspectCommand(): Command {
     .option('--model <file>', 'a GGUF file')
     .option('--devices', 'list the GPUs that --gpu-layers can use')
     .option('--graph', 'show the operators that run, with shapes, FLOPs and bytes, by partition unit (HELM 4.1.1)')
-    .option('--tokens <n>', 'with --graph: tokens that are evaluated together', '1')
-    .option('--context <n>', 'with --graph: positions that the last of them sees', '512')
-    .option('--kv <format>', `with --graph: format of the KV cache: ${KV_FORMATS.join(', ')}`, DEFAULT_KV_FORMAT)
+    .option('--tokens <n>', 'with --graph: tokens that are evaluated together (default: 1)')
+    .option('--context <n>', 'with --graph: positions that the last of them sees (default: 512)')
+    .option(
+      '--kv <format>',
+      `with --graph: format of the KV cache: ${KV_FORMATS.join(', ')} (default: ${DEFAULT_KV_FORMAT})`,
+    )
     .option('--dot', 'with --graph: for Graphviz')
     .option('--json', 'print it as JSON; sizes in bytes')
     .action(run);
@@ -46,7 +49,8 @@ async function run(options: Options): Promise<void> {
   const { model, devices, graph, dot, json } = options;
   if ((model === undefined) === (devices === undefined))
     throw new InputError('--model', 'or --devices is needed, but not both: a GGUF file, or this machine’s GPUs');
-  if (dot && !graph) throw new InputError('--dot', 'is used only with --graph; add it');
+  const ofGraph = (['dot', 'tokens', 'context', 'kv'] as const).find((option) => options[option] !== undefined);
+  if (ofGraph !== undefined && !graph) throw new InputError(`--${ofGraph}`, 'is used only with --graph; add it');
   if (dot && json) throw new InputError('--dot', 'and --json are two forms of the graph; give one');
   if (graph && model === undefined)
     throw new InputError('--graph', 'is of a model; give --model in place of --devices');
@@ -56,7 +60,8 @@ async function run(options: Options): Promise<void> {
   process.stdout.write(json ? `${JSON.stringify(description, null, 2)}\n` : describe(description));
 }
 
-function showGraph(file: string, { tokens: tokensText, context: contextText, kv, dot, json }: Options): void {
+function showGraph(file: string, options: Options): void {
+  const { tokens: tokensText = '1', context: contextText = '512', kv = DEFAULT_KV_FORMAT, dot, json } = options;
   const tokens = readCount('--tokens', tokensText, 1, 100_000);
   const context = readCount('--context', contextText, tokens);
   const graph = withFile(file, (bytes) =>

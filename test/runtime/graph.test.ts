@@ -105,6 +105,10 @@ test('hearth inspect --graph: a table, JSON and DOT of one list', async () => {
   assert.equal([forms.code, forms.stderr], [2, '--dot: and --json are two forms of the graph; give one\n']);
   const devices = await hearthHere('inspect', '--devices', '--graph');
   assert.equal([devices.code, devices.stderr], [2, '--graph: is of a model; give --model in place of --devices\n']);
+  for (const [option, value] of [['--tokens', '2'], ['--context', '9'], ['--kv', 'q8_0'], ['--dot']] as const) {
+    const alone = await hearthHere('inspect', '--model', model, option, ...(value === undefined ? [] : [value]));
+    assert.equal([alone.code, alone.stderr], [2, `${option}: is used only with --graph; add it\n`]);
+  }
 });
 
 test.run();
