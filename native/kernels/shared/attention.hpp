@@ -7,7 +7,7 @@
  * larger score, the earlier sums are multiplied by e^(old maximum − new maximum) (Milakov and Gimelshein 2018,
  * Algorithm 3). Keys are stored by dimension within a block and values by position, so that vectors hold positions for
  * scores and dimensions for output, and no vector is summed across its lanes. For one token each vector is widened once
- * for four queries; for several, a block of keys or values is widened once for all of their queries, which are
+ * for four or eight queries; for several, a block of keys or values is widened once for all of their queries, which are
  * multiplied with it by register tiles. Both sum in the same order: a token has the same result either way. The
  * scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its values: queries and
  * weights are not rounded.
@@ -86,15 +86,19 @@ inline void addLanes(const WeightedSums& w, std::size_t query, std::size_t lanes
   for (; lane < lanes; lane++) addRows<PortableSimd, N, Q, 1>(w, query, lane);
 }
 
-/** For all of `queries` queries, four at a time. */
+/** For all of `queries` queries, as many at a time as registers allow. */
 template <class S, Stored N>
 inline void addAll(const WeightedSums& w, std::size_t queries, std::size_t lanes) {
   std::size_t q = 0;
+  // 8·2 sums of AVX-512's 32 registers.
+  if constexpr (S::width == 16) {
+    for (; q + 8 <= queries; q += 8) addLanes<S, N, 8>(w, q, lanes);
+  }
   for (; q + 4 <= queries; q += 4) addLanes<S, N, 4>(w, q, lanes);
   for (; q < queries; q++) addLanes<S, N, 1>(w, q, lanes);
 }
 
-/** The sums as they are stored, four queries at a time: for the queries of one token. */
+/** The sums as they are stored: for the queries of one token. */
 template <class S>
 struct Directly {
   template <Stored N>
