@@ -10,19 +10,34 @@ import { madeModel, SMALL_MODEL } from './measure/made-models.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
-import { count, option, text } from './report/options.ts';
+import { choice, count, option, text } from './report/options.ts';
 import { loadTable, passTable, servingText, throughputTable } from './serving/columns.ts';
+import { runRingServing } from './serving/lab-ring.ts';
 import { servingFindings, servingPage } from './serving/report.ts';
-import { runServing } from './serving/run.ts';
+import { runServing, SERVERS, type ServingRun } from './serving/run.ts';
 
-/** A server of several requests on this machine: predicted, simulated and measured over a sweep of loads. */
+/** A server of several requests, on this machine or on a lab ring: predicted, simulated and measured over a sweep of loads. */
 await runExperiment({
   name: 'serving',
-  description: 'Requests to hearth serve’s engine on this machine, by load: predicted, simulated, measured.',
+  description:
+    'Requests to hearth serve’s engine, on this machine or a lab ring, by load: predicted, simulated, measured.',
   options: {
-    model: text('--model <file>', 'a GGUF file; a random one of 140 million weights unless given'),
-    cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
-    threads: count('--threads <n>', 'threads of the CPU', { default: availableParallelism(), most: 1024 }),
+    on: choice(
+      '--on <server>',
+      `${SERVERS.join(', ')}: a ring of four devices on this machine, whose weights are in memory or read for every pass`,
+      SERVERS,
+      'this-machine',
+    ),
+    model: text('--model <file>', 'a GGUF file for this machine; a random one of 140 million weights unless given'),
+    cache: text(
+      '--cache <dir>',
+      'where random models are kept; those of a ring on the disk that is throttled',
+      join(tmpdir(), 'hearth-models'),
+    ),
+    threads: count('--threads <n>', 'threads of this machine; a device of a ring has one', {
+      default: availableParallelism(),
+      most: 1024,
+    }),
     loads: option(
       '--loads <list>',
       'requests per second, as shares of the predicted capacity',
@@ -44,21 +59,31 @@ await runExperiment({
   json: 'serving.json',
   files: ['loads.csv', 'throughput.csv', 'passes.csv', 'profile.json'],
   seed: { help: 'of arrivals and lengths, of the random model, and of the weights that probes multiply' },
-  async run({ model: given, cache, threads, loads, clients, seconds, requests, diskFile, seed, out }, { progress }) {
+  async run(options, { progress }) {
+    const { on, model: given, cache, threads, loads, clients, seconds, requests, diskFile, seed, out } = options;
     const addon = loadAddon();
     if (typeof addon === 'string')
       throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
-    const file = given ?? (await madeModel(cache, SMALL_MODEL, 'Q8_0', seed));
-    if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
-    const weightsFile = diskFile ?? join(dirname(out), `hearth-serving.${process.pid}.tmp`);
-    const asked = { file, threads, seed, weightsFile, seconds, shares: loads, clients, requests, progress };
-    const found = await runServing(asked);
+    const asked = { seed, seconds, shares: loads, clients, requests, progress };
+    const run = async (): Promise<ServingRun> => {
+      if (on !== 'this-machine') {
+        if (given !== undefined) throw new InputError('--model', 'is for this machine; a lab ring has its own');
+        return runRingServing({ ...asked, models: cache }, on);
+      }
+      const file = given ?? (await madeModel(cache, SMALL_MODEL, 'Q8_0', seed));
+      if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
+      const weightsFile = diskFile ?? join(dirname(out), `hearth-serving.${process.pid}.tmp`);
+      return runServing({ ...asked, file, threads, weightsFile });
+    };
+    const found = await run();
     const { model, host, profile } = found;
+    const machine = threads === 1 ? '1 thread' : `${threads} threads`;
+    const server = on === 'this-machine' ? machine : `a ring of four devices, ${on.replace('ring-', '')}`;
     return {
-      subtitle: `${modelText(model)} on ${hostname()}: ${threads === 1 ? '1 thread' : `${threads} threads`} · ${requests === undefined ? `${seconds} s of arrivals at each load` : `${requests.length} requests of a file`}`,
+      subtitle: `${modelText(model)} on ${hostname()}: ${server} · ${requests === undefined ? `${seconds} s of arrivals at each load` : `${requests.length} requests of a file`}`,
       findings: servingFindings(found),
       data: {
-        settings: { model: model.name, mix: model.mix, threads, loads, clients, seconds, seed },
+        settings: { on, model: model.name, mix: model.mix, threads, loads, clients, seconds, seed },
         host,
         loads: found.loads.map(({ simulated: { passes, requests: _, ...simulated }, ...load }) => ({
           ...load,

@@ -24,7 +24,16 @@ import {
 export interface ServingOptions
   extends Pick<
     SimulationOptions,
-    'reclaim' | 'runtime' | 'memoryTaken' | 'noise' | 'seed' | 'files' | 'throttle' | 'extentBytes' | 'chunkBytes'
+    | 'reclaim'
+    | 'runtime'
+    | 'memoryTaken'
+    | 'noise'
+    | 'seed'
+    | 'files'
+    | 'throttle'
+    | 'extentBytes'
+    | 'chunkBytes'
+    | 'warm'
   > {
   /** Pages of keys and values that all requests share; their memory is reserved from the start. */
   readonly pages: number;
@@ -78,7 +87,7 @@ const NO_HOST: HostSeconds = { pass: 0, token: 0 };
  *   request is invalid
  */
 export function simulateServing(parts: ServingParts): ServingResult {
-  const { cluster, model, plan, requests, pages, host = NO_HOST, clients } = parts;
+  const { cluster, model, plan, requests, pages, host = NO_HOST, clients, warm = false } = parts;
   const limits: ServerLimits = {
     pages,
     pageTokens: parts.pageTokens ?? PAGE_TOKENS,
@@ -102,7 +111,7 @@ export function simulateServing(parts: ServingParts): ServingResult {
   if (ring.outOfMemory !== undefined)
     return { ...summary([], []), outOfMemory: ring.outOfMemory, devices: [], seconds: 0 };
   const { vocabularySize } = model;
-  const { steps, served } = servingSteps(ring, { requests, clients, limits, host, vocabularySize });
+  const { steps, served } = servingSteps(ring, { requests, clients, limits, host, vocabularySize, warm });
   const { outOfMemory, devices, seconds } = ring.run('server', steps);
   return { ...summary(served.requests, served.passes, pages), outOfMemory, devices, seconds };
 }

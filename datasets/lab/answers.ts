@@ -68,18 +68,21 @@ export function answersOf(parts: AnswersCase): LabAnswers {
 
 /** @param observe called whenever residency changes */
 export function simulateCell(parts: AnswersCase, plan: Plan, observe?: (moment: Moment) => void): Trace {
-  const { model, cell, facts } = parts;
-  return simulate({
+  const { model } = parts;
+  const run = { ...labSimulation(parts, plan), plan, model, workload: workloadOf(parts) };
+  return simulate({ ...run, ...(observe && { observe }) }).trace;
+}
+
+/** The devices, and how a lab differs from devices at home: what any simulation of a cell needs. */
+export function labSimulation(parts: Omit<AnswersCase, 'tokens'>, plan: Plan) {
+  const { cell, facts } = parts;
+  return {
     ...LINUX_LAB,
     throttle: { sliceSeconds: SLICE_SECONDS, diskRate: facts.wholeDiskRate },
-    plan,
-    model,
-    workload: workloadOf(parts),
     runtime: RUNTIME,
     cluster: factsCluster(parts, plan),
     reclaim: pagePolicy(cell, facts),
-    ...(observe && { observe }),
-  }).trace;
+  };
 }
 
 function workloadOf({ tokens }: AnswersCase): Workload {

@@ -49,9 +49,20 @@ export function passFrames(counts: readonly number[], most: number): FramePiece[
   return frames;
 }
 
-/** Frames of a pass that are in a ring at the same time at most: further ones would only wait. */
+/**
+ * Frames of a pass that are in a ring at the same time at most: further ones would only wait, but those of a pass of a
+ * single process's tokens come together.
+ */
 export function mostFrames(windows: number): number {
-  return windows + 1;
+  return Math.max(BATCH_TOKENS / MOST_CHUNK_TOKENS, windows + 1);
+}
+
+/**
+ * Whether devices keep a window's weights from a frame of a pass to the next, so that they are read once for all: where
+ * all frames are in the ring together, each device has them one after the other before the first comes back to it.
+ */
+export function isFollowed(frame: number, frames: number, windows: number): boolean {
+  return frame + 1 < frames && frames <= mostFrames(windows);
 }
 
 /**

@@ -8,9 +8,16 @@ import { NO_WEIGHTS_POLICY } from '../plan/weights-policy.ts';
 import { stagesByDevice, windowsOf } from '../plan/windows.ts';
 import { type Breakdown, type StageBreakdown, totalSeconds } from './breakdown.ts';
 import { fitWeights, fixedBytes, loadOfStages, mappedBytes } from './memory.ts';
+import type { PassLoad } from './mixed-pass.ts';
 import { PAGE_TABLES, type ReclaimPolicy } from './reclaim.ts';
 import { createRingPredictor } from './ring.ts';
-import { createRingCosts, createVerificationCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
+import {
+  createPassCosts,
+  createRingCosts,
+  createVerificationCosts,
+  type DeviceCosts,
+  type RingCosts,
+} from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { lastLayerSeconds, type WeightReads, weightReads } from './weight-reads.ts';
 
@@ -72,6 +79,8 @@ export interface OverlappedCase {
   readonly reclaim?: ReclaimPolicy;
   /** γ + 1 (speculation.ts): the seconds are those of one pass that verifies so many tokens; default 1. */
   readonly verifiedTokens?: number;
+  /** The seconds of one pass over tokens of several texts (mixed-pass.ts), in place of a token's. */
+  readonly pass?: PassLoad;
 }
 
 /** Whether a plan is of a kind whose time with overlap has a closed form. */
@@ -87,17 +96,20 @@ export function hasOverlappedForm(plan: Plan): boolean {
  * @throws InputError unless `hasOverlappedForm`, or if the plan doesn't fit cluster and model
  */
 export function predictOverlapped(asked: OverlappedCase): OverlappedPrediction {
-  const { truth, model, workload, runtime = DEFAULT_RUNTIME, verifiedTokens = 1 } = asked;
+  const { truth, model, workload, runtime = DEFAULT_RUNTIME, verifiedTokens = 1, pass } = asked;
   validatePlan(asked.plan, truth, model);
   if (!hasOverlappedForm(asked.plan))
     throw new InputError('plan: kind', `is "${asked.plan.kind}"; overlap is predicted for rings whose layers stay put`);
   const own = { ...runtime, partitions: chipPartitions(asked.plan) };
   const costs =
-    verifiedTokens === 1
-      ? createRingCosts(truth, model, workload, own)
-      : createVerificationCosts(truth, model, workload, { runtime: own, tokens: verifiedTokens });
+    pass !== undefined
+      ? createPassCosts(truth, model, workload, { runtime: own, load: pass })
+      : verifiedTokens === 1
+        ? createRingCosts(truth, model, workload, own)
+        : createVerificationCosts(truth, model, workload, { runtime: own, tokens: verifiedTokens });
   const plan = fitWeights(asked.plan, costs);
-  const breakdown = createRingPredictor(truth, model, workload, { runtime: own, verifiedTokens })(plan);
+  const options = { runtime: own, verifiedTokens, ...(pass && { pass }) };
+  const breakdown = createRingPredictor(truth, model, workload, options)(plan);
   const { reclaim } = asked;
   const devices = costs.devices.flatMap(
     (device) => overlappedDevice({ plan, costs, device, breakdown, reclaim }) ?? [],

@@ -11,7 +11,7 @@ import { THIS_HOST } from '../../engine/profile/memory/host.ts';
 import { readMemory } from '../../engine/profile/memory/read-memory.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from '../../engine/profile/probes/weights-file.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
-import { createProcessorProbes } from '../../engine/profile/processor-probes.ts';
+import { createProcessorProbes, type FurtherProbes } from '../../engine/profile/processor-probes.ts';
 import type { DeviceGroup } from './cgroups/device-group.ts';
 
 /** Rounds of the processor's probes; the first is not counted. */
@@ -21,12 +21,14 @@ const ROUNDS = 6;
  * Measures the disk and one thread of this machine as `hearth profile` does, in the only format that models of a lab
  * have.
  * @param folder where a file is made, read and removed
+ * @param further what is probed besides a single text
  * @returns a cluster with this machine as its only device, and the text of its cluster file
  * @throws InputError without native kernels
  */
 export async function probeCpu(
   folder: string,
   seed: number,
+  further: FurtherProbes,
 ): Promise<{ readonly cluster: Cluster; readonly text: string }> {
   const addon = loadAddon();
   if (typeof addon === 'string')
@@ -37,7 +39,7 @@ export async function probeCpu(
     const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads: 1 }));
     try {
       const weights = kernels.mapFile(file);
-      const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, ['F16']);
+      const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, ['F16'], further);
       for (let round = 0; round < ROUNDS; round++) await probes.round();
       const cpu = probes.measures();
       const { instructionSet } = kernels;

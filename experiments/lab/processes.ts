@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-/** A running `hearth` on one device of a lab, and what it has printed so far. */
+/** A running program on one device of a lab, and what it has printed so far. */
 export interface LabProcess {
   readonly stdout: string;
   readonly stderr: string;
@@ -15,7 +15,8 @@ export interface LabProcessParts {
   readonly namespace: string;
   /** DeviceGroup.joins. */
   readonly joins: readonly string[];
-  /** Command line options of `hearth`. */
+  /** Node.js's options, the program, by default `hearth`, and its own. */
+  readonly program?: readonly string[];
   readonly options: readonly string[];
 }
 
@@ -27,11 +28,13 @@ export interface LabProcessParts {
 const STEADY_HEAP = ['--max-semi-space-size=1', '--no-memory-reducer'];
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Starts `hearth` as a single process: a shell joins the groups and becomes `ip`, which enters the namespace and becomes Node.js. */
-export function startLabProcess({ namespace, joins, options }: LabProcessParts): LabProcess {
+const HEARTH = [join(ROOT, 'bin/hearth.js')];
+
+/** Starts a program as a single process: a shell joins the groups and becomes `ip`, which enters the namespace and becomes Node.js. */
+export function startLabProcess({ namespace, joins, program = HEARTH, options }: LabProcessParts): LabProcess {
   const script = `${joins.map((file) => `echo $$ > ${file} && `).join('')}exec "$@"`;
-  const hearth = [process.execPath, ...STEADY_HEAP, join(ROOT, 'bin/hearth.js'), ...options];
-  const child: ChildProcess = spawn('sh', ['-c', script, 'sh', 'ip', 'netns', 'exec', namespace, ...hearth], {
+  const command = [process.execPath, ...STEADY_HEAP, ...program, ...options];
+  const child: ChildProcess = spawn('sh', ['-c', script, 'sh', 'ip', 'netns', 'exec', namespace, ...command], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C reaches the lab alone, which then ends its processes itself.
     detached: true,

@@ -14,34 +14,54 @@ import type { GroupReadings } from './cgroups/readings.ts';
 import { traceOfChrome } from './chrome-trace.ts';
 import type { Lab } from './lab.ts';
 import { watchOwnMemory } from './own-memory-watch.ts';
-import { type LabProcess, startLabProcess } from './processes.ts';
+import { type LabProcess, type LabProcessParts, startLabProcess } from './processes.ts';
 import { runProgram } from './system.ts';
 
-export interface LabRun {
+/** A model on a lab: what each device holds, and to what it is held. */
+export interface LabPlacement {
   /** File of the whole model; each device gets its part of it. */
   readonly model: string;
   readonly plan: Plan;
-  /** Tokens of the prompt and decoded tokens. */
-  readonly tokens: number;
   /** One per device of the cluster, in the same order. */
   readonly limits: readonly DeviceLimits[];
+}
+
+export interface LabRun extends LabPlacement {
+  /** Tokens of the prompt and decoded tokens. */
+  readonly tokens: number;
   /** The processes' own memory is sampled even if that changes what Linux reclaims (ownMemory). */
   readonly watched?: boolean;
   /** Called with each device's part of the model, just before the head starts. */
   readonly onStart?: (parts: readonly string[]) => void;
 }
 
-export interface LabRunResult {
+export interface LabRunResult extends HeadRun {
   readonly trace: Trace;
   /** When the trace began, seconds since 1970. */
   readonly startedAt: number;
+}
+
+/** A head's run to its end. */
+export interface HeadRun {
   /** Readings of each device at the end of the run. */
   readonly devices: readonly GroupReadings[];
   /**
-   * What each device's processes took beside weights while tokens of steady state were decoded, bytes; `undefined` where
-   * control groups of version 2 can't say without changing what Linux reclaims, unless the run was `watched`.
+   * What each device's processes took beside weights meanwhile, bytes; `undefined` where control groups of version 2
+   * can't say without changing what Linux reclaims, unless the run was `watched`.
    */
   readonly ownBytes: readonly number[] | undefined;
+}
+
+/** A program that runs as the head of a ring on a lab, and ends. */
+export interface HeadProgram {
+  /** See LabProcessParts; `hearth` unless given. */
+  readonly program?: readonly string[];
+  /** Its options, to which those of the ring are added: the model's part, the devices' addresses, the plan. */
+  readonly options: readonly string[];
+  readonly watched: boolean;
+  readonly onStart?: ((parts: readonly string[]) => void) | undefined;
+  /** The time whose memory is meant, seconds since 1970; asked for at the end. */
+  readonly during: () => readonly [from: number, to: number];
 }
 
 /** Enough for a process to start on a busy machine with a slow disk, seconds. */
@@ -55,27 +75,50 @@ const PORT = 7400;
  * @throws Error if a process fails, takes too long, or is killed for lack of memory
  */
 export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
-  const parts = await partsOf(lab, run);
+  const file = runFiles(lab).trace;
+  const read = () => {
+    const chrome = JSON.parse(readFileSync(file, 'utf8')) as ChromeTrace;
+    return { trace: traceOfChrome(chrome), startedAt: chrome.otherData?.startedAt ?? 0 };
+  };
+  const { tokens, watched = false, onStart } = run;
+  const settings = ['--prompt', 'a', '--tokens', String(tokens), '--temperature', '0', '--json'];
+  const found = await runHead(lab, run, {
+    options: ['run', '--trace', file, '--force', ...settings],
+    watched,
+    onStart,
+    during() {
+      const { trace, startedAt } = read();
+      const [from, to] = steadyInterval(trace);
+      return [startedAt + from, startedAt + to];
+    },
+  });
+  return { ...found, ...read() };
+}
+
+/**
+ * Starts a worker on every device but the head, and a program on the head, and waits for its end. Memory holds no weights
+ * at first.
+ * @throws Error if a process fails, takes too long, or is killed for lack of memory
+ */
+export async function runHead(lab: Lab, placed: LabPlacement, asked: HeadProgram): Promise<HeadRun> {
+  const parts = await partsOf(lab, placed);
   for (const part of parts) await dropFromMemory(part);
-  const groups = limitedGroups(lab, run.limits);
+  const groups = limitedGroups(lab, placed.limits);
   const workers = startWorkers(lab, groups, parts);
   try {
     await Promise.all(workers.map((worker, index) => listens(worker, lab.devices[index + 1] ?? '')));
-    run.onStart?.(parts);
-    const head = startHead(lab, run, groups, parts[0] ?? '');
-    const mayWatch = run.watched || lab.ground.controllers.memory.version === 1;
+    asked.onStart?.(parts);
+    const { program, options } = asked;
+    const inputs = ringOptions(lab, placed.plan, parts[0] ?? '');
+    const head = startOn(lab, groups, 0, { ...(program && { program }), options: [...options, ...inputs] });
+    const mayWatch = asked.watched || lab.ground.controllers.memory.version === 1;
     const watch = mayWatch ? watchOwnMemory(groups) : undefined;
     const code = await within(RUN_SECONDS, head.ended, 'the run takes').finally(() => watch?.stop());
     if (code !== 0) {
       const printed = workers.map(({ stderr }) => `\n${stderr}`).join('');
       throw new Error(killedIn(lab, groups) ?? `the head ended with ${code}: ${head.stderr}${printed}`);
     }
-    const chrome = JSON.parse(readFileSync(runFiles(lab).trace, 'utf8')) as ChromeTrace;
-    const trace = traceOfChrome(chrome);
-    const startedAt = chrome.otherData?.startedAt ?? 0;
-    const [from, to] = steadyInterval(trace);
-    const ownBytes = watch?.means(startedAt + from, startedAt + to);
-    return { trace, startedAt, devices: groups.map((group) => group.readings()), ownBytes };
+    return { devices: groups.map((group) => group.readings()), ownBytes: watch?.means(...asked.during()) };
   } finally {
     for (const worker of workers) worker.stop();
     await Promise.all(workers.map(({ ended }) => ended));
@@ -83,7 +126,7 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
 }
 
 /** Files of the parts of the model, rewritten unless the last run had the same layers on the same devices. */
-async function partsOf({ folder, devices }: Lab, { model, plan }: LabRun): Promise<string[]> {
+async function partsOf({ folder, devices }: Lab, { model, plan }: LabPlacement): Promise<string[]> {
   const key = JSON.stringify({ model, stages: plan.stages });
   const file = join(folder, 'parts.json');
   if (readIfThere(file) !== key) {
@@ -146,25 +189,29 @@ function startWorkers(lab: Lab, groups: readonly DeviceGroup[], parts: readonly 
   return lab.devices.slice(1).map((_, position) => {
     const index = position + 1;
     const options = ['--model', parts[index] ?? '', '--listen', addressOf(lab, index), '--plain', '--threads', '1'];
-    return startHearth(lab, groups, index, ['worker', ...options]);
+    return startOn(lab, groups, index, { options: ['worker', ...options] });
   });
 }
 
-/** Starts the head, which carries out the plan and writes the trace. */
-function startHead(lab: Lab, { plan, tokens }: LabRun, groups: readonly DeviceGroup[], part: string) {
+/** Options by which a head knows its part of the model, the ring and the plan. */
+function ringOptions(lab: Lab, plan: Plan, part: string): string[] {
   const files = runFiles(lab);
   const devices = lab.devices.map((name, index) => (index === 0 ? { name } : { name, address: addressOf(lab, index) }));
   writeFileSync(files.cluster, JSON.stringify({ devices }));
   writeFileSync(files.plan, JSON.stringify(plan));
-  const inputs = ['--model', part, '--cluster', files.cluster, '--plan', files.plan, '--trace', files.trace, '--force'];
-  const settings = ['--prompt', 'a', '--tokens', String(tokens), '--temperature', '0', '--threads', '1'];
-  return startHearth(lab, groups, 0, ['run', ...inputs, ...settings, '--plain', '--json']);
+  return ['--model', part, '--cluster', files.cluster, '--plan', files.plan, '--threads', '1', '--plain'];
 }
 
-/** Starts `hearth` on a device, which delays what it sends by the latency of its link. */
-function startHearth(lab: Lab, groups: readonly DeviceGroup[], index: number, options: readonly string[]): LabProcess {
+/** Starts a program on a device, which delays what it sends by the latency of its link. */
+function startOn(
+  lab: Lab,
+  groups: readonly DeviceGroup[],
+  index: number,
+  { options, ...program }: Pick<LabProcessParts, 'program' | 'options'>,
+): LabProcess {
   const { latency } = lab.cluster.link(index, (index + 1) % lab.devices.length);
   return startLabProcess({
+    ...program,
     namespace: lab.namespaces[index]?.name ?? '',
     joins: groups[index]?.joins ?? [],
     options: [...options, '--link-delay', `${latency} s`],

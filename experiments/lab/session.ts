@@ -40,6 +40,8 @@ export interface SessionParts {
   readonly models: string;
   readonly size: LabSize;
   readonly seed: number;
+  /** Passes of several texts are probed too; default: no. */
+  readonly passes?: boolean;
 }
 
 /** Exit code of a program that Ctrl-C ended: 128 + SIGINT. */
@@ -69,7 +71,7 @@ export async function onLab<Result>(
   }
 }
 
-async function openSession({ cluster, models, size, seed }: SessionParts): Promise<LabSession> {
+async function openSession({ cluster, models, size, seed, passes = false }: SessionParts): Promise<LabSession> {
   makeOutputFolder('--models', models);
   // The model, a part of it on every device, and a file that is read to probe the processor.
   const bytes = 2 * createModel(LAB_SHAPES[size], 'F16').bytes + 2 ** 30;
@@ -81,7 +83,7 @@ async function openSession({ cluster, models, size, seed }: SessionParts): Promi
   const file = await labModel(models, size, seed);
   const model = withFile(file, (source) => modelFromGguf(readGguf(source)));
   logStep('probes of the processor');
-  const { cluster: probed, text } = await probeCpu(models, seed);
+  const { cluster: probed, text } = await probeCpu(models, seed, { passes });
   const machine = probed.devices[0];
   if (machine === undefined) throw new RangeError('the probes describe no device');
   // Ends through process.exit, whose handlers close the lab.

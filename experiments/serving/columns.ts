@@ -140,7 +140,7 @@ export function passTable(passes: readonly MeasuredPass[]): Table<MeasuredPass> 
 
 export function servingText({ loads, passes }: ServingRun): string[] {
   return [
-    `Single passes\n${terminalTable(passTable(passes))}`,
+    ...(passes.length > 0 ? [`Single passes\n${terminalTable(passTable(passes))}`] : []),
     `Percentiles by load\n${terminalTable(loadTable(loads))}`,
     `Throughput and means by load\n${terminalTable(throughputTable(loads))}`,
   ];

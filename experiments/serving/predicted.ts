@@ -1,6 +1,8 @@
 import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import { type PassLoad, passLoad } from '../../engine/cost/mixed-pass.ts';
+import { predictOverlapped } from '../../engine/cost/overlap.ts';
 import { predict } from '../../engine/cost/predict.ts';
+import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type PredictedServing, predictServing, type ServingLoad } from '../../engine/cost/serving.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
@@ -15,12 +17,16 @@ export interface Server {
   readonly plan: Plan;
   readonly limits: ServerLimits;
   readonly host: HostSeconds;
+  /** Of a ring whose devices read weights while others compute: the sizes of its program. */
+  readonly overlapped?: Runtime;
 }
 
 /** Predicted seconds of a pass on a plan. */
-export function passPredictor({ cluster, model, plan, limits }: Server): (load: PassLoad) => number {
+export function passPredictor({ cluster, model, plan, limits, overlapped }: Server): (load: PassLoad) => number {
   const workload = createWorkload({ context: limits.pages * limits.pageTokens });
-  return (pass) => predict({ plan, truth: cluster, model, workload, pass }).tokenSeconds;
+  const asked = { plan, truth: cluster, model, workload };
+  if (overlapped === undefined) return (pass) => predict({ ...asked, pass }).tokenSeconds;
+  return (pass) => predictOverlapped({ ...asked, pass, runtime: overlapped }).tokenSeconds;
 }
 
 /** Mean figures of requests like these at a demand. */

@@ -6,25 +6,33 @@ import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { AIMS, errorOf, FIGURES, loadRows, loadTable, passTable, throughputTable } from './columns.ts';
 import type { ServingRun } from './run.ts';
 
+const REQUESTS =
+  'No load was fitted to. The same requests are simulated and measured; predictions know their mean lengths and the rate.';
 const CLOCK =
   'Times are those that the model’s threads had for themselves: the server’s clock stands still while the system keeps ' +
   'them waiting for a processor that other programs have, and requests arrive by that clock. “Wall / own” says how much ' +
   'longer passes took by the wall clock. Predicted and simulated know the machine from probes alone, which ran in turn with ' +
-  'the single passes; what the engine takes beside the model was measured without a model. No load was fitted to. The same ' +
-  'requests are simulated and measured; predictions know their mean lengths and the rate.';
+  'the single passes; what the engine takes beside the model was measured without a model.';
+const LAB =
+  'Four devices on one machine, each a process with a network namespace, memory, disk and processor time of its own, and a ' +
+  'head that runs the engine of hearth serve. Times are those of the wall clock. Predicted and simulated know the lab from ' +
+  'probes: the processor, throttled disks, hops of one text with everything in memory, and what processes take beside ' +
+  'weights. Every load begins after one token. Predictions know that devices read while others compute.';
 
-export function servingPage({ loads, passes, profile }: ServingRun): NonNullable<Results['page']> {
+export function servingPage({ ring, loads, passes, profile }: ServingRun): NonNullable<Results['page']> {
   const statements = clusterStatements(JSON.parse(profile));
   return {
     title: 'A server: predicted, simulated, measured',
     sections: [
       { title: 'Percentiles by load', blocks: [tableBlock(loadTable(loads), { title: 'Every load' })] },
       { title: 'Throughput and means', blocks: [tableBlock(throughputTable(loads), { title: 'Every load' })] },
-      { title: 'Single passes', blocks: [tableBlock(passTable(passes), { title: 'Every pass' })] },
+      ...(passes.length > 0
+        ? [{ title: 'Single passes', blocks: [tableBlock(passTable(passes), { title: 'Every pass' })] }]
+        : []),
       {
         title: 'What was measured, and how',
         blocks: [
-          { kind: 'text', text: CLOCK },
+          { kind: 'text', text: `${ring === undefined ? CLOCK : LAB} ${REQUESTS}` },
           { kind: 'text', text: provenanceSentence('The machine', statements) },
           statementsTable('this machine', statements),
         ],

@@ -1,6 +1,5 @@
 import { tmpdir } from 'node:os';
 import { PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
-import { poissonRequests, type StreamedRequest } from '../../engine/batch/request-stream.ts';
 import type { PredictedServing } from '../../engine/cost/serving.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
@@ -21,16 +20,9 @@ import { type ServingResult, simulateServing } from '../../simulator/serving.ts'
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
 import { driveEngine } from './drive.ts';
 import { probeEngine } from './engine-probe.ts';
+import { drawnRequests, type Load, type LoadsAsked, loadsOf, requestsAt } from './loads.ts';
 import { type MeasuredPass, measurePasses } from './passes.ts';
 import { predictedServing, type Server } from './predicted.ts';
-
-/** One load: requests at a rate, from a file, or from clients. */
-export interface Load {
-  readonly name: string;
-  /** Requests per second as a share of the predicted capacity; `undefined` for clients and files. */
-  readonly share: number | undefined;
-  readonly clients: number | undefined;
-}
 
 /** A load with its three answers. */
 export interface LoadAnswers extends Load {
@@ -42,23 +34,26 @@ export interface LoadAnswers extends Load {
   readonly waited: number;
 }
 
-export interface ServingToRun {
+export interface ServingToRun extends LoadsAsked {
   readonly file: string;
   readonly threads: number;
   readonly seed: number;
   readonly weightsFile: string;
   /** Seconds of arrivals at each load. */
   readonly seconds: number;
-  readonly shares: readonly number[];
-  readonly clients: readonly number[];
-  /** In place of drawn ones. */
-  readonly requests: readonly StreamedRequest[] | undefined;
   readonly progress: (steps: number) => Progress;
 }
 
+/** What serves: this machine, or a lab ring by where its weights are. */
+export const SERVERS = ['this-machine', 'ring-in-memory', 'ring-streamed'] as const;
+export type RingKind = Exclude<(typeof SERVERS)[number], 'this-machine'>;
+
 export interface ServingRun {
+  /** `undefined`: this machine. */
+  readonly ring: RingKind | undefined;
   readonly model: Model;
   readonly loads: readonly LoadAnswers[];
+  /** Of this machine. */
   readonly passes: readonly MeasuredPass[];
   readonly host: HostSeconds;
   /** The cluster file by which loads were predicted and simulated. */
@@ -68,32 +63,20 @@ export interface ServingRun {
 const PAGE_TOKENS = 64;
 const PAGES = 32;
 const CONTEXT = 512;
-const PROMPT_TOKENS = [16, 256] as const;
-const OUTPUT_TOKENS = [8, 64] as const;
 /** Rounds of probes before the loads; the first doesn't count. */
 const ROUNDS = 4;
 const NO_DISK = { median: 1e14, spread: 0, repeats: 1 };
 
 /** Probes this machine, measures single passes, then serves every load for real, in simulation and by prediction. */
 export async function runServing(asked: ServingToRun): Promise<ServingRun> {
-  const { threads, seed, shares, clients, seconds } = asked;
+  const { threads, seed } = asked;
   const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads }));
   try {
     const pool = { pages: PAGES, pageTokens: PAGE_TOKENS, folder: tmpdir() };
     const sequences = loadSequences(asked.file, { kernels, context: CONTEXT, ...pool });
     const { model, mostTokens } = sequences;
     const fromFile = asked.requests;
-    const loads: Load[] =
-      fromFile === undefined
-        ? [
-            ...shares.map((share) => ({ name: `${share} of capacity`, share, clients: undefined })),
-            ...clients.map((count) => ({
-              name: count === 1 ? '1 client' : `${count} clients`,
-              share: undefined,
-              clients: count,
-            })),
-          ]
-        : [{ name: 'the file’s requests', share: undefined, clients: undefined }];
+    const loads = loadsOf(asked);
     const bar = asked.progress(ROUNDS + 2 + loads.length);
     const { profile, passes } = await withWeightsFile(asked.weightsFile, seed, async () => {
       const weights = kernels.mapFile(asked.weightsFile);
@@ -122,15 +105,12 @@ export async function runServing(asked: ServingToRun): Promise<ServingRun> {
       ...{ promptTokensBesideDecoding: PROMPT_TOKENS_BESIDE_DECODING, chunk: undefined },
     };
     const server: Server = { cluster, model, plan, limits, host };
-    const drawn = (rate: number, count: number): StreamedRequest[] =>
-      poissonRequests({ seed, rate, requests: count, promptTokens: PROMPT_TOKENS, outputTokens: OUTPUT_TOKENS });
-    const { capacity } = predictedServing(server, fromFile ?? drawn(1, 1000), { clients: 1 });
-    const count = Math.max(8, Math.ceil(capacity * seconds));
-    await driveEngine(sequences, clock, { requests: drawn(capacity, 8), clients: 2 });
+    const { capacity } = predictedServing(server, fromFile ?? drawnRequests(seed, 1, 1000), { clients: 1 });
+    await driveEngine(sequences, clock, { requests: drawnRequests(seed, capacity, 8), clients: 2 });
     const answers: LoadAnswers[] = [];
     for (const load of loads) {
       bar.step(load.name);
-      const requests = fromFile ?? drawn((load.share ?? 1) * capacity, Math.ceil(count * Math.min(1, load.share ?? 1)));
+      const requests = fromFile ?? requestsAt(load, { ...asked, capacity });
       const driven = await driveEngine(sequences, clock, { requests, clients: load.clients });
       const last = requests.at(-1)?.arrival ?? 0;
       const demand = load.clients === undefined ? { rate: requests.length / last } : { clients: load.clients };
@@ -146,7 +126,7 @@ export async function runServing(asked: ServingToRun): Promise<ServingRun> {
         waited: driven.wall / driven.own,
       });
     }
-    return { model, loads: answers, passes: passes.measured(server), host, profile };
+    return { ring: undefined, model, loads: answers, passes: passes.measured(server), host, profile };
   } finally {
     kernels.close();
   }

@@ -1,4 +1,4 @@
-import { mostFrames } from '../../engine/batch/pass-frames.ts';
+import { isFollowed, mostFrames } from '../../engine/batch/pass-frames.ts';
 import type { PassLoad } from '../../engine/cost/mixed-pass.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { createMailbox, type Mailbox } from '../event-loop/mailbox.ts';
@@ -25,20 +25,25 @@ export function* runFrames(ring: OpenRing, loads: readonly PassLoad[]): Steps {
   const room = createMailbox<undefined>(simulation, { name: 'frames in the ring', capacity: mostFrames(windows) });
   const frames = loads.map((load, index) => {
     const name = `frame ${index + 1} of ${loads.length}`;
-    return simulation.spawn(name, runFrame(ring, { load, turns, room }));
+    return simulation.spawn(
+      name,
+      runFrame(ring, { load, isFollowed: isFollowed(index, loads.length, windows), turns, room }),
+    );
   });
   for (const frame of frames) yield frame.join();
 }
 
 interface FrameCase {
   readonly load: PassLoad;
+  /** Whether another frame follows, for which devices keep their weights. */
+  readonly isFollowed: boolean;
   /** By device. */
   readonly turns: ReadonlyMap<string, Turns>;
   /** Has an item for every frame in the ring. */
   readonly room: Mailbox<undefined>;
 }
 
-function* runFrame(ring: OpenRing, { load, turns, room }: FrameCase): Steps {
+function* runFrame(ring: OpenRing, { load, isFollowed: keeps, turns, room }: FrameCase): Steps {
   const { devices, head, path } = ring;
   const pass = createServedPass(ring, load);
   yield room.put(undefined);
@@ -54,40 +59,35 @@ function* runFrame(ring: OpenRing, { load, turns, room }: FrameCase): Steps {
     // The head embeds a frame's tokens where it enters.
     if (index === 0) for (let token = 0; token < pass.tokens; token++) yield* lookUp(device);
     yield* runStop(ring, pass, device, stop);
-    if (own.next !== index) leaveStop(device, stop, path.next[index] ?? []);
+    if (!keeps) leaveStop(device, stop, path.next[index] ?? []);
     own.give();
   }
 }
 
 /** A device's work on one frame after the other. */
 interface Turns {
-  /** The stop of the frame that waits longest. */
-  readonly next: number | undefined;
   /** Waits until all frames that came before have left. */
   take(stop: number): Steps;
   give(): void;
 }
 
 function createTurns(): Turns {
-  const waiting: { readonly stop: number; readonly begins: OneShot<void> }[] = [];
+  const waiting: OneShot<void>[] = [];
   let isTaken = false;
   return {
-    get next() {
-      return waiting[0]?.stop;
-    },
     *take(stop) {
       if (!isTaken) {
         isTaken = true;
         return;
       }
       const begins = createOneShot(`stop ${stop}`);
-      waiting.push({ stop, begins });
+      waiting.push(begins);
       yield begins.wait();
     },
     give() {
       const first = waiting.shift();
       if (first === undefined) isTaken = false;
-      else first.begins.succeed();
+      else first.succeed();
     },
   };
 }

@@ -57,6 +57,8 @@ export interface ServingCase {
   readonly limits: ServerLimits;
   readonly host: HostSeconds;
   readonly vocabularySize: number;
+  /** See `SimulationOptions`; the stream begins after that token. */
+  readonly warm: boolean;
 }
 
 export interface Served {
@@ -109,6 +111,9 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
   const queue = createRequestQueue<Queued, CountedText, QueuePage>(memory, limits);
   const done: (SimulatedRequest & { readonly id: number })[] = [];
   const passes: ServedPass[] = [];
+  /** When the stream begins. */
+  let origin = 0;
+  const now = (): number => simulation.now - origin;
   let next = 0;
   let idle: OneShot<void> | undefined;
 
@@ -116,7 +121,7 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
     const id = next++;
     const { outputTokens, promptTokens, ...request } = asked.requests[id] as StreamedRequest;
     const history = promptOf({ ...request, promptTokens, outputTokens }, id, asked.vocabularySize);
-    const arrival = simulation.now;
+    const arrival = now();
     const state = { arrival, begin: undefined, firstToken: 0, begins: 0, text: undefined };
     queue.add({ ...state, id, promptTokens, outputTokens, history });
     if (idle?.state === 'pending') idle.succeed();
@@ -124,7 +129,7 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
 
   function* arrivals(): Steps {
     for (const { arrival } of asked.requests) {
-      if (arrival > simulation.now) yield holdUntil(arrival);
+      if (arrival > now()) yield holdUntil(origin + arrival);
       arrive();
     }
   }
@@ -134,12 +139,12 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
     if (request.text === text) return;
     request.text = text;
     request.begins += 1;
-    request.begin ??= simulation.now;
+    request.begin ??= now();
   };
 
   const finish = (request: Queued): void => {
     const { id, promptTokens, outputTokens, arrival, firstToken, begin = arrival, begins } = request;
-    const times = { arrival, begin, firstToken, end: simulation.now, cachedTokens: queue.cachedTokens(id) };
+    const times = { arrival, begin, firstToken, end: now(), cachedTokens: queue.cachedTokens(id) };
     done.push({ id, promptTokens, outputTokens, ...times, preemptions: begins - 1 });
     queue.remove(id);
     if (clients !== undefined && next < asked.requests.length) arrive();
@@ -153,7 +158,7 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
       if (!own.isLast) continue;
       if (host.token > 0) yield hold(host.token);
       const { request } = own;
-      if (request.history.length === request.promptTokens) request.firstToken = simulation.now;
+      if (request.history.length === request.promptTokens) request.firstToken = now();
       request.history.push(0);
       if (request.history.length === request.promptTokens + request.outputTokens) finish(request);
     }
@@ -173,15 +178,17 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
       const waiting = queue.requests.length - running;
       const texts = work.map(({ count, from, ...kind }): PassText => ({ ...kind, tokens: count, position: from }));
       const load = passLoad(texts);
-      const start = simulation.now;
+      const start = now();
       yield* runFrames(ring, limits.chunk === undefined ? [load] : frameLoads(texts, limits.chunk));
-      const end = simulation.now;
+      const end = now();
       yield* choose(work);
       passes.push({ start, end, load, running, waiting, usedPages: limits.pages - queue.freePages });
     }
   }
 
   function* steps(): Steps {
+    if (asked.warm) yield* runFrames(ring, [passLoad([{ tokens: 1, position: 0, isGenerated: true, isLast: true }])]);
+    origin = simulation.now;
     if (clients === undefined) simulation.spawn('arrivals', arrivals());
     else for (let client = 0; client < Math.min(clients, asked.requests.length); client++) arrive();
     yield* loop();

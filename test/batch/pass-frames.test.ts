@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type FramePiece, passFrames } from '../../engine/batch/pass-frames.ts';
+import { type FramePiece, isFollowed, mostFrames, passFrames } from '../../engine/batch/pass-frames.ts';
 
 /** The tokens of each frame's pieces, by work. */
 const shown = (frames: FramePiece[][]): string[] =>
@@ -45,6 +45,15 @@ test('every token is in one frame, in order, and no frame has too many', () => {
       },
     ),
   );
+});
+
+test('weights are kept for the frames of a pass that are in the ring together', () => {
+  assert.equal([1, 3, 16].map(mostFrames), [4, 4, 17]);
+  assert.equal(
+    [0, 1, 2, 3].map((frame) => isFollowed(frame, 4, 2)),
+    [true, true, true, false],
+  );
+  assert.equal([isFollowed(0, 1, 16), isFollowed(0, 5, 2), isFollowed(0, 5, 4)], [false, false, true]);
 });
 
 test.run();

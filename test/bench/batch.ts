@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
@@ -7,13 +10,16 @@ import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engin
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../engine/runtime/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
+import type { PeerTask, PeerTurn } from './batch-peer-child.ts';
+import { findLlama, NODE_LLAMA } from './engine/find-llama.ts';
 
 /**
  * Measures continuous batching: tokens per second that all requests together decode, by their number; the time of a pass
  * in each of the two ways of multiplying (see MultiplyOperation); and the time until the first token of a prompt whose
  * beginning is kept. Numbers of requests take turns, so that other processes disturb all alike; best and median of the
  * rounds are shown. Tokens per second of the process's own CPU time say what the kernels cost on a busy machine; with
- * more than one thread they include waiting for the other.
+ * more than one thread they include waiting for the other. With `--peer`, llama.cpp (the prebuilt one of node-llama-cpp)
+ * continues the same prompts in sequences of its own, by turns with Hearth.
  */
 const { values: options, positionals: models } = parseArgs({
   allowPositionals: true,
@@ -23,6 +29,7 @@ const { values: options, positionals: models } = parseArgs({
     tokens: { type: 'string', default: '12' },
     rounds: { type: 'string', default: '3' },
     prefix: { type: 'string', default: '2000' },
+    peer: { type: 'boolean', default: false },
     help: { type: 'boolean' },
   },
 });
@@ -81,7 +88,8 @@ function passes(sequences: Sequences, count: number, multiplied: 'singly' | 'tog
   return { label: `${count} tokens ${multiplied}`, tokens: count, run };
 }
 
-async function takeTurns(cases: readonly Case[], rounds: number): Promise<void> {
+/** @returns seconds by case and round */
+async function takeTurns(cases: readonly Case[], rounds: number): Promise<number[][]> {
   const times = cases.map((): number[] => []);
   const cpuTimes = cases.map((): number[] => []);
   for (let round = 0; round < rounds; round++)
@@ -101,6 +109,50 @@ async function takeTurns(cases: readonly Case[], rounds: number): Promise<void> 
         `${(rate(index, median) / rate(0, median)).toFixed(2)} times ${one.label} (medians)${perCpu}`,
     );
   }
+  return times;
+}
+
+interface Peer {
+  readonly name: string;
+  /** The same requests as `throughEngine`. */
+  readonly requests: (count: number, tokens: number) => Case;
+  readonly close: () => void;
+}
+
+/** Starts llama.cpp in a process of its own. @throws Error where node-llama-cpp can't be had, or its process ends */
+async function startPeer(task: Omit<PeerTask, 'library'>): Promise<Peer> {
+  const found = await findLlama();
+  if ('reason' in found) throw new Error(`${NODE_LLAMA} can't be installed: ${found.reason}`);
+  const child = fork(
+    join(import.meta.dirname, 'batch-peer-child.ts'),
+    [JSON.stringify({ ...task, library: found.folder } satisfies PeerTask)],
+    // With more threads in Node's pool, llama.cpp's own migrate between tokens.
+    { execArgv: ['--import', import.meta.resolve('tsx')], env: { ...process.env, UV_THREADPOOL_SIZE: '1' } },
+  );
+  const ended = new Promise<never>((_, reject) => child.once('exit', (code) => reject(new Error(`the peer: ${code}`))));
+  ended.catch(() => {});
+  const answer = async () => (await Promise.race([once(child, 'message'), ended]))[0];
+  const name = (await answer()) as string;
+  return {
+    name,
+    close: () => void child.kill(),
+    requests: (count, tokens) => ({
+      label: `${count} requests, ${name}`,
+      tokens: count * (tokens - 1),
+      async run() {
+        const prompts = Array.from({ length: count }, (_, seed) => prompt(seed, PROMPT));
+        child.send({ prompts, tokens: tokens - 1 } satisfies PeerTurn);
+        return { seconds: (await answer()) as number };
+      },
+    }),
+  };
+}
+
+/** Hearth's tokens per second beside the peer's in the same round. */
+function besidePeer(name: string, count: number, own: readonly number[], peers: readonly number[]): string {
+  const ratios = own.map((seconds, round) => (peers[round] as number) / seconds);
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(2));
+  return `  ${count} requests: Hearth has ${median(ratios).toFixed(2)} times the tokens/s of ${name} (${least} to ${most} by round)`;
 }
 
 /** Seconds until the first token of a prompt that was not there before, and of one with the same beginning. */
@@ -134,10 +186,17 @@ async function bench(kernels: Kernels, path: string): Promise<void> {
   const { model } = sequences;
   console.log(`${model.name} ${model.mix}, ${kernels.threads} threads, ${kernels.instructionSet}:`);
   await passes(sequences, 1, 'singly', 2).run();
-  await takeTurns(
-    counts.map((count) => throughEngine(sequences, count, tokens)),
-    rounds,
-  );
+  const own = counts.map((count) => throughEngine(sequences, count, tokens));
+  if (options.peer) {
+    const { threads } = kernels;
+    const peer = await startPeer({ model: path, threads, context: PROMPT + tokens, sequences: Math.max(...counts) });
+    const peers = counts.map((count) => peer.requests(count, tokens));
+    await peer.requests(1, tokens).run();
+    const times = await takeTurns([...own, ...peers], rounds);
+    peer.close();
+    for (const [index, count] of counts.entries())
+      console.log(besidePeer(peer.name, count, times[index] as number[], times[counts.length + index] as number[]));
+  } else await takeTurns(own, rounds);
   await takeTurns(
     (['singly', 'together'] as const).flatMap((way) => [1, 4, 8].map((count) => passes(sequences, count, way, 8))),
     rounds,
@@ -148,7 +207,7 @@ async function bench(kernels: Kernels, path: string): Promise<void> {
 async function main(): Promise<void> {
   if (options.help === true || models.length === 0) {
     console.log(
-      'usage: npm run bench:batch -- model.gguf … [--threads 2] [--requests 1,2,4,8,16] [--tokens 12] [--rounds 3] [--prefix 2000]',
+      'usage: npm run bench:batch -- model.gguf … [--threads 2] [--requests 1,2,4,8,16] [--tokens 12] [--rounds 3] [--prefix 2000] [--peer]',
     );
     return;
   }

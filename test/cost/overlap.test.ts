@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type PassLoad, passLoad } from '../../engine/cost/mixed-pass.ts';
 import { predictOverlapped } from '../../engine/cost/overlap.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import { weightReads } from '../../engine/cost/weight-reads.ts';
@@ -98,6 +99,22 @@ test('where everything fits it is the sum of Eq. 11', () => {
     plan: labPlan({ rounds: 2, prefetch: 'populate' }),
   };
   relativelyNear(predictOverlapped(parts).tokenSeconds, predict(parts).tokenSeconds);
+});
+
+test('a pass over tokens of several texts reads the weights once, and computes more', () => {
+  const texts = (count: number) =>
+    passLoad(Array.from({ length: count }, () => ({ tokens: 1, position: 3, isGenerated: true, isLast: true })));
+  const predicted = (rounds: number, pass: PassLoad | undefined) =>
+    predictOverlapped({
+      ...{ ...LAB, plan: labPlan({ rounds, prefetch: 'populate', release: 'drop' }) },
+      ...(pass && { pass }),
+    });
+  const [token, one, eight] = [predicted(4, undefined), predicted(4, texts(1)), predicted(4, texts(8))];
+  relativelyNear(one.tokenSeconds, token.tokenSeconds);
+  // Beside the weights, a row of the embedding for each token: 2048 values in F16.
+  assert.equal([one.readBytes, eight.readBytes], [token.readBytes, token.readBytes + 7 * 4096]);
+  // The disks bound both.
+  assert.ok(eight.tokenSeconds < 1.5 * one.tokenSeconds && eight.tokenSeconds > one.tokenSeconds);
 });
 
 test('the plans of ring-aware have the time that it minimises', () => {

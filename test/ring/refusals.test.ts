@@ -211,6 +211,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
       epoch: 1,
       window: 0,
       segments: [{ request: 0, position: 0, tokens: 1, rows: 1, capacity: 10, multiplied: undefined }],
+      isFollowed: false,
       format: 'F32',
       sentAt: 0,
       payload: new Uint8Array(4 * 256),

@@ -147,6 +147,27 @@ testIfNative('pinned: a prefix of every window stays, and only the rest is read 
   assert.ok(most <= 40 * MIB, `${most / MIB} MiB resident`);
 });
 
+testIfNative('the frames of a prompt read the weights of a window once for all', async () => {
+  const policy = { prefetch: 'populate', release: 'drop' } as const;
+  worker ??= await workerHere('w', path, { headKeys: undefined, memory: MEMORY });
+  const settings = { ...SETTINGS, context: 240, chunk: 64 };
+  const { head } = headHere(path, [worker.member], { settings });
+  await head.gather();
+  const layout = equalLayout(['head', 'w'], LAYERS, LAYERS / 2);
+  await head.assemble({ ...layout, weights: { head: policy, w: policy } });
+  await requestOf(head, settings.context).evaluate(Array.from({ length: 230 }, (_, index) => index % 250));
+  let dropped = 0;
+  for (let waited = 0; dropped < 52 * MIB && waited < HELPER; waited += 20) {
+    await sleep(20);
+    for (const { device, spans } of await head.collectSpans())
+      if (device === 'w')
+        for (const span of spans) if (span.kind === 'weights') dropped += Number(span.args.released ?? 0);
+  }
+  await head.close();
+  // Four frames go through four windows; on a file system in memory nothing can be dropped.
+  assert.is(Math.round(dropped / MIB), 52);
+});
+
 function testIfNative(name: string, body: () => Promise<void>): void {
   testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
 }

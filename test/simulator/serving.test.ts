@@ -172,6 +172,20 @@ test('in a closed loop as many requests run as there are clients', () => {
   );
 });
 
+test('a warm stream begins after a token that has read the weights', () => {
+  // Weights of 19,000 bytes at 50 bytes per second of page faults stay in memory once they are read.
+  const cluster = toyCluster([toyDevice('one')]);
+  const requests = [{ arrival: 3, promptTokens: 2, outputTokens: 2 }];
+  const first = (warm: boolean): readonly [number, number] => {
+    const { requests: served, passes } = simulateServing({ ...BASE, cluster, requests, warm });
+    assert.is(served[0]?.arrival, 3);
+    return [served[0]?.begin ?? 0, (passes[0]?.end ?? 0) - (passes[0]?.start ?? 0)];
+  };
+  const [cold, warm] = [first(false), first(true)];
+  assert.equal([cold[0], warm[0]], [3, 3]);
+  assert.ok(cold[1] > 3 * warm[1], `${cold[1]} and ${warm[1]} s`);
+});
+
 test('what can’t be served is refused', () => {
   const requests = [{ arrival: 0, promptTokens: 30, outputTokens: 4 }];
   assert.throws(

@@ -20,7 +20,7 @@ import { layersOf } from './memory.ts';
 import { createRequestCaches } from './request-caches.ts';
 
 /** One run of a window: an activation frame without its activations, which are in the device's residual stream. */
-export type WindowRun = Pick<ActivationFrame, 'window' | 'segments'>;
+export type WindowRun = Pick<ActivationFrame, 'window' | 'segments' | 'isFollowed'>;
 
 /** Runs a device's windows: frames in the order in which they come, one at a time. */
 export interface WindowRunner {
@@ -103,7 +103,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     const payload = packActivations(wanted, activations);
     const frame = { ...passed, kind: 'activations', epoch, window: passed.window + 1, format: activations } as const;
     await options.forward({ ...frame, sentAt: clock(), payload }, next);
-    if (weights === undefined || waiting[0] === passed.window) return;
+    if (weights === undefined || passed.isFollowed || waiting[0] === passed.window) return;
     await setImmediate(); // sends the result first
     weights.after(passed.window);
   };

@@ -1,4 +1,3 @@
-import { mostFrames } from '../../batch/pass-frames.ts';
 import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory } from '../device/memory.ts';
@@ -188,7 +187,7 @@ export function startHead(options: HeadOptions): RingHead {
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
     const passes = createRingPasses({
       chunk: settings.chunk,
-      most: mostFrames(assembly.windows.length),
+      windows: assembly.windows.length,
       pending: assembly.pending,
       broken: () => assembly.broken,
       enter: own.enter,

@@ -134,13 +134,13 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   return {
     weights: weights?.report,
     plannedBytes: plannedBytes(assignment, loaded, weights?.report),
-    enter({ tokens, segments }) {
+    enter({ tokens, segments, isFollowed }) {
       const [first] = assembly.windows;
       const isOwn = first === undefined || first.device === head;
       const enter = async (): Promise<void> => {
         if (assembly.broken !== undefined) return;
         await part.embed(tokens);
-        const entering = { window: 0, segments };
+        const entering = { window: 0, segments, isFollowed };
         if (isOwn) return runner.run(entering);
         const payload = packActivations(part.stream(tokens.length), format);
         const { epoch } = assembly;
@@ -165,7 +165,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
           await weights?.arrival('output');
           unpackActivations(payload, format, part.stream(rows));
           await giveRows(frame);
-          if (weights === undefined) return;
+          if (weights === undefined || frame.isFollowed) return;
           await setImmediate(); // chooses the next token first
           weights.after('output');
         })

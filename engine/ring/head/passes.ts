@@ -1,4 +1,4 @@
-import { passFrames } from '../../batch/pass-frames.ts';
+import { isFollowed, mostFrames, passFrames } from '../../batch/pass-frames.ts';
 import { joined } from '../../runtime/wanted-rows.ts';
 import type { WindowRun } from '../device/window-runner.ts';
 import type { FrameSegment } from '../wire/frame.ts';
@@ -43,7 +43,7 @@ export interface PendingWork {
 }
 
 /** Tokens that enter the ring together. */
-export interface EnteringFrame extends Pick<WindowRun, 'segments'> {
+export interface EnteringFrame extends Pick<WindowRun, 'segments' | 'isFollowed'> {
   /** Those of all segments. */
   readonly tokens: readonly number[];
 }
@@ -51,8 +51,8 @@ export interface EnteringFrame extends Pick<WindowRun, 'segments'> {
 export interface RingPassesOptions {
   /** The most tokens in a frame. */
   readonly chunk: number;
-  /** The most frames of a pass in the ring at the same time. */
-  readonly most: number;
+  /** Windows of the ring. */
+  readonly windows: number;
   readonly pending: Map<number, PendingWork>;
   /** Why the ring is broken; `undefined` while it is whole. */
   readonly broken: () => Error | undefined;
@@ -64,13 +64,13 @@ export interface RingPassesOptions {
 /** Seconds that a frame may take through all windows: weights may come from slow disks. */
 const ROUND_TRIP = 600;
 
-export function createRingPasses({ chunk, most, pending, broken, ...options }: RingPassesOptions): RingPasses {
+export function createRingPasses({ chunk, windows, pending, broken, ...options }: RingPassesOptions): RingPasses {
   const { enter, onFailed, late } = options;
   return {
     async evaluate(work) {
       const error = broken();
       if (error !== undefined) throw error;
-      const frames = framesOf(work, chunk);
+      const frames = framesOf(work, { chunk, windows });
       const found = work.map((): Float32Array[] => []);
       const left = { frames: frames.length, rows: work.reduce((sum, { rows }) => sum + rows, 0) };
       let inRing = 0;
@@ -99,7 +99,7 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
       });
       const feed = async (): Promise<void> => {
         for (const frame of frames) {
-          while (inRing >= most && broken() === undefined)
+          while (inRing >= mostFrames(windows) && broken() === undefined)
             await new Promise<void>((resolve) => {
               onRoom = resolve;
             });
@@ -121,11 +121,15 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
 }
 
 /** The frames of a pass. */
-function framesOf(work: readonly RingWork[], most: number): EnteringFrame[] {
+function framesOf(
+  work: readonly RingWork[],
+  { chunk, windows }: Pick<RingPassesOptions, 'chunk' | 'windows'>,
+): EnteringFrame[] {
   const counts = work.map(({ tokens }) => tokens.length);
-  return passFrames(counts, most).map((pieces) =>
-    frameOf(pieces.map(({ work: index, from, tokens }) => pieceOf(work[index] as RingWork, from, tokens))),
-  );
+  return passFrames(counts, chunk).map((pieces, frame, { length }) => ({
+    ...frameOf(pieces.map(({ work: index, from, tokens }) => pieceOf(work[index] as RingWork, from, tokens))),
+    isFollowed: isFollowed(frame, length, windows),
+  }));
 }
 
 /** So many tokens of work from one of them on; the rows are those of its last tokens. */
@@ -136,7 +140,7 @@ function pieceOf(work: RingWork, from: number, size: number): RingWork {
   return { ...work, tokens, rows, position: work.position + from };
 }
 
-function frameOf(work: readonly RingWork[]): EnteringFrame {
+function frameOf(work: readonly RingWork[]): Omit<EnteringFrame, 'isFollowed'> {
   return {
     tokens: work.flatMap(({ tokens }) => tokens),
     segments: work.map(({ request: { id, capacity }, tokens, position, rows, multiplied }) => {

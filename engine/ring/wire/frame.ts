@@ -47,6 +47,8 @@ export interface ActivationFrame {
   readonly window: number;
   /** Each of another request, 1 to MOST_SEGMENTS. */
   readonly segments: readonly FrameSegment[];
+  /** Whether another frame of the same pass follows, which needs the weights of the same windows. */
+  readonly isFollowed: boolean;
   readonly format: ActivationFormat;
   /** Time of sending, seconds on the sender's clock. */
   readonly sentAt: number;
@@ -98,7 +100,7 @@ export function mostFrameBytes(values: number): number {
 
 /**
  * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch (4),
- * window (4), number of segments (4), nothing (12), tag (4), sentAt (8); by segment request, position, tokens, rows,
+ * window (4), number of segments (4), whether another frame follows (1), nothing (11), tag (4), sentAt (8); by segment request, position, tokens, rows,
  * capacity and way of multiplying (4 each); payload. The payload is copied once.
  */
 export function encodeFrame(frame: Frame): Buffer {
@@ -120,6 +122,7 @@ export function encodeFrame(frame: Frame): Buffer {
       bytes.writeUInt32LE(frame.epoch, 12);
       bytes.writeUInt32LE(frame.window, 16);
       bytes.writeUInt32LE(frame.segments.length, 20);
+      bytes.writeUInt8(frame.isFollowed ? 1 : 0, 24);
       bytes.writeDoubleLE(frame.sentAt, 40);
       for (const [index, { request, position, tokens, rows, capacity, multiplied }] of frame.segments.entries()) {
         const fields = [request, position, tokens, rows, capacity, MULTIPLIED.indexOf(multiplied)];
@@ -194,7 +197,8 @@ function decodeActivations(header: DataView, segments: readonly FrameSegment[], 
   const sentAt = header.getFloat64(40, true);
   if (!Number.isFinite(sentAt)) throw new FrameError('activations without a valid time of sending');
   const [epoch, window] = [header.getUint32(12, true), header.getUint32(16, true)];
-  return { kind: 'activations', epoch, window, segments, format, sentAt, payload };
+  const isFollowed = header.getUint8(24) !== 0;
+  return { kind: 'activations', epoch, window, segments, isFollowed, format, sentAt, payload };
 }
 
 const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };

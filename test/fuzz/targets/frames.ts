@@ -161,6 +161,7 @@ function activations(random: RandomStream): Uint8Array {
     epoch: random.pick([7, 7, 7, 7, 8]),
     window: random.pick([0, 0, 0, 1, 1, 2, 2 ** 32 - 1]),
     segments: [segment(tokens), ...more.map((own) => segment(own))],
+    isFollowed: random.pick([false, true]),
     format: random.pick(['F32', 'F32', 'F32', 'F16']),
     sentAt: random.pick([0, 1e9, 1e9, 1e9, Number.NaN]),
     payload: new Uint8Array(values * SHAPE.hiddenSize * random.pick([4, 4, 4, 2])).fill(random.integer(0, 255)),

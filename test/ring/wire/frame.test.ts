@@ -20,6 +20,7 @@ const FRAME: ActivationFrame = {
     { request: 3, position: 100, tokens: 2, rows: 1, capacity: 4096, multiplied: 'together' },
     { request: 4, position: 0, tokens: 1, rows: 0, capacity: 16, multiplied: undefined },
   ],
+  isFollowed: true,
   format: 'F32',
   sentAt: 12.25,
   payload: Uint8Array.of(1, 2, 3, 4),
@@ -37,7 +38,8 @@ test('a frame is encoded to the specified bytes', () => {
       'efbeedfe',
       '05000000',
       '02000000', // segments
-      '00000000'.repeat(4),
+      '01000000', // another frame follows
+      '00000000'.repeat(3),
       '0000000000802840', // 12.25
       '03000000', // request 3
       '64000000', // position 100
@@ -72,6 +74,7 @@ test('a decoded frame equals the encoded one', () => {
     epoch: uint32,
     window: uint32,
     segments: fc.uniqueArray(segment, { minLength: 1, maxLength: 5, selector: ({ request }) => request }),
+    isFollowed: fc.boolean(),
     format: fc.constantFrom('F32' as const, 'F16' as const),
     sentAt: fc.double({ noNaN: true, noDefaultInfinity: true }),
     payload: fc.uint8Array(),
