@@ -6,6 +6,7 @@ import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import type { Mix } from '../../engine/model/mix.ts';
+import { readAnew } from '../../engine/profile/disk.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 
 /** Half a billion weights, with fewer and wider heads than TinyLlama. */
@@ -73,17 +74,7 @@ export async function madeModel(folder: string, shape: Shape, mix: Mix, seed: nu
   } finally {
     progress?.stop();
   }
-  readAnew(path);
-  return path;
-}
-
-/**
- * Linux keeps what was written piece by piece in smaller pages than what it read from a disk, and one thread reads weights
- * from them a tenth more slowly. Models that people use were read.
- */
-function readAnew(path: string): void {
   const addon = loadAddon();
-  if (typeof addon === 'string') return;
-  addon.dropFromMemory(path);
-  addon.readInOrder(path, 0, statSync(path).size);
+  if (typeof addon !== 'string') readAnew(addon, path, statSync(path).size);
+  return path;
 }
