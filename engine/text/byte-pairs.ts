@@ -4,14 +4,10 @@ import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import type { TextList } from '../gguf/text-list.ts';
 import { InputError } from '../input/input-error.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
+import { rememberWords } from './remember-words.ts';
 import { textNumbers } from './text-numbers.ts';
 import { type Segmenter, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 import { WORD_RULES, type WordRules } from './word-rules.ts';
-
-/** Most words whose tokens are cached: texts repeat most of their words. */
-const MOST_WORDS = 2 ** 16;
-/** Longer words are rare and not worth the memory. */
-const LONGEST_WORD = 64;
 
 /** Byte-level BPE as described by the metadata. @throws InputError for missing merges and unknown word rules */
 export function bytePairMethod(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMethod {
@@ -40,7 +36,6 @@ export function bytePairs(vocabulary: Vocabulary, merges: TextList, rules: WordR
   // A merge that occurs twice has its first rank.
   const ranks = textNumbers(merges);
   const rank = (left: string, right: string): number | undefined => ranks.get(`${left} ${right}`);
-  const known = new Map<string, readonly number[]>();
 
   const tokenOf = (letter: string): number => {
     const token = ordinary.get(letter) ?? unknown;
@@ -48,24 +43,16 @@ export function bytePairs(vocabulary: Vocabulary, merges: TextList, rules: WordR
     const byte = (bytes.get(letter) as number).toString(16).padStart(2, '0');
     throw new InputError(file, `the vocabulary of ${spellings.length} tokens has none for byte 0x${byte} of the text`);
   };
-  const segmentWord = (word: string): readonly number[] => {
+  const segmentWord = rememberWords((word) => {
     const symbols = Array.from(encoder.encode(word), (byte) => letters[byte] as string);
     const whole = rules.wholeWords ? ordinary.get(symbols.join('')) : undefined;
     if (whole !== undefined) return [whole];
     return mergeNeighbours(symbols, rank).flatMap((piece) => ordinary.get(piece) ?? Array.from(piece, tokenOf));
-  };
+  });
   return {
     segment(text) {
       const tokens: number[] = [];
-      for (const word of rules.words(text)) {
-        let own = known.get(word);
-        if (own === undefined) {
-          own = segmentWord(word);
-          if (known.size === MOST_WORDS) known.clear();
-          if (word.length <= LONGEST_WORD) known.set(word, own);
-        }
-        for (const token of own) tokens.push(token);
-      }
+      for (const word of rules.words(text)) for (const token of segmentWord(word)) tokens.push(token);
       return tokens;
     },
     bytesOf(spelling) {

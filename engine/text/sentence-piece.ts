@@ -1,5 +1,6 @@
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
+import { rememberWords } from './remember-words.ts';
 import { type Segmenter, TOKEN_KIND, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 
 /** SentencePiece's sign for a space. */
@@ -36,19 +37,32 @@ export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: S
     const token = ordinary.get(left + right);
     return token === undefined ? undefined : -(scores[token] as number);
   };
+  const segmentPart = (part: string): readonly number[] =>
+    mergeNeighbours([...part], rank).flatMap((piece) => {
+      const token = ordinary.get(piece);
+      return token ?? Array.from(encoder.encode(piece), (byte) => bytes.get(byte) ?? unknown);
+    });
+  const segmentWord = rememberWords(segmentPart);
+  let isWordwise: boolean | undefined;
   return {
     segment(text, leads) {
-      const spaced = spacePrefix && leads ? ` ${text}` : text;
-      const characters = [...spaced.replaceAll(' ', VISIBLE_SPACE)];
-      return mergeNeighbours(characters, rank).flatMap((piece) => {
-        const token = ordinary.get(piece);
-        return token ?? Array.from(encoder.encode(piece), (byte) => bytes.get(byte) ?? unknown);
-      });
+      const spaced = (spacePrefix && leads ? ` ${text}` : text).replaceAll(' ', VISIBLE_SPACE);
+      isWordwise ??= endsBeforeSpaces(vocabulary);
+      return isWordwise ? (spaced.match(WORDS) ?? []).flatMap(segmentWord) : [...segmentPart(spaced)];
     },
     bytesOf(spelling) {
       return encoder.encode(spelling.replaceAll(VISIBLE_SPACE, ' '));
     },
   };
+}
+
+/** Spaces and what follows up to the next space. */
+const WORDS = /\u2581*[^\u2581]+|\u2581+/g;
+
+/** Whether no token has a space after anything else, so that no merge crosses the beginning of a word. */
+function endsBeforeSpaces({ spellings }: Vocabulary): boolean {
+  for (const spelling of spellings) if (/[^\u2581]\u2581/.test(spelling)) return false;
+  return true;
 }
 
 function byteTokens({ spellings, kinds }: Vocabulary): Map<number, number> {
