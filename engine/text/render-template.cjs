@@ -2,6 +2,7 @@
 const { readFileSync, writeFileSync } = require('node:fs');
 const { runInThisContext } = require('node:vm');
 const { Template } = require('@huggingface/jinja');
+require('./python-semantics.cjs');
 
 const { source, values, mostSeconds, mostCharacters } = JSON.parse(readFileSync(0, 'utf8'));
 const MOST_MESSAGE = 1000;

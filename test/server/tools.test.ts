@@ -12,7 +12,7 @@ import { storiesServer } from './stories.ts';
 
 /** Clients that nobody wrote for Hearth call tools by a model that knows nothing of them. */
 const server = await storiesServer();
-const bare = await storiesServer({ kind: 'bare', key: 'parameters', isTaught: false });
+const bare = await storiesServer({ kind: 'bare', key: 'parameters', isTaught: false, hasShortIds: false });
 test.after(async () => {
   await server.stop();
   await bare.stop();

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Message } from '../message.ts';
 import { CALL_TAGS, type CallForm, type Tool, type ToolCall } from './tool.ts';
 
@@ -13,9 +14,9 @@ export function templateTools(tools: readonly Tool[]): object[] {
 export function templateMessages(
   messages: readonly Message[],
   tools: readonly Tool[],
-  { isTaught }: CallForm,
+  { isTaught, hasShortIds }: CallForm,
 ): object[] {
-  if (isTaught) return messages.map(knownMessage);
+  if (isTaught) return messages.map((message) => knownMessage(message, hasShortIds ? shortId : (id) => id));
   const written = messages.map(writtenMessage);
   if (tools.length === 0) return written;
   const [first] = written;
@@ -24,14 +25,22 @@ export function templateMessages(
   return [{ role: 'system', content: `${first.content}\n\n${text}` }, ...written.slice(1)];
 }
 
-function knownMessage({ role, content, calls = [], callId, name }: Message): object {
-  if (role === 'tool') return { role, content, name, tool_call_id: callId };
+function knownMessage({ role, content, calls = [], callId = '', name }: Message, idOf: (id: string) => string): object {
+  if (role === 'tool') return { role, content, name, tool_call_id: idOf(callId) };
   if (calls.length === 0) return { role, content };
   const toolCalls = calls.map(({ id, name: called, arguments: own }) => ({
-    ...{ id, type: 'function' },
+    ...{ id: idOf(id), type: 'function' },
     function: { name: called, arguments: JSON.parse(own) as unknown },
   }));
   return { role, content, tool_calls: toolCalls };
+}
+
+const SHORT_ID = /^[A-Za-z0-9]{9}$/;
+
+/** The id itself where it has nine letters and digits; otherwise nine that follow from it. */
+function shortId(id: string): string {
+  if (SHORT_ID.test(id)) return id;
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
 function writtenMessage({ role, content, calls = [] }: Message): { role: string; content: string } {

@@ -25,6 +25,8 @@ export interface CallForm {
   readonly key: 'arguments' | 'parameters';
   /** Whether the model's chat template describes the tools; otherwise a text in the system message does. */
   readonly isTaught: boolean;
+  /** Whether it takes only ids of nine letters and digits, as those of Mistral's models do. */
+  readonly hasShortIds: boolean;
 }
 
 export const CALL_TAGS = { begin: '<tool_call>', end: '</tool_call>' } as const;
@@ -32,7 +34,9 @@ export const CALL_TAGS = { begin: '<tool_call>', end: '</tool_call>' } as const;
 /** The form that a chat template teaches; that of Hermes where it knows nothing of tools. */
 export function callFormOf(template: string): CallForm {
   const isTaught = /\btools\b/.test(template);
-  if (!isTaught || template.includes(CALL_TAGS.begin)) return { kind: 'tagged', key: 'arguments', isTaught };
+  const hasShortIds = /\blength\s*!=\s*9\b/.test(template);
+  const taught = { isTaught, hasShortIds };
+  if (!isTaught || template.includes(CALL_TAGS.begin)) return { kind: 'tagged', key: 'arguments', ...taught };
   const key = /"parameters":/.test(template) ? 'parameters' : 'arguments';
-  return { kind: 'bare', key, isTaught };
+  return { kind: 'bare', key, ...taught };
 }

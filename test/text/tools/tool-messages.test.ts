@@ -19,10 +19,15 @@ const TAGGED = `{%- if tools %}{{ '# Tools in <tools></tools>, calls in <tool_ca
 const BARE = `{%- if tools %}{{ 'Respond in the format {"name": function name, "parameters": dictionary of argument name and its value}.' }}{%- endif %}`;
 
 test('the form of calls is what the template teaches', () => {
-  assert.equal(callFormOf(TAGGED), { kind: 'tagged', key: 'arguments', isTaught: true });
-  assert.equal(callFormOf(BARE), { kind: 'bare', key: 'parameters', isTaught: true });
-  assert.equal(callFormOf("{{ '[TOOL_CALLS]' if tools }}"), { kind: 'bare', key: 'arguments', isTaught: true });
-  assert.equal(callFormOf('{{ messages }}'), { kind: 'tagged', key: 'arguments', isTaught: false });
+  assert.equal(callFormOf(TAGGED), { kind: 'tagged', key: 'arguments', isTaught: true, hasShortIds: false });
+  assert.equal(callFormOf(BARE), { kind: 'bare', key: 'parameters', isTaught: true, hasShortIds: false });
+  assert.equal(callFormOf("{{ '[TOOL_CALLS]' if tools }}"), {
+    kind: 'bare',
+    key: 'arguments',
+    isTaught: true,
+    hasShortIds: false,
+  });
+  assert.equal(callFormOf('{{ messages }}'), { kind: 'tagged', key: 'arguments', isTaught: false, hasShortIds: false });
 });
 
 test('a template that knows tools gets them, with calls and results', async () => {
