@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startHearth, until } from '../ring/processes.ts';
 
@@ -15,10 +16,10 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean' },
   },
 });
-const [model] = positionals;
-if (values.help || model === undefined) {
-  console.log('Usage: tsx test/bench/serve-clients.ts MODEL.gguf [--clients 64] [--minutes 10]');
-  process.exit(values.help ? 0 : 2);
+const [model = join(import.meta.dirname, '../../datasets/models/stories-3m.gguf')] = positionals;
+if (values.help) {
+  console.log('Usage: tsx test/bench/serve-clients.ts [MODEL.gguf] [--clients 64] [--minutes 10]');
+  process.exit(0);
 }
 const [clients, minutes] = [Number(values.clients), Number(values.minutes)];
 const options = ['--model', model, '--name', 'm', '--port', '0', '--context', '256', '--max-texts', '256'];

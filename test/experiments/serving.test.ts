@@ -55,6 +55,7 @@ testIf(
 
 for (const [options, line] of [
   [['--requests', 'nowhere.csv'], /^nowhere\.csv: there is no such file; give a CSV file of requests\n$/],
+  [['--on', 'ring-streamed', '--model', 'm.gguf'], /^--model: is for this machine; a lab ring has its own\n$/],
   [['--clients', '0'], /^--clients: "0" is not a whole number between 1 and 1000\n$/],
 ] as const)
   test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
