@@ -138,12 +138,16 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
       const { acceptanceRate, sureRate } = estimateOf(offer.source);
       // The mean number of tokens and of seconds, and the probability that a token is drafted, and accepted as well.
       let [given, seconds, drafted, accepted] = [1, offer.startSeconds + costs.seconds(1), 1, 1];
-      for (let tokens = 1; tokens <= offer.most; tokens++) {
-        seconds += drafted * (offer.tokenSeconds + sureRate * (costs.seconds(tokens + 1) - costs.seconds(tokens)));
+      let shorter = costs.seconds(1);
+      // More of them cost more.
+      for (let tokens = 1; tokens <= offer.most && isAffordable(secondsOf(offer, tokens)); tokens++) {
+        const pass = costs.seconds(tokens + 1);
+        seconds += drafted * (offer.tokenSeconds + sureRate * (pass - shorter));
+        shorter = pass;
         drafted *= sureRate;
         accepted *= sureRate * acceptanceRate;
         given += accepted;
-        if (given / seconds <= fastest || !isAffordable(secondsOf(offer, tokens))) continue;
+        if (given / seconds <= fastest) continue;
         [found, fastest] = [{ offer, tokens }, given / seconds];
       }
     }
