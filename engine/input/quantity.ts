@@ -1,3 +1,5 @@
+import type { FactoryFunctionMap } from 'mathjs';
+import mathjs from 'mathjs/lib/browser/math.js';
 import { InputError } from './input-error.ts';
 
 /** What a quantity measures; in SI: bytes, bytes per second, seconds, FLOP per second, watts. */
@@ -43,29 +45,11 @@ const KINDS: Readonly<Record<Dimension, string>> = {
 
 const SOURCES = ['published', 'specification', 'derived', 'measured', 'calibrated', 'assumed'] as const;
 
-const SMALL = { n: 1e-9, u: 1e-6, µ: 1e-6, m: 1e-3 };
-const LARGE = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 };
-const BINARY = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
-
-interface Unit {
-  readonly name: string;
-  readonly dimension: Dimension;
-  /** In SI. */
-  readonly value: number;
-  readonly prefixes: Readonly<Record<string, number>>;
-}
-
-const UNITS: readonly Unit[] = [
-  { name: 'B', dimension: 'size', value: 1, prefixes: { ...LARGE, ...BINARY } },
-  { name: 'b', dimension: 'size', value: 1 / 8, prefixes: { ...LARGE, ...BINARY } },
-  { name: 'B/s', dimension: 'rate', value: 1, prefixes: { ...LARGE, ...BINARY } },
-  { name: 'b/s', dimension: 'rate', value: 1 / 8, prefixes: { ...LARGE, ...BINARY } },
-  { name: 'bps', dimension: 'rate', value: 1 / 8, prefixes: LARGE },
-  { name: 's', dimension: 'time', value: 1, prefixes: SMALL },
-  { name: 'FLOP/s', dimension: 'compute', value: 1, prefixes: LARGE },
-  { name: 'FLOPS', dimension: 'compute', value: 1, prefixes: LARGE },
-  { name: 'W', dimension: 'power', value: 1, prefixes: { ...SMALL, ...LARGE } },
-];
+const { create, createUnitDependencies, unitDependencies } = mathjs;
+const math = create({ unitDependencies, createUnitDependencies } as FactoryFunctionMap);
+math.createUnit('FLOP', { prefixes: 'short' });
+math.createUnit('FLOPS', { definition: '1 FLOP/s', prefixes: 'short' });
+math.createUnit('bps', { definition: '1 b/s', prefixes: 'short' });
 
 /**
  * The SI value of a text such as "4.1 GiB". GB is 10⁹ bytes, GiB is 2³⁰ bytes, Mbps is 10⁶ bits per second.
@@ -78,25 +62,15 @@ export function parseQuantity(text: string, dimension: Dimension, where: string)
   const written = text.trim();
   if (!/^[+-]?(\d|\.\d)/.test(written)) throw new InputError(where, `"${text}" is not a quantity; ${wanted}`);
   if (/^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(written)) throw new InputError(where, `"${text}" has no unit; ${wanted}`);
-  const found = readUnit(written);
-  if (found?.dimension !== dimension) {
-    const what = found === undefined ? 'is not in a unit known here' : `is ${KINDS[found.dimension]}`;
-    throw new InputError(where, `"${text}" ${what}; ${wanted}`);
+  let value: number;
+  try {
+    value = math.unit(written.replace('µ', 'u')).toNumber(rule.unit);
+  } catch {
+    const other = (Object.keys(RULES) as Dimension[]).find((candidate) => converts(written, RULES[candidate].unit));
+    const found = other === undefined ? 'is not in a unit known here' : `is ${KINDS[other]}`;
+    throw new InputError(where, `"${text}" ${found}; ${wanted}`);
   }
-  return checkRange(found.value, dimension, where, `"${text}"`);
-}
-
-/** `undefined` if the text is no number with a unit. */
-function readUnit(written: string): { readonly value: number; readonly dimension: Dimension } | undefined {
-  const compact = written.replaceAll(/\s/g, '');
-  const [number = ''] = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?/i.exec(compact) ?? [];
-  const text = compact.slice(number.length);
-  for (const { name, dimension, value, prefixes } of UNITS) {
-    const prefix = text.slice(0, -name.length);
-    const scale = prefix === '' ? 1 : Object.hasOwn(prefixes, prefix) ? prefixes[prefix] : undefined;
-    if (text.endsWith(name) && scale !== undefined) return { value: Number(number) * scale * value, dimension };
-  }
-  return undefined;
+  return checkRange(value, dimension, where, `"${text}"`);
 }
 
 /**
@@ -123,6 +97,14 @@ export function readQuantity(raw: unknown, dimension: Dimension, where: string):
     throw new InputError(`${where}.source`, `a text that starts with one of ${SOURCES.join(', ')} is needed`);
   }
   return { value: parseQuantity(value, dimension, where) * efficiency, provenance: { source, efficiency } };
+}
+
+function converts(text: string, unit: string): boolean {
+  try {
+    return Number.isFinite(math.unit(text.replace('µ', 'u')).toNumber(unit));
+  } catch {
+    return false;
+  }
 }
 
 function checkRange(value: number, dimension: Dimension, where: string, written: string): number {
