@@ -35,7 +35,10 @@ export function inspectCommand(): Command {
     .option('--devices', 'list the GPUs that --gpu-layers can use')
     .option('--graph', 'show the operators that run, with shapes, FLOPs and bytes, by partition unit (HELM 4.1.1)')
     .option('--tokens <n>', 'with --graph: tokens that are evaluated together (default: 1)')
-    .option('--context <n>', 'with --graph: positions that the last of them sees (default: 512)')
+    .option(
+      '--context <n>',
+      'with --graph: positions that the last of them sees (default: 512, or as many as --tokens)',
+    )
     .option(
       '--kv <format>',
       `with --graph: format of the KV cache: ${KV_FORMATS.join(', ')} (default: ${DEFAULT_KV_FORMAT})`,
@@ -61,9 +64,9 @@ async function run(options: Options): Promise<void> {
 }
 
 function showGraph(file: string, options: Options): void {
-  const { tokens: tokensText = '1', context: contextText = '512', kv = DEFAULT_KV_FORMAT, dot, json } = options;
+  const { tokens: tokensText = '1', context: contextText, kv = DEFAULT_KV_FORMAT, dot, json } = options;
   const tokens = readCount('--tokens', tokensText, 1, 100_000);
-  const context = readCount('--context', contextText, tokens);
+  const context = readCount('--context', contextText ?? String(Math.max(512, tokens)), tokens);
   const graph = withFile(file, (bytes) =>
     modelGraph(readGguf(bytes), bytes, { tokens, context, kvFormat: readKvCache(kv) }),
   );

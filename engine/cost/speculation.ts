@@ -92,29 +92,6 @@ export function bestDraftTokens({ most, ...costs }: DraftCosts): DraftChoice {
   return best;
 }
 
-/** Halvings of the interval from 0 to 1: the result is exact to 2⁻⁴⁰. */
-const HALVINGS = 40;
-
-/**
- * α that a measured TPOT implies: the inverse of `speculativeSeconds`.
- * @param tokenSeconds the TPOT with speculation
- * @returns `undefined` if no α from 0 to 1 gives that TPOT
- */
-export function impliedAcceptanceRate(
-  costs: Omit<SpeculativeCosts, 'acceptanceRate'>,
-  tokenSeconds: number,
-): number | undefined {
-  const secondsAt = (acceptanceRate: number): number => speculativeSeconds({ ...costs, acceptanceRate });
-  if (!(secondsAt(1) <= tokenSeconds && tokenSeconds <= secondsAt(0))) return undefined;
-  let [low, high] = [0, 1];
-  for (let halving = 0; halving < HALVINGS; halving++) {
-    const middle = (low + high) / 2;
-    if (secondsAt(middle) > tokenSeconds) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
-}
-
 /** Several consecutive tokens of every request that one pass of a model processes. */
 export interface VerifiedTokens {
   readonly model: Model;

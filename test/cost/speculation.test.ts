@@ -6,7 +6,6 @@ import { predict } from '../../engine/cost/predict.ts';
 import {
   bestDraftTokens,
   expectedTokens,
-  impliedAcceptanceRate,
   speculativeSeconds,
 } from '../../engine/cost/speculation.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
@@ -59,14 +58,6 @@ test('verifying as fast as decoding gives the speed-up of Theorem 3.8', () => {
       },
     ),
   );
-});
-
-test('the implied acceptance rate is the one that gives the TPOT; a TPOT out of reach implies none', () => {
-  const costs = { draftTokens: 5, draftSeconds: 0.02, verifySeconds: () => 0.9 };
-  const tokenSeconds = speculativeSeconds({ ...costs, acceptanceRate: 0.7 });
-  near(impliedAcceptanceRate(costs, tokenSeconds) as number, 0.7);
-  assert.is(impliedAcceptanceRate(costs, 1.01), undefined);
-  assert.is(impliedAcceptanceRate(costs, 0.16), undefined);
 });
 
 test('the best draft is as long as further tokens pay: not at all where nothing is accepted', () => {

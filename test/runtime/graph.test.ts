@@ -94,6 +94,8 @@ test('hearth inspect --graph: a table, JSON and DOT of one list', async () => {
   ];
   assert.match(table.stdout, /^1 token, the last of which sees 512 positions; 4 partition units\./);
   assert.match(table.stdout, /layers 0–1 +rms-norm/);
+  const long = await hearthHere('inspect', '--model', model, '--graph', '--tokens', '600');
+  assert.match(long.stdout, /^600 tokens, the last of which sees 600 positions;/);
   const smaller = await hearthHere('inspect', '--model', model, '--graph', '--kv', 'q8_0', '--json');
   const cache = (text: string): number => JSON.parse(text).units[1].cacheBytes;
   assert.is(cache(smaller.stdout) / cache(json.stdout), 34 / 64);

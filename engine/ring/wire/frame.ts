@@ -100,8 +100,8 @@ export function mostFrameBytes(values: number): number {
 
 /**
  * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch (4),
- * window (4), number of segments (4), whether another frame follows (1), nothing (11), tag (4), sentAt (8); by segment request, position, tokens, rows,
- * capacity and way of multiplying (4 each); payload. The payload is copied once.
+ * window (4), number of segments (4), whether another frame follows (1), nothing (11), tag (4), sentAt (8); by segment
+ * request, position, tokens, rows, capacity and way of multiplying (4 each); payload. The payload is copied once.
  */
 export function encodeFrame(frame: Frame): Buffer {
   const start = HEADER_BYTES + (frame.kind === 'activations' ? frame.segments.length * SEGMENT_BYTES : 0);
