@@ -5,7 +5,7 @@ import type { Message } from './message.ts';
 import { startTemplateProcess, TemplateError, type TemplateProcess } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { callFormOf, type Tool } from './tools/tool.ts';
-import { templateMessages, templateTools } from './tools/tool-messages.ts';
+import { type TemplateMessage, templateMessages, templateTools } from './tools/tool-messages.ts';
 
 export interface PromptText {
   /** The text to continue or, in a chat, the user's message. */
@@ -52,8 +52,9 @@ export interface ChatOptions {
 
 /**
  * The tokens of a conversation that awaits an answer: the messages as written by the model's own template (Jinja), and
- * the beginning of the assistant's turn. The token at the beginning of a text occurs once, whether the template or the
- * tokenizer adds it.
+ * the beginning of the assistant's turn. Where the template rejects a system message, as Gemma's and older ones of Mistral
+ * do, its text begins the user's first message. The token at the beginning of a text occurs once, whether the template or
+ * the tokenizer adds it.
  * @throws InputError for a file without a template, for one that is malformed or exceeds a bound (template-process.ts),
  *   and if it rejects the messages
  */
@@ -68,27 +69,41 @@ export async function chatTokens(
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
   const form = callFormOf(source);
-  const process = start();
-  let text: string;
-  try {
-    text = await process.render(source, {
-      messages: templateMessages(messages, tools, form),
-      ...(form.isTaught && tools.length > 0 ? { tools: templateTools(tools) } : {}),
-      add_generation_prompt: true,
-      bos_token: begin,
-      eos_token: end,
-      date_string: DATE,
-    });
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    if (error.kind === 'refused')
-      return fields.fail(KEY, `does not accept this conversation: ${quoted(error.message)}`);
-    return fields.fail(KEY, `exceeds a bound: ${error.message}; leave out --chat and write the turns yourself`);
-  } finally {
-    process.close();
+  const turns = templateMessages(messages, tools, form);
+  const render = async (own: readonly TemplateMessage[], process: TemplateProcess): Promise<string | TemplateError> => {
+    try {
+      return await process.render(source, {
+        messages: own,
+        ...(form.isTaught && tools.length > 0 ? { tools: templateTools(tools) } : {}),
+        add_generation_prompt: true,
+        bos_token: begin,
+        eos_token: end,
+        date_string: DATE,
+      });
+    } catch (error) {
+      if (error instanceof TemplateError) return error;
+      throw error;
+    } finally {
+      process.close();
+    }
+  };
+  const first = await render(turns, start());
+  const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && turns[0]?.role === 'system';
+  const second = isSystemRefused ? await render(withoutSystem(turns), startTemplateProcess()) : first;
+  const text = typeof second === 'string' ? second : first;
+  if (text instanceof TemplateError) {
+    if (text.kind === 'refused') return fields.fail(KEY, `does not accept this conversation: ${quoted(text.message)}`);
+    return fields.fail(KEY, `exceeds a bound: ${text.message}; leave out --chat and write the turns yourself`);
   }
   const tokens = tokenizer.encode(text, { parseSpecial: true });
   if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)
     tokens.unshift(tokenizer.begin);
   return tokens;
+}
+
+function withoutSystem([system, ...others]: readonly TemplateMessage[]): TemplateMessage[] {
+  const [next] = others;
+  const content = system?.content ?? '';
+  if (next?.role !== 'user') return [{ role: 'user', content }, ...others];
+  return [{ ...next, content: `${content}\n\n${next.content}` }, ...others.slice(1)];
 }

@@ -3,11 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { predictOverlapped } from '../../engine/cost/overlap.ts';
 import { predict } from '../../engine/cost/predict.ts';
-import {
-  bestDraftTokens,
-  expectedTokens,
-  speculativeSeconds,
-} from '../../engine/cost/speculation.ts';
+import { bestDraftTokens, expectedTokens, speculativeSeconds } from '../../engine/cost/speculation.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { near, relativelyNear } from '../support/near.ts';
 import { TOY_CPU, TOY_MODEL, TOY_RUNTIME, TOY_WORKLOAD, toyCluster, toyDevice } from '../support/toy-cluster.ts';

@@ -69,6 +69,26 @@ test('a model without a template, with a malformed one and with one that raises 
   );
 });
 
+/** In the manner of Gemma's: no system messages, and users and models take turns. */
+const NO_SYSTEM = `{% if messages[0].role == 'system' %}{{ raise_exception('no system messages') }}{% endif %}
+{%- for message in messages %}
+{%- if (message.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('turns must alternate') }}{% endif %}
+{{- '[' + message.role + '] ' + message.content + '\n' }}
+{%- endfor %}[model]`;
+
+test('where a template rejects a system message, it begins the user’s first one', async () => {
+  assert.is(await spelled(NO_SYSTEM), '<|begin_of_text|>[user] Be brief.\n\nHi\n[model]');
+  assert.is(await spelled(NO_SYSTEM, [USER]), '<|begin_of_text|>[user] Hi\n[model]');
+  assert.is(
+    await message(spelled(NO_SYSTEM, [SYSTEM, USER, USER])),
+    'm.gguf: metadata tokenizer.chat_template: does not accept this conversation: "no system messages"',
+  );
+  assert.is(
+    await message(spelled(NO_SYSTEM, [USER, USER])),
+    'm.gguf: metadata tokenizer.chat_template: does not accept this conversation: "turns must alternate"',
+  );
+});
+
 test('a template that never ends is refused with a remedy', async () => {
   assert.is(
     await message(spelled('{% for i in range(10**9) %}x{% endfor %}')),

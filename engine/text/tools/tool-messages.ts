@@ -10,12 +10,22 @@ export function templateTools(tools: readonly Tool[]): object[] {
   }));
 }
 
+/** A message as chat templates have it. */
+export interface TemplateMessage {
+  readonly role: string;
+  readonly content: string;
+  /** Of a result. */
+  readonly name?: string | undefined;
+  readonly tool_call_id?: string;
+  readonly tool_calls?: readonly { readonly id: string }[];
+}
+
 /** Messages as chat templates have them: calls and results as they know them, or as text if they don't. */
 export function templateMessages(
   messages: readonly Message[],
   tools: readonly Tool[],
   { isTaught, hasShortIds }: CallForm,
-): object[] {
+): TemplateMessage[] {
   if (isTaught) return messages.map((message) => knownMessage(message, hasShortIds ? shortId : (id) => id));
   const written = messages.map(writtenMessage);
   if (tools.length === 0) return written;
@@ -25,7 +35,10 @@ export function templateMessages(
   return [{ role: 'system', content: `${first.content}\n\n${text}` }, ...written.slice(1)];
 }
 
-function knownMessage({ role, content, calls = [], callId = '', name }: Message, idOf: (id: string) => string): object {
+function knownMessage(
+  { role, content, calls = [], callId = '', name }: Message,
+  idOf: (id: string) => string,
+): TemplateMessage {
   if (role === 'tool') return { role, content, name, tool_call_id: idOf(callId) };
   if (calls.length === 0) return { role, content };
   const toolCalls = calls.map(({ id, name: called, arguments: own }) => ({
@@ -43,7 +56,7 @@ function shortId(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
-function writtenMessage({ role, content, calls = [] }: Message): { role: string; content: string } {
+function writtenMessage({ role, content, calls = [] }: Message): TemplateMessage {
   if (role === 'tool') return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` };
   return { role, content: [content, ...calls.map(writtenCall)].filter((part) => part !== '').join('\n') };
 }

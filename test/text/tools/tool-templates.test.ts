@@ -39,13 +39,11 @@ test('a loop over what is undefined has no turns, and its else; other loops are 
 
 test('ids have nine letters and digits where the template asks for it: the own ones, or some that follow from them', () => {
   const ids = (source: string, id: string): unknown[] =>
-    (
-      templateMessages(
-        [{ role: 'assistant', content: '', calls: [{ id, name: 'dice', arguments: '{}' }] }],
-        tools,
-        callFormOf(source),
-      ) as { tool_calls: { id: string }[] }[]
-    ).map(({ tool_calls: calls }) => calls[0]?.id);
+    templateMessages(
+      [{ role: 'assistant', content: '', calls: [{ id, name: 'dice', arguments: '{}' }] }],
+      tools,
+      callFormOf(source),
+    ).map(({ tool_calls: calls }) => calls?.[0]?.id);
   const NINE = '{% if tools and call.id|length != 9 %}';
   assert.equal(ids(NINE, 'abc123XYZ'), ['abc123XYZ']);
   assert.equal(ids(NINE, 'call_1'), ['74196fe72']);
