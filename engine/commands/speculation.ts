@@ -66,7 +66,7 @@ export const SPECULATION_OPTIONS = {
   ),
   draftTokens: new Option(
     '--draft-tokens <n>',
-    'with --draft or --lookup: guess n tokens at a time (default: as many as pay, by what was accepted and what passes cost)',
+    'with --draft or --lookup: guess n tokens at a time, of which a draft leaves out those that it isn’t sure of in a greedy text (default: as many as pay, by what was accepted and what passes cost)',
   ),
 } as const;
 

