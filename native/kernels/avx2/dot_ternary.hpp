@@ -45,13 +45,13 @@ inline void setWholeScales(Type type, const Activations& x, std::size_t columns)
     const __m256i whole = _mm256_cvtps_epi32(quotients);
     const __m256i raised = _mm256_sllv_epi32(whole, raise);
     store256(out.scales, _mm256_or_si256(raised, _mm256_slli_epi32(raised, 16)));
-    alignas(32) std::int32_t numbers[8];
-    store256(numbers, whole);
+    alignas(32) std::int32_t fourfold[8];
+    store256(fourfold, _mm256_slli_epi32(whole, 2));
     static_assert(formatOf(Type::TQ1_0).zeroPoint == 1 && formatOf(Type::TQ2_0).zeroPoint == 1);
     __m256i starts = _mm256_setzero_si256();
     for (std::size_t chunk = 0; chunk < 8; chunk++) {
       const __m256i corrections = load256(x.corrections + 64 * i + 8 * chunk);
-      starts = _mm256_add_epi32(starts, _mm256_mullo_epi32(corrections, _mm256_set1_epi32(4 * numbers[chunk])));
+      starts = _mm256_add_epi32(starts, _mm256_mullo_epi32(corrections, _mm256_set1_epi32(fourfold[chunk])));
     }
     store256(out.starts, starts);
     // Not a number where the largest scale isn't finite.
