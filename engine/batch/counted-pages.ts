@@ -1,31 +1,48 @@
 import type { QueueMemory, QueuePage, QueueText } from './request-queue.ts';
 
 /** A text whose tokens are counted. */
-export interface CountedText extends QueueText<QueuePage> {
+export interface CountedText extends QueueText<CountedPage> {
+  /** The numbers of its pages, in order. */
+  readonly numbers: readonly number[];
   /** @throws RangeError if there are too few free pages */
   advance(tokens: number): void;
+  /**
+   * Removes all tokens from `position` on.
+   * @throws RangeError if the next token would be in a page that is kept or that other texts use
+   */
+  rewind(position: number): void;
 }
 
-/** Memory in pages that holds nothing and counts who uses which: what a simulator schedules on. */
-export interface CountedPages extends QueueMemory<CountedText, QueuePage> {
+/**
+ * Memory in numbered pages that holds nothing and counts who uses which: what a simulator schedules on, and a ring's
+ * head, whose devices hold the pages.
+ */
+export interface CountedPages extends QueueMemory<CountedText, CountedPage> {
   readonly pages: number;
 }
 
-interface CountedPage extends QueuePage {
+export interface CountedPage extends QueuePage {
+  readonly number: number;
+}
+
+interface Counted extends CountedPage {
   /** Texts that use it. */
   users: number;
   isKept: boolean;
 }
 
 export function createCountedPages(pages: number, pageTokens: number): CountedPages {
-  let free = pages;
-  const giveBack = ({ users, isKept }: CountedPage): void => {
-    if (users === 0 && !isKept) free += 1;
+  /** Numbers of pages that were given back, and the first of those that were never used. */
+  const returned: number[] = [];
+  let unused = 0;
+  const free = (): number => returned.length + pages - unused;
+  const giveBack = ({ users, isKept, number }: Counted): void => {
+    if (users === 0 && !isKept) returned.push(number);
   };
-  const take = (): CountedPage => {
-    if (free === 0) throw new RangeError(`all ${pages} pages are in use`);
-    free -= 1;
-    const page: CountedPage = {
+  const take = (): Counted => {
+    if (free() === 0) throw new RangeError(`all ${pages} pages are in use`);
+    const page: Counted = {
+      number: returned.pop() ?? unused++,
       users: 1,
       isKept: false,
       get isIdle() {
@@ -41,21 +58,30 @@ export function createCountedPages(pages: number, pageTokens: number): CountedPa
   return {
     ...{ pages, pageTokens },
     get freePages() {
-      return free;
+      return free();
     },
     open(beginning) {
-      const own = beginning as CountedPage[];
+      const own = beginning as Counted[];
       for (const page of own) page.users += 1;
       return openText([...own]);
     },
   };
 
-  function openText(own: CountedPage[]): CountedText {
+  function openText(own: Counted[]): CountedText {
     let position = own.length * pageTokens;
+    const leave = (left: readonly Counted[]): void => {
+      for (const page of left) {
+        page.users -= 1;
+        giveBack(page);
+      }
+    };
     const pagesFor = (tokens: number): number => Math.ceil((position + tokens) / pageTokens) - own.length;
     return {
       get position() {
         return position;
+      },
+      get numbers() {
+        return own.map(({ number }) => number);
       },
       get sharedPages() {
         return own.filter(({ users }) => users > 1).length;
@@ -65,17 +91,23 @@ export function createCountedPages(pages: number, pageTokens: number): CountedPa
         for (let missing = pagesFor(tokens); missing > 0; missing--) own.push(take());
         position += tokens;
       },
-      keep(number) {
-        const page = own[number];
+      rewind(to) {
+        if (!(Number.isInteger(to) && to >= 0 && to <= position))
+          throw new RangeError(`rewind to ${to} of ${position} tokens`);
+        const last = to % pageTokens === 0 ? undefined : own[Math.floor(to / pageTokens)];
+        if (last !== undefined && (last.isKept || last.users > 1))
+          throw new RangeError('a rewind into a page that is shared');
+        leave(own.splice(Math.ceil(to / pageTokens)));
+        position = to;
+      },
+      keep(index) {
+        const page = own[index];
         if (page === undefined || page.isKept) return undefined;
         page.isKept = true;
         return page;
       },
       close() {
-        for (const page of own.splice(0)) {
-          page.users -= 1;
-          giveBack(page);
-        }
+        leave(own.splice(0));
       },
     };
   }

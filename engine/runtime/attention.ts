@@ -6,6 +6,9 @@ import type { Activations } from './activations.ts';
 import type { HeldSlice } from './kv/page-pool.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 
+/** One layer's keys and values of tokens `from` up to, not including, `to`. */
+export type TokenSlice = Pick<HeldSlice, 'cache' | 'from' | 'to'>;
+
 /** What attention reads and writes for consecutive tokens of one sequence. */
 export interface AttentionInputs {
   readonly shape: Pick<Shape, 'heads' | 'headSize'>;
@@ -75,14 +78,22 @@ export function attendWhole(cache: KeyValueCache, inputs: AttentionInputs): Oper
  */
 export function attendPaged(cache: PagedCache, layer: number, inputs: AttentionInputs): LayerBatches {
   const held = cache.held(layer);
-  const divide: Operation = { kind: 'divide-rows', divisors: inputs.totals, y: inputs.attended };
+  if (cache.evicted === 0) return { operations: attendHeld(held, inputs) };
   const first = [...storeInSlices(inputs, held), attendSlices(inputs, held, true)];
-  if (cache.evicted === 0) return { operations: [...first, divide] };
-  return { operations: first, later: evictedBatches(cache, layer, inputs, divide) };
+  return { operations: first, later: evictedBatches(cache, layer, inputs, divideRows(inputs)) };
+}
+
+/** The same where all pages are in memory. */
+export function attendHeld(held: readonly TokenSlice[], inputs: AttentionInputs): Operation[] {
+  return [...storeInSlices(inputs, held), attendSlices(inputs, held, true), divideRows(inputs)];
+}
+
+function divideRows({ totals, attended }: AttentionInputs): Operation {
+  return { kind: 'divide-rows', divisors: totals, y: attended };
 }
 
 /** Stores the tokens in the newest pages, as many in each as it has of them. */
-function storeInSlices({ keys, values, position }: AttentionInputs, held: readonly HeldSlice[]): Operation[] {
+function storeInSlices({ keys, values, position }: AttentionInputs, held: readonly TokenSlice[]): Operation[] {
   return held.flatMap(({ cache, from, to }): Operation[] => {
     if (to <= position) return [];
     const width = cache.kvHeads * cache.headSize;
@@ -107,7 +118,7 @@ function* evictedBatches(
   return [divide];
 }
 
-function attendSlices(inputs: AttentionInputs, slices: readonly HeldSlice[], begins: boolean): Operation {
+function attendSlices(inputs: AttentionInputs, slices: readonly TokenSlice[], begins: boolean): Operation {
   const { shape, queries, attended: y, largest, totals, position, multiplied } = inputs;
   const pages = slices.map(({ cache, from, to }) => ({ cache, first: from, count: to - from }));
   const state = { queries, y, largest, totals, heads: shape.heads, position, begins, multiplied };

@@ -1,7 +1,14 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type AttentionInputs, attendPaged, attendWhole, type LayerBatches } from './attention.ts';
+import {
+  type AttentionInputs,
+  attendHeld,
+  attendPaged,
+  attendWhole,
+  type LayerBatches,
+  type TokenSlice,
+} from './attention.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 
 /** The keys and values of a sequence's past tokens, and the attention of a layer to them. */
@@ -29,6 +36,30 @@ export function wholeCache(caches: ReadonlyMap<number, KeyValueCache>): ContextC
     isWhole: true,
     begin() {},
     attend: (layer, inputs) => ({ operations: attendWhole(caches.get(layer) as KeyValueCache, inputs) }),
+    rewind() {},
+  };
+}
+
+/**
+ * So many tokens in pages that are all in memory.
+ * @param pages the caches of each page, in the order of its tokens; all but the last are full
+ */
+export function pagesCache(pages: readonly LayerCaches[], tokens: number): ContextCache {
+  const slices = (layer: number): TokenSlice[] => {
+    let to = 0;
+    return pages.map((caches) => {
+      const cache = caches.get(layer) as KeyValueCache;
+      const from = to;
+      to = Math.min(tokens, from + cache.capacity);
+      return { cache, from, to };
+    });
+  };
+  return {
+    room: Number.POSITIVE_INFINITY,
+    evicted: 0,
+    isWhole: false,
+    begin() {},
+    attend: (layer, inputs) => ({ operations: attendHeld(slices(layer), inputs) }),
     rewind() {},
   };
 }

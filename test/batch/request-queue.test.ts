@@ -126,4 +126,24 @@ test('what is wrong in a file of requests is named with its place', () => {
   );
 });
 
+test('counted pages have numbers, which return when nobody uses or keeps the page', () => {
+  const memory = createCountedPages(4, 4);
+  const text = memory.open([]);
+  text.advance(9);
+  assert.equal([text.numbers, memory.freePages], [[0, 1, 2], 1]);
+  const page = text.keep(0);
+  text.rewind(8);
+  assert.equal([text.numbers, text.position, memory.freePages], [[0, 1], 8, 2]);
+  assert.throws(() => text.rewind(3), 'a rewind into a page that is shared');
+  assert.throws(() => text.rewind(9), 'rewind to 9 of 8 tokens');
+  const other = memory.open(page === undefined ? [] : [page]);
+  other.advance(5);
+  assert.equal([other.numbers, other.sharedPages, memory.freePages], [[0, 2, 3], 1, 0]);
+  text.close();
+  other.close();
+  assert.equal([memory.freePages, page?.isIdle], [3, true]);
+  page?.release();
+  assert.is(memory.freePages, 4);
+});
+
 test.run();
