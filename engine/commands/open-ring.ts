@@ -26,6 +26,8 @@ export interface OpenRingOptions extends RingRequest {
   readonly context: number;
   /** Texts at the same time. */
   readonly requests: number;
+  /** Tokens of a page of keys and values. */
+  readonly pageTokens: number;
   /** Whether spans are recorded. */
   readonly trace: boolean;
   readonly saveCluster: OutputFile | undefined;
@@ -46,7 +48,7 @@ export interface OpenedRing {
  * @throws InputError and RingError for a device that is missing or unfit, and a plan that the ring can't carry out
  */
 export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
-  const { context, requests, kvCache, activations, chunk, keys, trace, log } = options;
+  const { context, requests, pageTokens, kvCache, activations, chunk, keys, trace, log } = options;
   const file = readRing(options);
   const gpu = await findRingGpu(options.device, options.kernels.exact);
   const kernels = openKernels(options.kernels);
@@ -69,7 +71,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
     gpu,
     keys,
     members: file.members,
-    settings: { context, requests, kvCache, activations, chunk, trace },
+    settings: { context, requests, pageTokens, kvCache, activations, chunk, trace },
     memory: options.memory,
     memoryLimit: options.memoryLimit,
     linkDelay: options.linkDelay,

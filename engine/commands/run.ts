@@ -63,7 +63,7 @@ async function run(request: RunRequest): Promise<void> {
   const memory = request.memory - texts.reduce((sum, { drafts }) => sum + (drafts?.bytes ?? 0), 0);
   const { head, ring, planning, close } = await openRing({
     ...request,
-    ...{ context, memory, requests: prompts.length, trace, log },
+    ...{ context, memory, requests: prompts.length, pageTokens: context, trace, log },
   });
   try {
     if (request.savePlan !== undefined) {
@@ -98,7 +98,7 @@ interface Generation {
 async function generateAll({ ring, head, request, tokenizer, texts: requests, context }: Generation): Promise<void> {
   const intervals: TokenInterval[] = [];
   const streamed = requests.length === 1 && !request.json;
-  const ringTexts = createRingTexts(ring, context);
+  const ringTexts = createRingTexts(ring, { contextLength: context, pages: requests.length, pageTokens: context });
   const texts = await interruptible((signal) =>
     Promise.all(
       requests.map(async ({ prompt, stream, drafts }) => {

@@ -148,13 +148,16 @@ async function openSequences(request: ServeRequest, shape: Model, context: numbe
       log(line);
       watch?.hear(line);
     };
-    const texts = { context, requests: parallel, trace: true, saveCluster: undefined };
+    const size = textPages(parallel, context);
+    // Devices hold whole pages.
+    const held = { context: (size.pages / parallel) * PAGE_TOKENS, requests: parallel, pageTokens: PAGE_TOKENS };
+    const texts = { ...held, trace: true, saveCluster: undefined };
     const opened = await openRing({ ...request.ring, ...texts, model: path, kvCache, kernels, log: say });
     const { ring, model, close } = opened;
-    const ringTexts = createRingTexts(ring, context);
+    const ringTexts = createRingTexts(ring, { contextLength: context, ...size });
     let own: Kernels | undefined;
     return {
-      sequences: ringSequences({ model, texts: ringTexts, most: parallel, mostTokens: PASS_TOKENS }),
+      sequences: ringSequences({ model, texts: ringTexts, mostTokens: PASS_TOKENS }),
       watch(load) {
         watch = watchRing(opened, load);
         return watch;
@@ -171,8 +174,7 @@ async function openSequences(request: ServeRequest, shape: Model, context: numbe
   }
   const kernels = openKernels(request.kernels);
   try {
-    const pages = parallel * Math.ceil(context / PAGE_TOKENS);
-    const size = { pages, pageTokens: PAGE_TOKENS };
+    const size = textPages(parallel, context);
     const folder = tmpdir();
     if (gpuLayers !== 0) {
       const { exact } = request.kernels;
@@ -197,6 +199,11 @@ async function openSequences(request: ServeRequest, shape: Model, context: numbe
     kernels.close();
     throw error;
   }
+}
+
+/** The pages of so many texts of full length. */
+function textPages(texts: number, context: number): { readonly pages: number; readonly pageTokens: number } {
+  return { pages: texts * Math.ceil(context / PAGE_TOKENS), pageTokens: PAGE_TOKENS };
 }
 
 function log(line: string): void {

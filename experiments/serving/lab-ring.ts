@@ -5,7 +5,7 @@ import { type LabCell, planOf, shareBytes } from '../../datasets/lab/cell.ts';
 import { LAB_POLICIES } from '../../datasets/lab/policies.ts';
 import { loadClusterFile } from '../../datasets/load.ts';
 import { MOST_CHUNK_TOKENS } from '../../engine/batch/pass-frames.ts';
-import { PASS_TOKENS, PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
+import { PAGE_TOKENS, PASS_TOKENS, PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
 import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
@@ -22,7 +22,8 @@ import { predictedServing, type Server } from './predicted.ts';
 import type { RingDriven, RingTask } from './ring-head.ts';
 import type { LoadAnswers, RingKind, ServingRun, ServingToRun } from './run.ts';
 
-const CONTEXT = 320;
+/** Whole pages. */
+const CONTEXT = 5 * PAGE_TOKENS;
 const ROUNDS = 4;
 const UNLIMITED = 1e12;
 /** Disks four times as fast as those of the lab's other experiments, so that a load takes a minute. */
@@ -65,7 +66,8 @@ export async function runRingServing(
     );
     const diskRates = kind === 'ring-streamed' ? cell.diskRates.map(session.diskRate) : cell.diskRates;
     const limits = {
-      ...{ pages: texts, pageTokens: CONTEXT, passTokens: PASS_TOKENS, chunk: MOST_CHUNK_TOKENS },
+      ...{ pages: (texts * CONTEXT) / PAGE_TOKENS, pageTokens: PAGE_TOKENS },
+      ...{ passTokens: PASS_TOKENS, chunk: MOST_CHUNK_TOKENS },
       promptTokensBesideDecoding: PROMPT_TOKENS_BESIDE_DECODING,
     };
     /** The devices with so many bytes for weights, and, as the cost model counts them apart, for keys and values. */

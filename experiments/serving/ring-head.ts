@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { PAGE_TOKENS } from '../../engine/batch/request-policy.ts';
 import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import { openRing } from '../../engine/commands/open-ring.ts';
 import { createServeCommand } from '../../engine/commands/serve-options.ts';
@@ -46,10 +47,12 @@ const command = createServeCommand(async ({ model, kvCache, kernels, ring: reque
   if (request === undefined) throw new InputError('--cluster', 'is missing; give the devices of a ring');
   const { context, texts, passTokens, requests, clients } = task;
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
-  const asked = { ...request, context, requests: texts, trace: false, saveCluster: undefined, log };
+  const size = { context, requests: texts, pageTokens: PAGE_TOKENS };
+  const asked = { ...request, ...size, trace: false, saveCluster: undefined, log };
   const { ring, model: shape, close } = await openRing({ ...asked, model, kvCache, kernels });
-  const opened = createRingTexts(ring, context);
-  const sequences = ringSequences({ model: shape, texts: opened, most: texts, mostTokens: passTokens });
+  const pages = texts * Math.ceil(context / PAGE_TOKENS);
+  const opened = createRingTexts(ring, { contextLength: context, pages, pageTokens: PAGE_TOKENS });
+  const sequences = ringSequences({ model: shape, texts: opened, mostTokens: passTokens });
   const host = await probeEngine(sequences);
   const warmUp = [{ arrival: 0, promptTokens: 1, outputTokens: 1 }];
   await driveEngine(sequences, WALL, { requests: warmUp, clients: 1 });

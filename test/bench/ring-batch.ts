@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { PAGE_TOKENS } from '../../engine/batch/request-policy.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { ringSequences } from '../../engine/ring/head/ring-sequences.ts';
@@ -46,7 +47,10 @@ const members = WORKERS.map((name, index) => {
 });
 const { part } = loadOnOneThread(path);
 const settings = { requests: Math.max(...counts), context: CONTEXT, kvCache: 'F16', activations: 'F32' } as const;
-const { head } = headHere(path, members, { settings: { ...settings, chunk: 128, trace: false } });
+const { head } = headHere(path, members, {
+  settings: { ...settings, pageTokens: PAGE_TOKENS, chunk: 128, trace: false },
+});
+const pages = settings.requests * Math.ceil(CONTEXT / PAGE_TOKENS);
 await head.gather();
 
 for (const [name, policy] of Object.entries(POLICIES)) {
@@ -54,8 +58,8 @@ for (const [name, policy] of Object.entries(POLICIES)) {
   const layout = () => ({ ...equalLayout(['head', ...WORKERS], part.model.layers), weights });
   await head.assemble(layout());
   const ring = recoveringRing(head, layout, console.log);
-  const texts = createRingTexts(ring, CONTEXT);
-  const sequences = ringSequences({ model: part.model, texts, most: settings.requests, mostTokens: 512 });
+  const texts = createRingTexts(ring, { contextLength: CONTEXT, pages, pageTokens: PAGE_TOKENS });
+  const sequences = ringSequences({ model: part.model, texts, mostTokens: 512 });
   const rates = new Map(counts.map((count) => [count, [] as number[]]));
   for (let round = 0; round <= rounds; round++) {
     for (const count of counts) {

@@ -59,7 +59,8 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
     address: processes[index]?.address as string,
     publicKey: ownKeys[index]?.publicKey,
   }));
-  const settings = { context: CONTEXT, requests: 1, kvCache: 'F16', activations: 'F32', chunk: 128 } as const;
+  const size = { context: CONTEXT, requests: 1, pageTokens: CONTEXT };
+  const settings = { ...size, kvCache: 'F16', activations: 'F32', chunk: 128 } as const;
   // Recording takes time too: tokens are timed without it, hops afterwards.
   const { head } = headHere(path, members, { settings: { ...settings, trace: false }, keys });
   const kernels = openKernels({ threads: 1 });
@@ -68,7 +69,7 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
   const layout = equalLayout(WORKERS, single.model.layers, rounds);
   const { windows } = layout;
   await head.assemble(layout);
-  const request = requestOf(head, CONTEXT);
+  const request = requestOf(head);
   const [alone, ring]: [number[], number[]] = [[], []];
   const timed = async (into: number[], run: () => unknown): Promise<void> => {
     const start = performance.now();
@@ -97,7 +98,7 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
   const { head: traced } = headHere(path, members, { settings: { ...settings, trace: true }, keys });
   await traced.gather();
   await traced.assemble(layout);
-  const again = requestOf(traced, CONTEXT);
+  const again = requestOf(traced);
   await again.evaluate(prompt);
   const start = performance.now() / 1000;
   for (let token = 0; token < count; token++) await again.evaluate([token]);

@@ -19,7 +19,15 @@ import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { perfettoTrace } from '../../engine/trace/perfetto.ts';
 import { madeFile } from '../runtime/made-file.ts';
-import { headHere, type LoggedWorker, layoutOf, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
+import {
+  headHere,
+  type LoggedWorker,
+  layoutOf,
+  requestOf,
+  SETTINGS,
+  wholeTexts,
+  workerHere,
+} from './ring-in-process.ts';
 
 const test = suite('the ring computes the same as one process');
 const LAYERS = 6;
@@ -77,9 +85,10 @@ test('tokens equal those of one process under any plan, with two requests in fli
           () => layoutOf(windows),
           () => {},
         );
+        const texts = createRingTexts(ring, wholeTexts(SETTINGS.context));
         const found = await Promise.all(
           [p, q].map(async (prompt) => {
-            const model = ringModel(createRingTexts(ring, SETTINGS.context));
+            const model = ringModel(texts);
             const tokens: number[] = [];
             for (let next = greedy(await model.evaluate(prompt)); ; next = greedy(await model.evaluate([next]))) {
               tokens.push(next);
@@ -114,7 +123,7 @@ test('a ring keeps quantized keys and values as one process does', async () => {
       () => layoutOf(windows),
       () => {},
     );
-    const model = ringModel(createRingTexts(ring, SETTINGS.context));
+    const model = ringModel(createRingTexts(ring, wholeTexts(SETTINGS.context)));
     const kernels = openKernels({ threads: 1 });
     const one = loadTransformer(file, { kernels, context: SETTINGS.context, kvCache, warn: () => {} });
     for (const token of prompt) assert.equal([...(await model.evaluate([token]))], [...one.evaluate([token])], kvCache);
@@ -136,7 +145,7 @@ test('the head hands results on between workers that don’t reach each other', 
     () => layoutOf(ringWindows(plan)),
     () => {},
   );
-  const model = ringModel(createRingTexts(ring, SETTINGS.context));
+  const model = ringModel(createRingTexts(ring, wholeTexts(SETTINGS.context)));
   const tokens: number[] = [];
   for (let next = greedy(await model.evaluate([1, 2, 3])); tokens.push(next) < 4; )
     next = greedy(await model.evaluate([next]));
@@ -153,7 +162,7 @@ test('activations in F16 change logits by no more than their rounding', async ()
   await head.assemble(layoutOf(windows));
   const kernels = openKernels({ threads: 1 });
   const one = loadTransformer(path, { kernels, context: 64, kvCache: 'F32', warn: () => {} });
-  const [found, exact] = [await requestOf(head, 64).evaluate([1, 2, 3, 4]), one.evaluate([1, 2, 3, 4])];
+  const [found, exact] = [await requestOf(head).evaluate([1, 2, 3, 4]), one.evaluate([1, 2, 3, 4])];
   const error = Math.max(...found.map((value, index) => Math.abs(value - (exact[index] as number))));
   assert.ok(error > 0 && error < 5e-3 * Math.max(...exact.map(Math.abs)), String(error));
   await head.close();
@@ -173,7 +182,7 @@ test('the trace of a run has windows and links on one clock, and every exporter 
       { device: 'b', from: 4, to: 6 },
     ]),
   );
-  const request = requestOf(head, 64);
+  const request = requestOf(head);
   const tokens = [];
   for (const [phase, more] of [
     ['prefill', [1, 2, 3]],
@@ -235,7 +244,7 @@ test('files written by split carry out the plan that they were made for', async 
       { device: 'y', from: 4, to: 6 },
     ]),
   );
-  assert.equal(greedy(await requestOf(head, 64).evaluate([7, 8, 9])), alone([7, 8, 9], 1)[0]);
+  assert.equal(greedy(await requestOf(head).evaluate([7, 8, 9])), alone([7, 8, 9], 1)[0]);
   let message = '';
   await head.assemble(layoutOf([{ device: 'y', from: 0, to: 6 }])).catch((error: Error) => {
     message = error.message;

@@ -9,7 +9,15 @@ import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { floatVector, madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
-import { equalLayout, headHere, recoveringHere, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
+import {
+  equalLayout,
+  headHere,
+  recoveringHere,
+  requestOf,
+  SETTINGS,
+  wholeTexts,
+  workerHere,
+} from './ring-in-process.ts';
 
 const test = suite('devices and links that fail');
 const LAYERS = 4;
@@ -56,7 +64,7 @@ async function interrupted([signal, moment]: readonly [Signal, Moment], a: Worke
   const { head, log } = headHere(path, members);
   await head.gather();
   const ring = recoveringHere({ head, log }, LAYERS);
-  const model = ringModel(createRingTexts(ring, SETTINGS.context));
+  const model = ringModel(createRingTexts(ring, wholeTexts(SETTINGS.context)));
   const tokens: number[] = [];
   let struck = 0;
   const strike = (): void => {
@@ -87,7 +95,7 @@ async function undisturbed(): Promise<number[]> {
   if (expected !== undefined) return expected;
   const { head } = headHere(path, []);
   await head.assemble(equalLayout(['head'], LAYERS));
-  const request = requestOf(head, SETTINGS.context);
+  const request = requestOf(head);
   const tokens: number[] = [];
   let logits = await request.evaluate(PROMPT);
   for (let step = 0; step < 4; step++) {
@@ -120,7 +128,7 @@ test('a worker that comes back rejoins the ring of the request', async () => {
   const { head, log } = headHere(path, [first.member]);
   await head.gather();
   const ring = recoveringHere({ head, log }, LAYERS);
-  const model = ringModel(createRingTexts(ring, 64));
+  const model = ringModel(createRingTexts(ring, wholeTexts(64)));
   await model.evaluate([1, 2, 3]);
   await first.worker.close();
   await model.evaluate([4]);
@@ -141,7 +149,7 @@ test('the request ends with the reason if the remaining devices can’t hold the
   await head.gather();
   const windows = (devices: readonly string[]) => equalLayout(devices.length > 1 ? ['a'] : devices, LAYERS);
   const ring = recoveringRing(head, windows, (line) => log.push(line));
-  const model = ringModel(createRingTexts(ring, SETTINGS.context));
+  const model = ringModel(createRingTexts(ring, wholeTexts(SETTINGS.context)));
   await model.evaluate([1, 2]);
   await worker.close();
   const message = await model.evaluate([3]).then(
@@ -170,7 +178,7 @@ test('a worker keeps to the model file that it opened, also when another one has
   const { head } = headHere(path, [member]);
   await head.gather();
   await head.assemble(equalLayout(['head', 'a'], LAYERS));
-  const request = requestOf(head, SETTINGS.context);
+  const request = requestOf(head);
   assert.is(greedy(await request.evaluate(PROMPT)), (await undisturbed())[0]);
   await head.close();
   await worker.close();
@@ -207,7 +215,7 @@ if (ON_LINUX) {
     const { head, log } = headHere(path, [a.member, { ...b.member, address: 'tcp://127.0.0.2:7481' }]);
     await head.gather();
     const ring = recoveringHere({ head, log }, LAYERS);
-    const model = ringModel(createRingTexts(ring, 64));
+    const model = ringModel(createRingTexts(ring, wholeTexts(64)));
     await model.evaluate([1, 2, 3]);
     link.cut();
     const start = performance.now();

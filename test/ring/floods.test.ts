@@ -47,7 +47,7 @@ async function serves(worker: { readonly running: Running; readonly address: str
     );
   });
   await head.assemble(equalLayout(['head', 'w'], 2));
-  assert.is((await requestOf(head, 20).evaluate([4])).length, 260);
+  assert.is((await requestOf(head).evaluate([4])).length, 260);
   await head.close();
   assert.is(worker.running.child.exitCode, null, worker.running.stderr);
 }

@@ -61,7 +61,7 @@ async function logitsOf(layout: RingLayout, headGpu?: RingGpu, workerGpu?: RingG
   try {
     await head.gather();
     await head.assemble(layout);
-    const request = requestOf(head, 64);
+    const request = requestOf(head);
     const logits: Float32Array[] = [];
     for (const tokens of [PROMPT, [8], [9]]) logits.push((await request.evaluate(tokens)).slice());
     return logits;

@@ -11,7 +11,15 @@ import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
 import { HANG, type Running, startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
-import { equalLayout, headHere, loadOnOneThread, recoveringHere, requestOf, workerHere } from './ring-in-process.ts';
+import {
+  equalLayout,
+  headHere,
+  loadOnOneThread,
+  recoveringHere,
+  requestOf,
+  wholeTexts,
+  workerHere,
+} from './ring-in-process.ts';
 
 const LAYERS = 4;
 const KNOWN = 5;
@@ -37,14 +45,14 @@ async function ringWith({ running, address }: { readonly running: Running; reado
   const { head, log } = headHere(path, [{ name: 'w', address, publicKey: undefined }]);
   await head.gather();
   const ring = recoveringHere({ head, log }, LAYERS);
-  return { head, log, model: ringModel(createRingTexts(ring, 64)) };
+  return { head, log, model: ringModel(createRingTexts(ring, wholeTexts(64))) };
 }
 
 /** The first tokens after a prompt, computed by one process. */
 async function undisturbed(count: number): Promise<number[]> {
   const { head } = headHere(path, []);
   await head.assemble(equalLayout(['head'], LAYERS));
-  const request = requestOf(head, 64);
+  const request = requestOf(head);
   const tokens: number[] = [];
   let logits = await request.evaluate([1, 2, 3]);
   for (let step = 0; step < count; step++) {
@@ -114,7 +122,7 @@ withNative('a worker whose prefetch hangs says so, serves nobody meanwhile, and 
   const weights = { w: { prefetch: 'populate', release: 'drop' } } as const;
   const layout = (devices: readonly string[]) => ({ ...equalLayout(devices, LAYERS), weights });
   const ring = recoveringRing(head, layout, (line) => log.push(line));
-  const model = ringModel(createRingTexts(ring, 64));
+  const model = ringModel(createRingTexts(ring, wholeTexts(64)));
   const tokens = [greedy(await model.evaluate([1, 2, 3]))];
   let move = (): void => {};
   hang(

@@ -20,7 +20,7 @@ testIf(
     const { head } = headHere(path, [first.member, second.member]);
     await head.gather();
     await head.assemble(equalLayout(['w', 'v'], 2));
-    assert.is((await requestOf(head, 10).evaluate([1, 2, 3])).length, 260);
+    assert.is((await requestOf(head).evaluate([1, 2, 3])).length, 260);
     await head.close();
     await first.worker.close();
     await second.worker.close();

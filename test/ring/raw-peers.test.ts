@@ -34,7 +34,7 @@ async function ringHere(headKeys = undefined as ReturnType<typeof createKeys> | 
   const { head } = headHere(path, [member], { keys: headKeys });
   await head.gather();
   await head.assemble(equalLayout(['head', 'w'], 2));
-  const request = requestOf(head, 20);
+  const request = requestOf(head);
   await request.evaluate([1, 2, 3]);
   return {
     address: member.address,
@@ -119,7 +119,7 @@ test('a peer that only answers heartbeats is told that it is not heard, with a l
   const { head } = headHere(path, [member]);
   await head.gather();
   await head.assemble(equalLayout(['head', 'w'], 2));
-  assert.is((await requestOf(head, 20).evaluate([4])).length, 260);
+  assert.is((await requestOf(head).evaluate([4])).length, 260);
   await head.close();
   await worker.close();
 });
@@ -135,7 +135,7 @@ test(`${2 * MOST_DEVICES} silent connections do not keep a head out`, async () =
     const { head } = headHere(path, [member]);
     await head.gather();
     await head.assemble(equalLayout(['head', 'w'], 2));
-    assert.is((await requestOf(head, 20).evaluate([4])).length, 260);
+    assert.is((await requestOf(head).evaluate([4])).length, 260);
     await head.close();
     await Promise.all(connections.map(({ closed }) => closed));
   }

@@ -210,7 +210,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
       kind: 'activations',
       epoch: 1,
       window: 0,
-      segments: [{ request: 0, position: 0, tokens: 1, rows: 1, capacity: 10, multiplied: undefined }],
+      segments: [{ request: 0, position: 0, tokens: 1, rows: 1, pages: [0], multiplied: undefined }],
       isFollowed: false,
       format: 'F32',
       sentAt: 0,
@@ -235,7 +235,7 @@ for (const [what, frame, reason] of HOSTILE) {
     const words = log.length;
     await new Promise((resolve) => setTimeout(resolve, 100));
     await connection.send(messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64) }));
-    assert.is((await requestOf(head, 10).evaluate([1, 2, 3])).length, 260);
+    assert.is((await requestOf(head).evaluate([1, 2, 3])).length, 260);
     assert.equal([heard.length, log.length], [1, words]);
     await head.close();
     connection.close();

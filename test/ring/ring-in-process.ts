@@ -8,11 +8,13 @@ import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/he
 import { type RecoveringRing, recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
 import type { RingLayout } from '../../engine/ring/head/planning.ts';
+import type { RingPages } from '../../engine/ring/head/ring-texts.ts';
 import { createKeys, type KeyPair } from '../../engine/ring/wire/keys.ts';
 
 export const SETTINGS: RingSettings = {
   context: 256,
   requests: 2,
+  pageTokens: 256,
   kvCache: 'F32',
   activations: 'F32',
   chunk: 32,
@@ -74,14 +76,19 @@ export function headHere(
   return { head, log };
 }
 
-/** A request of an assembled ring, which adds tokens in passes of its own. */
-export function requestOf(head: Pick<RingHead, 'request' | 'evaluate'>, capacity: number) {
-  const request = head.request(capacity);
+/** Texts of one page each, in the rings of these tests. */
+export const wholeTexts = (contextLength: number, pages = 2): RingPages => {
+  return { contextLength, pages, pageTokens: contextLength };
+};
+
+/** A request of an assembled ring of whole texts, at most two at once, which adds tokens in passes of its own. */
+export function requestOf(head: Pick<RingHead, 'request' | 'evaluate'>) {
+  const request = head.request();
   let position = 0;
   return {
     /** @returns logits of the last token: [vocabulary] */
     async evaluate(tokens: readonly number[]): Promise<Float32Array> {
-      const work = { request, tokens, position, rows: 1, multiplied: undefined };
+      const work = { request, pages: [request % 2], tokens, position, rows: 1, multiplied: undefined };
       position += tokens.length;
       const [logits] = await head.evaluate([work]);
       return logits as Float32Array;

@@ -3,23 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { randomStream } from '../../engine/input/random-stream.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
-import { ringSequences } from '../../engine/ring/head/ring-sequences.ts';
-import { createRingTexts } from '../../engine/ring/head/ring-texts.ts';
 import type { BatchEngine, BatchRequest, BatchResult } from '../../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import type { BatchDraftOptions } from '../../engine/runtime/batch/drafting.ts';
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
-import type { Sequences } from '../../engine/runtime/sequences.ts';
-import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { prompt, REQUESTS } from '../runtime/batch/eight-requests.ts';
 import { madeFile } from '../runtime/made-file.ts';
-import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { CONTEXT, greedy, LAYERS, servedRing, TOKENIZER } from './served-ring.ts';
 
-const LAYERS = 4;
-const CONTEXT = 96;
 let [folder, path] = ['', ''];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
@@ -27,14 +18,8 @@ test.before(async () => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-const TOKENIZER = { bytesOf: (token: number) => Uint8Array.of(97 + (token % 26)), stops: new Set<number>() };
-const request = (seed: number, length: number, tokens: number): BatchRequest => ({
-  prompt: prompt(seed, length),
-  tokens,
-  sampler: createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler')),
-});
 /** Of which five have room at once. */
-const requests = () => REQUESTS.map(([seed, length, tokens]) => request(seed, length, tokens));
+const requests = () => REQUESTS.map(([seed, length, tokens]) => greedy(prompt(seed, length), tokens));
 
 /** What an engine on one machine finds, for one request after the other. */
 async function oneByOne<Found>(
@@ -58,57 +43,11 @@ async function oneByOne<Found>(
 const alone = () => oneByOne(async (engine, one) => (await engine.submit(one).result).tokens);
 const embed = (engine: BatchEngine, { prompt: tokens }: BatchRequest) => engine.embed({ tokens });
 
-/** A ring of a head and two workers, two windows each, whose texts are continued together. */
-async function servedRing(drafts?: BatchDraftOptions) {
-  const settings = { ...SETTINGS, context: CONTEXT, requests: 5, chunk: 16 };
-  const workers = await Promise.all(['a', 'b'].map((name) => workerHere(name, path, { headKeys: undefined })));
-  const { head, log } = headHere(
-    path,
-    workers.map(({ member }) => member),
-    { settings },
-  );
-  await head.gather();
-  const ring = recoveringRing(
-    head,
-    (devices) => equalLayout(devices, LAYERS, 2),
-    (line) => log.push(line),
-  );
-  const { model } = (workers[0] as (typeof workers)[0]).loaded.part;
-  const texts = createRingTexts(ring, CONTEXT);
-  const passes: number[] = [];
-  /** Passes in which a text has several tokens that may follow each other. */
-  const verified: number[] = [];
-  const sequences = ringSequences({ model, texts, most: settings.requests, mostTokens: 48 });
-  const counted: Sequences = {
-    ...sequences,
-    get freePages() {
-      return sequences.freePages;
-    },
-    evaluate(work) {
-      passes.push(work.length);
-      verified.push(...work.filter(({ logits }) => logits === 'all').map(({ tokens }) => tokens.length));
-      return sequences.evaluate(work);
-    },
-  };
-  const engine = createBatchEngine({
-    sequences: counted,
-    tokenizer: TOKENIZER,
-    promptTokensBesideDecoding: 20,
-    drafts,
-  });
-  const close = async (): Promise<void> => {
-    await engine.close();
-    await head.close();
-    for (const { worker } of workers) await worker.close();
-  };
-  return { workers, head, log, engine, passes, verified, close };
-}
-
 const tokensOf = async (results: readonly Promise<BatchResult>[]) =>
   (await Promise.all(results)).map(({ tokens }) => tokens);
 
 test('texts that go through a ring together have the tokens that each has alone on one machine', async () => {
-  const { engine, passes, log, close } = await servedRing();
+  const { engine, passes, log, close } = await servedRing(path);
   const found = await tokensOf(requests().map((one) => engine.submit(one).result));
   assert.equal(found, await alone());
   assert.is(Math.max(...passes), 5);
@@ -118,7 +57,7 @@ test('texts that go through a ring together have the tokens that each has alone 
 });
 
 test('when a device is lost all texts go on with the others', async () => {
-  const { engine, workers, log, close } = await servedRing();
+  const { engine, workers, log, close } = await servedRing(path);
   const running = requests().map((one) => engine.submit(one));
   let pieces = 0;
   for await (const _ of running[0] as (typeof running)[0]) if (++pieces === 4) await workers[1]?.worker.close();
@@ -130,7 +69,7 @@ test('when a device is lost all texts go on with the others', async () => {
 
 test('guessed tokens of several texts go through a ring together, and change none of them', async () => {
   for (const isLost of [false, true]) {
-    const { engine, workers, verified, log, close } = await servedRing({ lookup: 2, tokens: 3 });
+    const { engine, workers, verified, log, close } = await servedRing(path, { drafts: { lookup: 2, tokens: 3 } });
     const running = requests().map((one) => engine.submit(one));
     let pieces = 0;
     if (isLost)
@@ -146,7 +85,7 @@ test('guessed tokens of several texts go through a ring together, and change non
 test('embeddings beside texts are those of one machine, and not changed by a loss', async () => {
   // A page for a whole text, as a ring has: attention sums page by page, and rounds accordingly.
   const expected = (await oneByOne(embed, CONTEXT)).map((one) => [...(one ?? [])]);
-  const [whole, afterLoss] = [await servedRing(), await servedRing()];
+  const [whole, afterLoss] = [await servedRing(path), await servedRing(path)];
   const embeddingsOf = async ({ engine, workers, log, close }: typeof whole, isLost: boolean) => {
     const texts = requests().map((one) => engine.submit(one).result);
     const embeddings = requests().map((one) => embed(engine, one));
@@ -163,7 +102,7 @@ test('embeddings beside texts are those of one machine, and not changed by a los
 });
 
 test('a text that is left gives its place to the next', async () => {
-  const { engine, close } = await servedRing();
+  const { engine, close } = await servedRing(path);
   const first = requests().map((one) => engine.submit({ ...one, tokens: 40 }));
   for (const one of first) for await (const _ of one) break;
   const found = await tokensOf(requests().map((one) => engine.submit(one).result));

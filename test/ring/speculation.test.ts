@@ -15,7 +15,7 @@ import { lookAhead } from '../../engine/text/speculation/look-ahead.ts';
 import { createModelDrafter } from '../../engine/text/speculation/model-drafter.ts';
 import { createPromptLookup } from '../../engine/text/speculation/prompt-lookup.ts';
 import { madeFile } from '../runtime/made-file.ts';
-import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, SETTINGS, wholeTexts, workerHere } from './ring-in-process.ts';
 
 const LAYERS = 4;
 const TOKENS = 60;
@@ -65,7 +65,7 @@ async function inRing(draft: string, temperature: number, lose = false): Promise
       (line) => log.push(line),
     );
     const passes: number[] = [];
-    const texts = createRingTexts(ring, SIZE.context);
+    const texts = createRingTexts(ring, wholeTexts(SIZE.context));
     const model = ringModel({
       ...texts,
       async evaluate(work) {

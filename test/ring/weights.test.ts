@@ -77,7 +77,7 @@ async function run(policy: WeightsPolicy, memory: number) {
   await head.gather();
   const layout = equalLayout(['head', 'w'], LAYERS, LAYERS / 2);
   await head.assemble({ ...layout, weights: { head: policy, w: policy } });
-  const request = requestOf(head, SETTINGS.context);
+  const request = requestOf(head);
   const intervals: { phase: 'prefill' | 'decode'; start: number; end: number }[] = [];
   const tokens = await tokensOf(async (more) => {
     const start = performance.now() / 1000;
@@ -155,7 +155,7 @@ testIfNative('the frames of a prompt read the weights of a window once for all',
   await head.gather();
   const layout = equalLayout(['head', 'w'], LAYERS, LAYERS / 2);
   await head.assemble({ ...layout, weights: { head: policy, w: policy } });
-  await requestOf(head, settings.context).evaluate(Array.from({ length: 230 }, (_, index) => index % 250));
+  await requestOf(head).evaluate(Array.from({ length: 230 }, (_, index) => index % 250));
   let dropped = 0;
   for (let waited = 0; dropped < 52 * MIB && waited < HELPER; waited += 20) {
     await sleep(20);

@@ -1,11 +1,11 @@
-import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
+import { type ActivationFrame, type Frame, FrameError, MOST_PAGES } from '../wire/frame.ts';
 import { type Assignment, FROM_HEAD, type MeasuredLink, type WeightsReport } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
 import { loadDevicePart, type RingGpu } from './device-part.ts';
 import { createDeviceWeights } from './device-weights.ts';
 import type { LoadedPart } from './loaded-part.ts';
-import { layersOf, missingCacheMemory, plannedBytes, weightsRoom } from './memory.ts';
+import { layersOf, missingCacheMemory, pageCount, plannedBytes, weightsRoom } from './memory.ts';
 import { openSuccessorLinks, type SuccessorLinks } from './successor-links.ts';
 import { createWindowRunner } from './window-runner.ts';
 
@@ -119,6 +119,9 @@ export function misfit(assignment: Assignment, { held, part }: LoadedPart, memor
   const missing = layersOf(windows).find((layer) => !held.layers.includes(layer));
   if (missing !== undefined)
     return `its file has no layer ${missing}; give it the part that hearth split writes for this plan`;
+  const pages = pageCount(assignment);
+  if (pages > MOST_PAGES)
+    return `${pages} pages of keys and values; it takes at most ${MOST_PAGES}: use a shorter context or fewer texts at once`;
   if (chunk > part.mostTokens) return `${chunk} tokens at once; it takes at most ${part.mostTokens}`;
   const short = missingCacheMemory(assignment, part.model, memory);
   if (short === undefined) return undefined;

@@ -6,7 +6,7 @@ import type { Assignment, HeldMemory, WeightsReport, WindowAssignment } from '..
 import type { LoadedPart } from './loaded-part.ts';
 
 type Layers = Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>;
-type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'kvCache'>;
+type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'pageTokens' | 'kvCache'>;
 
 /** The layers of a device's windows, in the order in which a token visits them. */
 export function layersOf(windows: Iterable<Pick<Layers, 'from' | 'to'>>): number[] {
@@ -18,9 +18,23 @@ export function layersInRam(windows: Iterable<Layers>): number[] {
   return [...windows].flatMap((window) => layersOf([window]).filter((layer) => !window.onGpu.includes(layer)));
 }
 
-/** Bytes of the KV caches of a device's layers in RAM for all requests, once they are full. */
-function cacheBytes({ windows, context, requests, kvCache }: Caches, shape: Shape): number {
-  return layersInRam(windows).length * context * requests * kvBytesPerToken(shape, kvCache);
+/** Pages of keys and values that a device numbers: those of all requests. */
+export function pageCount({
+  context,
+  requests,
+  pageTokens,
+}: Pick<Caches, 'context' | 'requests' | 'pageTokens'>): number {
+  return requests * Math.ceil(context / pageTokens);
+}
+
+/** Bytes of all pages of keys and values of a device's layers in RAM. */
+function cacheBytes({ windows, kvCache, ...pages }: Caches, shape: Shape): number {
+  return (
+    layersInRam(windows).length *
+    pageCount(pages) *
+    Math.min(pages.pageTokens, pages.context) *
+    kvBytesPerToken(shape, kvCache)
+  );
 }
 
 /** Bytes that a device can't give back under an assignment: full KV caches, activations and pinned weights. */

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { LayerCaches } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
 import { joined } from '../../runtime/wanted-rows.ts';
 import { clock } from '../wire/clock.ts';
@@ -16,8 +15,8 @@ import { createJobQueue } from '../wire/job-queue.ts';
 import type { Assignment, WindowAssignment } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { DeviceWeights } from './device-weights.ts';
-import { layersOf } from './memory.ts';
-import { createRequestCaches } from './request-caches.ts';
+import { layersOf, pageCount } from './memory.ts';
+import { checkPages, createNumberedPages } from './numbered-pages.ts';
 
 /** One run of a window: an activation frame without its activations, which are in the device's residual stream. */
 export type WindowRun = Pick<ActivationFrame, 'window' | 'segments' | 'isFollowed'>;
@@ -41,7 +40,7 @@ export interface WindowRunner {
 
 type Planned = Pick<
   Assignment,
-  'epoch' | 'windowCount' | 'windows' | 'context' | 'requests' | 'kvCache' | 'activations' | 'chunk'
+  'epoch' | 'windowCount' | 'windows' | 'context' | 'requests' | 'pageTokens' | 'kvCache' | 'activations' | 'chunk'
 >;
 
 export interface WindowRunnerOptions extends Planned {
@@ -63,28 +62,18 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   const { part, epoch, windowCount, activations, weights } = options;
   const { hiddenSize } = part.model;
   const windows = new Map(options.windows.map((window) => [window.index, window]));
-  const requests = createRequestCaches({ ...options, layers: layersOf(windows.values()) });
+  const pages = createNumberedPages({ ...options, layers: layersOf(windows.values()) });
   const jobs = createJobQueue();
   /** Windows of waiting frames; a window that runs again next need not be released. */
   const waiting: number[] = [];
   let ended = false;
 
-  /** Reports a failed allocation to the head, since the sender isn't at fault. */
-  const cachesOrFail = (request: number, capacity: number): LayerCaches | undefined => {
-    try {
-      return requests.of(request, capacity);
-    } catch (error) {
-      if (error instanceof FrameError) throw error;
-      options.onFailed(error as Error);
-      return undefined;
-    }
-  };
-
   const run = async (passed: WindowRun): Promise<void> => {
     const { from, to, next } = windows.get(passed.window) as WindowAssignment;
     const tokens = frameTokens(passed);
-    const segments = passed.segments.map(({ request, capacity, position, tokens, multiplied }) => {
-      return { caches: requests.of(request, capacity), position, tokens, multiplied };
+    const segments = passed.segments.map((segment) => {
+      const { position, tokens, multiplied } = segment;
+      return { caches: pages.contextOf(segment), position, tokens, multiplied };
     });
     if (weights !== undefined) {
       await weights.arrival(passed.window);
@@ -127,9 +116,12 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
       checkFrame(frame, options);
       if (jobs.length >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
       const { window, segments, format, payload, sentAt } = frame;
-      if (segments.some(({ request, position }) => !requests.has(request) && position > 0)) return;
-      if (segments.some(({ request, capacity }) => cachesOrFail(request, capacity) === undefined)) return;
-      for (const segment of segments) requests.fill(window, segment);
+      const { from, to } = windows.get(window) as WindowAssignment;
+      // A relay keeps nothing.
+      if (to > from) {
+        if (segments.some((segment) => !pages.follows(window, segment))) return;
+        for (const segment of segments) pages.fill(window, segment);
+      }
       const [bytes, receivedAt] = [payload.length, clock()];
       options.record({ kind: 'receive', sender, bytes, request: firstRequest(frame), sentAt, receivedAt });
       queue(async () => {
@@ -145,7 +137,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
       weights?.cancel();
       return jobs.add(() => {
         weights?.close();
-        requests.freeAll();
+        pages.freeAll();
       });
     },
   };
@@ -168,12 +160,13 @@ function wantedRows(stream: Float32Array, { segments }: WindowRun, hiddenSize: n
 
 /** @throws FrameError for a frame of another size or format than planned */
 function checkFrame(frame: ActivationFrame, options: WindowRunnerOptions): void {
-  const { chunk, context, activations, part } = options;
+  const { chunk, context, activations, part, pageTokens } = options;
   const { segments, format, payload } = frame;
   const tokens = frameTokens(frame);
-  const capacity = Math.max(...segments.map((segment) => segment.capacity));
-  if (tokens > chunk || capacity > context)
-    throw new FrameError(`${tokens} tokens of ${capacity}; the plan has ${chunk} of ${context} at most`);
+  const end = Math.max(...segments.map((segment) => segment.position + segment.tokens));
+  if (tokens > chunk || end > context)
+    throw new FrameError(`${tokens} tokens, up to ${end}; the plan has ${chunk}, up to ${context}, at most`);
+  checkPages(segments, { pages: pageCount(options), pageTokens });
   const bytes = activationBytes(tokens * part.model.hiddenSize, activations);
   if (format !== activations || payload.length !== bytes)
     throw new FrameError(`${payload.length} bytes of ${format}; ${bytes} of ${activations} are planned`);

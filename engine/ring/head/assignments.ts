@@ -4,7 +4,10 @@ import { type Assignment, FROM_HEAD, type WindowAssignment } from '../wire/messa
 import type { RingLayout } from './planning.ts';
 
 /** The part of an assignment that is the same for all devices. */
-export type RingSettings = Pick<Assignment, 'context' | 'requests' | 'kvCache' | 'activations' | 'chunk' | 'trace'>;
+export type RingSettings = Pick<
+  Assignment,
+  'context' | 'requests' | 'pageTokens' | 'kvCache' | 'activations' | 'chunk' | 'trace'
+>;
 
 /** The ring listener of a device. */
 export interface RingAddress {

@@ -21,7 +21,7 @@ import {
 import { createPresence } from './lost-worker.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createOwnWindows, type OwnWindows } from './own-windows.ts';
-import { createRingPasses, type RingPasses, type RingRequest } from './passes.ts';
+import { createRingPasses, type RingPasses } from './passes.ts';
 import type { RingLayout } from './planning.ts';
 
 export interface HeadOptions {
@@ -60,8 +60,8 @@ export interface RingHead extends RingPasses {
   readonly whole: boolean;
   /** Devices that came back since the last assembly. */
   readonly returned: ReadonlySet<string>;
-  /** Opens a request in the current assembly. @param capacity tokens that its KV caches hold */
-  request(capacity: number): RingRequest;
+  /** The number of a new request in the current assembly. */
+  request(): number;
   /** Takes a device in again that another one didn't reach. */
   readmit(device: string): void;
   /** Measures the links of the current assembly. Rejects with a RingError for a device that doesn't answer, or is lost. */
@@ -187,6 +187,7 @@ export function startHead(options: HeadOptions): RingHead {
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
     const passes = createRingPasses({
       chunk: settings.chunk,
+      pageTokens: settings.pageTokens,
       windows: assembly.windows.length,
       pending: assembly.pending,
       broken: () => assembly.broken,
@@ -234,9 +235,7 @@ export function startHead(options: HeadOptions): RingHead {
       presence.assembled();
       await ring.assembly.prepare();
     },
-    request(capacity) {
-      return { id: (ring as Ring).assembly.nextRequest(), capacity };
-    },
+    request: () => (ring as Ring).assembly.nextRequest(),
     evaluate: (work) => (ring as Ring).passes.evaluate(work),
     readmit: presence.include,
     measure() {

@@ -1,5 +1,5 @@
 import { DeviceLostError } from './errors.ts';
-import type { RingPasses, RingRequest } from './passes.ts';
+import type { RingPasses } from './passes.ts';
 import type { RingLayout } from './planning.ts';
 
 /*
@@ -11,7 +11,8 @@ import type { RingLayout } from './planning.ts';
  * 3. The texts in the ring (ring-texts.ts) catch the error and ask recoveringRing for a whole ring, which plans with the
  *    remaining devices and assembles them until that succeeds or they can't hold the model. Only one recovery runs at a
  *    time.
- * 4. Each text opens a new request and evaluates all its tokens again: it continues where it stopped.
+ * 4. Each text opens a new request and evaluates again all its tokens that are on no device: it continues where it
+ *    stopped. A page that several texts use is evaluated once.
  *
  * When a worker comes back, the ring is assembled again in the same way before the next token.
  */
@@ -79,7 +80,7 @@ export interface RecoverableHead extends RingPasses {
   readonly whole: boolean;
   readonly returned: ReadonlySet<string>;
   assemble(layout: RingLayout): Promise<void>;
-  request(capacity: number): RingRequest;
+  request(): number;
 }
 
 /** A ring that recovers from lost devices; its requests share it. */

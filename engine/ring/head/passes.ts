@@ -4,17 +4,11 @@ import type { WindowRun } from '../device/window-runner.ts';
 import type { FrameSegment } from '../wire/frame.ts';
 import { within } from './errors.ts';
 
-/** A request in an assembly of the ring: a text whose keys and values are on its devices. */
-export interface RingRequest {
-  readonly id: number;
-  /** Tokens that its KV caches hold. */
-  readonly capacity: number;
-}
-
 /** Consecutive tokens of a request, at least one, to be evaluated in a pass. */
-export interface RingWork extends Pick<FrameSegment, 'position' | 'multiplied'> {
-  readonly request: RingRequest;
+export interface RingWork extends Pick<FrameSegment, 'request' | 'position' | 'multiplied'> {
   readonly tokens: readonly number[];
+  /** The pages of the request, at least up to its last token here. */
+  readonly pages: readonly number[];
   /** The number of last tokens of which something is wanted. */
   readonly rows: number;
   /** What is wanted of them; hidden states are those after the output's norm. Default: logits. */
@@ -49,8 +43,9 @@ export interface EnteringFrame extends Pick<WindowRun, 'segments' | 'isFollowed'
 }
 
 export interface RingPassesOptions {
-  /** The most tokens in a frame. */
+  /** The most tokens in a frame, and those of a page. */
   readonly chunk: number;
+  readonly pageTokens: number;
   /** Windows of the ring. */
   readonly windows: number;
   readonly pending: Map<number, PendingWork>;
@@ -64,13 +59,20 @@ export interface RingPassesOptions {
 /** Seconds that a frame may take through all windows: weights may come from slow disks. */
 const ROUND_TRIP = 600;
 
-export function createRingPasses({ chunk, windows, pending, broken, ...options }: RingPassesOptions): RingPasses {
+export function createRingPasses({
+  chunk,
+  pageTokens,
+  windows,
+  pending,
+  broken,
+  ...options
+}: RingPassesOptions): RingPasses {
   const { enter, onFailed, late } = options;
   return {
     async evaluate(work) {
       const error = broken();
       if (error !== undefined) throw error;
-      const frames = framesOf(work, { chunk, windows });
+      const frames = framesOf(work, { chunk, pageTokens, windows });
       const found = work.map((): Float32Array[] => []);
       const left = { frames: frames.length, rows: work.reduce((sum, { rows }) => sum + rows, 0) };
       let inRing = 0;
@@ -81,7 +83,7 @@ export function createRingPasses({ chunk, windows, pending, broken, ...options }
           if (left.frames === 0 && left.rows === 0) resolve();
         };
         for (const [index, { request, wanted = 'logits' }] of work.entries())
-          pending.set(request.id, {
+          pending.set(request, {
             wanted,
             reject,
             onFrame() {
@@ -112,7 +114,7 @@ export function createRingPasses({ chunk, windows, pending, broken, ...options }
       try {
         await within(ROUND_TRIP, done, () => late(ROUND_TRIP));
       } finally {
-        for (const { request } of work) pending.delete(request.id);
+        for (const { request } of work) pending.delete(request);
         onRoom();
       }
       return found.map(joined);
@@ -123,11 +125,14 @@ export function createRingPasses({ chunk, windows, pending, broken, ...options }
 /** The frames of a pass. */
 function framesOf(
   work: readonly RingWork[],
-  { chunk, windows }: Pick<RingPassesOptions, 'chunk' | 'windows'>,
+  { chunk, pageTokens, windows }: Pick<RingPassesOptions, 'chunk' | 'pageTokens' | 'windows'>,
 ): EnteringFrame[] {
   const counts = work.map(({ tokens }) => tokens.length);
   return passFrames(counts, chunk).map((pieces, frame, { length }) => ({
-    ...frameOf(pieces.map(({ work: index, from, tokens }) => pieceOf(work[index] as RingWork, from, tokens))),
+    ...frameOf(
+      pieces.map(({ work: index, from, tokens }) => pieceOf(work[index] as RingWork, from, tokens)),
+      pageTokens,
+    ),
     isFollowed: isFollowed(frame, length, windows),
   }));
 }
@@ -140,11 +145,12 @@ function pieceOf(work: RingWork, from: number, size: number): RingWork {
   return { ...work, tokens, rows, position: work.position + from };
 }
 
-function frameOf(work: readonly RingWork[]): Omit<EnteringFrame, 'isFollowed'> {
+function frameOf(work: readonly RingWork[], pageTokens: number): Omit<EnteringFrame, 'isFollowed'> {
   return {
     tokens: work.flatMap(({ tokens }) => tokens),
-    segments: work.map(({ request: { id, capacity }, tokens, position, rows, multiplied }) => {
-      return { request: id, capacity, tokens: tokens.length, position, rows, multiplied };
+    segments: work.map(({ request, tokens, position, rows, pages, multiplied }) => {
+      const used = pages.slice(0, Math.ceil((position + tokens.length) / pageTokens));
+      return { request, tokens: tokens.length, position, rows, pages: used, multiplied };
     }),
   };
 }

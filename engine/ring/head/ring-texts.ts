@@ -1,17 +1,19 @@
+import { type CountedPage, type CountedText, createCountedPages } from '../../batch/counted-pages.ts';
+import type { QueueText } from '../../batch/request-queue.ts';
 import type { VerifyingModel } from '../../text/generate.ts';
 import { DeviceLostError, RingChangedError } from './errors.ts';
 import type { RecoverableHead, RecoveringRing } from './lost-worker.ts';
-import type { RingRequest, RingWork } from './passes.ts';
+import type { RingWork } from './passes.ts';
 
 type Multiplied = RingWork['multiplied'];
 
 /** A text whose keys and values are in a ring. It outlives the ring's assemblies: its tokens are kept here. */
-export interface RingText {
-  readonly position: number;
-  /** Forgets all tokens from `position` on. */
+export interface RingText extends QueueText<CountedPage> {
+  /**
+   * Forgets all tokens from `position` on.
+   * @throws RangeError if the next token would be in a page that is kept or that other texts use
+   */
   rewind(position: number): void;
-  /** Leaves its caches to the next text that begins. It must not be used afterwards. */
-  close(): void;
 }
 
 /** Tokens that a text adds in a pass, at least one. */
@@ -19,15 +21,25 @@ export interface RingTextWork extends Pick<RingWork, 'tokens' | 'rows' | 'wanted
   readonly text: RingText;
 }
 
-/** Texts that one ring continues. */
-export interface RingTexts {
+/** The pages of keys and values that each device of a ring has, and its head numbers. */
+export interface RingPages {
   /** Tokens that a text can have. */
   readonly contextLength: number;
-  open(): RingText;
+  readonly pageTokens: number;
+  readonly pages: number;
+}
+
+/** Texts that one ring continues. */
+export interface RingTexts extends RingPages {
+  readonly freePages: number;
+  /** @param beginning pages that other texts kept, and whose tokens it begins with; default: none */
+  open(beginning?: readonly CountedPage[]): RingText;
   /**
    * One pass, which is repeated on other devices when one is lost. Passes of different texts may be under way at the same
-   * time. Rejects if the remaining devices can't hold the model, and with RingError if a device reports a failure.
+   * time if they share no pages. Rejects if the remaining devices can't hold the model, and with RingError if a device
+   * reports a failure.
    * @returns what is wanted, by work: [rows][vocabulary or hidden]; the arrays are the caller's
+   * @throws RangeError if there are too few free pages
    */
   evaluate(work: readonly RingTextWork[]): Promise<Float32Array[]>;
 }
@@ -38,68 +50,149 @@ interface Evaluated {
   readonly multiplied: Multiplied;
 }
 
-interface Opened {
-  history: Evaluated[];
-  /** Its request in the ring's current assembly, and how many tokens of the history are in its caches. */
-  held: { readonly request: RingRequest; readonly assembly: number; evaluated: number } | undefined;
+/** What is in a page, and how many of its tokens have their keys and values on the devices of an assembly. */
+interface PageTokens {
+  readonly tokens: Evaluated[];
+  assembly: number;
+  held: number;
 }
 
-export function createRingTexts(ring: RecoveringRing, contextLength: number): RingTexts {
-  const opened = new Map<RingText, Opened>();
-  /** Requests of closed texts: their caches serve the next texts. */
-  let idle: { readonly request: RingRequest; readonly assembly: number }[] = [];
+interface Opened {
+  readonly pages: CountedText;
+  /** Tokens that were evaluated once. */
+  position: number;
+  /** Its request in an assembly of the ring. */
+  request: { readonly number: number; readonly assembly: number } | undefined;
+}
 
-  const holdIn = (one: Opened, head: RecoverableHead): NonNullable<Opened['held']> => {
-    const assembly = ring.assemblies;
-    if (one.held?.assembly === assembly) return one.held;
-    idle = idle.filter((left) => left.assembly === assembly);
-    one.held = { request: idle.pop()?.request ?? head.request(contextLength), assembly, evaluated: 0 };
-    return one.held;
+export function createRingTexts(ring: RecoveringRing, size: RingPages): RingTexts {
+  const { pageTokens } = size;
+  const memory = createCountedPages(size.pages, pageTokens);
+  const opened = new Map<RingText, Opened>();
+  const contents: PageTokens[] = [];
+  const contentsOf = ({ pages }: Opened): PageTokens[] => pages.numbers.map((number) => contents[number] as PageTokens);
+  const openedOf = (text: RingText): Opened => {
+    const one = opened.get(text);
+    if (one === undefined) throw new RangeError('a closed text');
+    return one;
   };
 
-  /** The tokens that a text's caches lack before new ones of a kind: whole runs to evaluate first, and a last one. */
-  const missing = ({ history }: Opened, from: number, multiplied: Multiplied) => {
-    const runs = runsOf(history.slice(from));
-    const joins = runs.at(-1)?.multiplied === multiplied;
-    return { before: joins ? runs.slice(0, -1) : runs, joined: joins ? (runs.at(-1)?.tokens ?? []) : [] };
+  const requestIn = (one: Opened, head: RecoverableHead, assembly: number): number => {
+    if (one.request?.assembly !== assembly) one.request = { number: head.request(), assembly };
+    return one.request.number;
+  };
+  /** Its first tokens that are on the devices of an assembly. */
+  const heldOf = (one: Opened, assembly: number): number => {
+    let held = 0;
+    for (const page of contentsOf(one)) {
+      if (page.assembly !== assembly) break;
+      held += page.held;
+      if (page.held < pageTokens) break;
+    }
+    return Math.min(held, one.position);
+  };
+  /** Its tokens from one up to, not including, another. */
+  const tokensOf = (one: Opened, from: number, to: number): Evaluated[] =>
+    contentsOf(one)
+      .slice(Math.floor(from / pageTokens), Math.ceil(to / pageTokens))
+      .flatMap(({ tokens }) => tokens)
+      .slice(from % pageTokens, (from % pageTokens) + to - from);
+  /** Tokens from one up to another are now on the devices of an assembly too. */
+  const hold = (one: Opened, assembly: number, from: number, to: number): void => {
+    for (const [index, page] of contentsOf(one).entries()) {
+      const first = index * pageTokens;
+      if (to <= first || from >= first + pageTokens) continue;
+      page.assembly = assembly;
+      page.held = Math.min(pageTokens, to - first);
+    }
+  };
+  /** Notes tokens that have been evaluated for the first time, in pages that the text has for them. */
+  const append = (one: Opened, tokens: readonly number[], multiplied: Multiplied): void => {
+    const own = contentsOf(one);
+    for (const token of tokens) {
+      (own[Math.floor(one.position / pageTokens)] as PageTokens).tokens.push({ token, multiplied });
+      one.position += 1;
+    }
+  };
+  /** Gives a text pages for more tokens. */
+  const advance = (one: Opened, tokens: number): void => {
+    const before = one.pages.numbers.length;
+    one.pages.advance(tokens);
+    for (const number of one.pages.numbers.slice(before)) contents[number] = { tokens: [], assembly: -1, held: 0 };
+  };
+  const forgetFrom = (one: Opened, position: number): void => {
+    one.pages.rewind(position);
+    one.position = position;
+    for (const [index, page] of contentsOf(one).entries()) {
+      page.tokens.length = Math.min(page.tokens.length, position - index * pageTokens);
+      page.held = Math.min(page.held, page.tokens.length);
+    }
+  };
+
+  /**
+   * The tokens that devices lack of a text before new ones of a kind: whole runs to evaluate first, and a last one that
+   * the new ones join. Tokens in pages of several texts are evaluated first, so that no two texts of a pass write them.
+   */
+  const missing = (one: Opened, assembly: number, multiplied: Multiplied) => {
+    const from = heldOf(one, assembly);
+    const shared = Math.max(from, one.pages.sharedPages * pageTokens);
+    const before = runsOf(tokensOf(one, from, shared));
+    const own = runsOf(tokensOf(one, shared, one.position));
+    const joins = own.at(-1)?.multiplied === multiplied;
+    return {
+      from,
+      before: [...before, ...(joins ? own.slice(0, -1) : own)],
+      joined: joins ? (own.at(-1)?.tokens ?? []) : [],
+    };
   };
 
   const tryOn = async (head: RecoverableHead, work: readonly RingTextWork[]): Promise<Float32Array[]> => {
+    const { assemblies: assembly } = ring;
     const passed: RingWork[] = [];
     for (const { text, tokens, rows, wanted, multiplied } of work) {
-      const one = opened.get(text) as Opened;
-      const held = holdIn(one, head);
-      const { request } = held;
-      const { before, joined } = missing(one, held.evaluated, multiplied);
+      const one = openedOf(text);
+      const [request, pages] = [requestIn(one, head, assembly), one.pages.numbers];
+      const { from, before, joined } = missing(one, assembly, multiplied);
+      let position = from;
       for (const run of before) {
-        await head.evaluate([{ request, position: held.evaluated, rows: 0, ...run }]);
-        held.evaluated += run.tokens.length;
+        await head.evaluate([{ request, pages, position, rows: 0, ...run }]);
+        hold(one, assembly, position, position + run.tokens.length);
+        position += run.tokens.length;
       }
-      passed.push({ request, position: held.evaluated, tokens: [...joined, ...tokens], rows, wanted, multiplied });
+      passed.push({ request, pages, position, tokens: [...joined, ...tokens], rows, wanted, multiplied });
     }
-    const logits = await head.evaluate(passed);
-    for (const { text, tokens, multiplied } of work) {
-      const { history, held } = opened.get(text) as Opened;
-      for (const token of tokens) history.push({ token, multiplied });
-      if (held !== undefined) held.evaluated = history.length;
+    const found = await head.evaluate(passed);
+    for (const [index, { text, tokens, multiplied }] of work.entries()) {
+      const one = openedOf(text);
+      append(one, tokens, multiplied);
+      hold(one, assembly, (passed[index] as RingWork).position, one.position);
     }
-    return logits;
+    return found;
   };
 
   return {
-    contextLength,
-    open() {
-      const one: Opened = { history: [], held: undefined };
+    ...size,
+    get freePages() {
+      return memory.freePages;
+    },
+    open(beginning = []) {
+      const pages = memory.open(beginning);
+      const one: Opened = { pages, position: pages.position, request: undefined };
       const text: RingText = {
         get position() {
-          return one.history.length;
+          return one.position;
         },
-        rewind(position) {
-          one.history.length = Math.min(one.history.length, position);
-          if (one.held !== undefined) one.held.evaluated = Math.min(one.held.evaluated, position);
+        get sharedPages() {
+          return pages.sharedPages;
         },
+        pagesFor: pages.pagesFor,
+        keep(page) {
+          if ((page + 1) * pageTokens > one.position) throw new RangeError(`page ${page} is not full`);
+          return pages.keep(page);
+        },
+        rewind: (position) => forgetFrom(one, position),
         close() {
-          if (one.held !== undefined) idle.push(one.held);
+          pages.close();
           opened.delete(text);
         },
       };
@@ -107,13 +200,22 @@ export function createRingTexts(ring: RecoveringRing, contextLength: number): Ri
       return text;
     },
     async evaluate(work) {
-      for (;;) {
-        const head = await ring.ready();
-        try {
-          return await tryOn(head, work);
-        } catch (error) {
-          if (!(error instanceof DeviceLostError || error instanceof RingChangedError)) throw error;
+      try {
+        for (const { text, tokens } of work) advance(openedOf(text), tokens.length);
+        for (;;) {
+          const head = await ring.ready();
+          try {
+            return await tryOn(head, work);
+          } catch (error) {
+            if (!(error instanceof DeviceLostError || error instanceof RingChangedError)) throw error;
+          }
         }
+      } catch (error) {
+        for (const { text } of work) {
+          const one = openedOf(text);
+          one.pages.rewind(one.position);
+        }
+        throw error;
       }
     },
   };

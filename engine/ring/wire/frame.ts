@@ -2,7 +2,7 @@ import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
 import type { MultiplyOperation } from '../../kernels/operation.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;
@@ -11,8 +11,12 @@ const MAGIC = 0x48545248;
 export const HEADER_BYTES = 48;
 /** Bytes that describe a segment. */
 const SEGMENT_BYTES = 24;
+/** Bytes of a page's number. */
+const PAGE_BYTES = 4;
 /** The most segments of a frame: requests whose tokens go through a window together. */
 export const MOST_SEGMENTS = 256;
+/** The most pages that the segments of a frame name, and that a device numbers. */
+export const MOST_PAGES = 2 ** 18;
 
 /** The longest message, bytes: 10,000 spans of 200 bytes and some room. The limit of activations follows from the model. */
 export const MOST_MESSAGE_BYTES = 2 ** 22;
@@ -24,14 +28,17 @@ export type ActivationFormat = (typeof ACTIVATION_FORMATS)[number];
 /** Consecutive tokens of one request. */
 export interface FrameSegment {
   readonly request: number;
-  /** Position of the first token in the request; tokens from there on that its KV cache holds are forgotten. */
+  /** Position of the first token in the request; tokens from there on that its pages hold are forgotten. */
   readonly position: number;
   /** At least one. */
   readonly tokens: number;
   /** The number of last tokens for which logits are wanted, 0 to `tokens`. */
   readonly rows: number;
-  /** Tokens that the request's KV cache must hold. */
-  readonly capacity: number;
+  /**
+   * The pages of keys and values that the request's tokens are in, these included, by their numbers on every device.
+   * Full pages may be those of other requests that begin alike.
+   */
+  readonly pages: readonly number[];
   /** How its tokens are multiplied with weights, see MultiplyOperation; those that are multiplied singly come first. */
   readonly multiplied: MultiplyOperation['multiplied'];
 }
@@ -94,17 +101,18 @@ const MULTIPLIED = [undefined, 'singly', 'together'] as const satisfies Multiply
 
 /** The longest frame, bytes: a message, or the activations of `values` values. */
 export function mostFrameBytes(values: number): number {
-  const activations = MOST_SEGMENTS * SEGMENT_BYTES + activationBytes(values, 'F32');
+  const activations = MOST_SEGMENTS * SEGMENT_BYTES + MOST_PAGES * PAGE_BYTES + activationBytes(values, 'F32');
   return HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activations);
 }
 
 /**
  * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch (4),
  * window (4), number of segments (4), whether another frame follows (1), nothing (11), tag (4), sentAt (8); by segment
- * request, position, tokens, rows, capacity and way of multiplying (4 each); payload. The payload is copied once.
+ * request, position, tokens, rows, number of pages and way of multiplying (4 each); the pages of all segments (4 each);
+ * payload. The payload is copied once.
  */
 export function encodeFrame(frame: Frame): Buffer {
-  const start = HEADER_BYTES + (frame.kind === 'activations' ? frame.segments.length * SEGMENT_BYTES : 0);
+  const start = HEADER_BYTES + (frame.kind === 'activations' ? segmentsBytes(frame.segments) : 0);
   const bytes = Buffer.allocUnsafe(start + frame.payload.length).fill(0, 0, HEADER_BYTES);
   bytes.writeUInt32LE(MAGIC, 0);
   bytes.writeUInt16LE(PROTOCOL_VERSION, 4);
@@ -124,14 +132,22 @@ export function encodeFrame(frame: Frame): Buffer {
       bytes.writeUInt32LE(frame.segments.length, 20);
       bytes.writeUInt8(frame.isFollowed ? 1 : 0, 24);
       bytes.writeDoubleLE(frame.sentAt, 40);
-      for (const [index, { request, position, tokens, rows, capacity, multiplied }] of frame.segments.entries()) {
-        const fields = [request, position, tokens, rows, capacity, MULTIPLIED.indexOf(multiplied)];
-        for (const [field, value] of fields.entries())
-          bytes.writeUInt32LE(value, HEADER_BYTES + index * SEGMENT_BYTES + 4 * field);
-      }
+      for (const [index, value] of segmentNumbers(frame.segments).entries())
+        bytes.writeUInt32LE(value, HEADER_BYTES + 4 * index);
   }
   bytes.set(frame.payload, start);
   return bytes;
+}
+
+function segmentsBytes(segments: readonly FrameSegment[]): number {
+  return segments.reduce((sum, { pages }) => sum + SEGMENT_BYTES + pages.length * PAGE_BYTES, 0);
+}
+
+function segmentNumbers(segments: readonly FrameSegment[]): number[] {
+  const fields = segments.flatMap(({ request, position, tokens, rows, pages, multiplied }) => {
+    return [request, position, tokens, rows, pages.length, MULTIPLIED.indexOf(multiplied)];
+  });
+  return [...fields, ...segments.flatMap(({ pages }) => pages)];
 }
 
 /** An upper bound of contexts, tokens. */
@@ -157,7 +173,7 @@ export function decodeFrame(given: Uint8Array): Frame {
     throw new FrameError(`a frame of kind ${header.getUint8(6)}; there are ${FRAME_KINDS.length} kinds`);
   const length = header.getUint32(8, true);
   const segments = kind === 'activations' ? decodeSegments(header) : [];
-  const payload = given.subarray(HEADER_BYTES + segments.length * SEGMENT_BYTES);
+  const payload = given.subarray(HEADER_BYTES + segmentsBytes(segments));
   if (length !== payload.length) throw new FrameError(`a payload of ${payload.length} bytes that claims ${length}`);
   switch (kind) {
     case 'message':
@@ -177,13 +193,22 @@ function decodeSegments(header: DataView): FrameSegment[] {
   const room = Math.floor((header.byteLength - HEADER_BYTES) / SEGMENT_BYTES);
   if (count < 1 || count > Math.min(MOST_SEGMENTS, room))
     throw new FrameError(`${count} segments; a frame of its length has 1 to ${Math.min(MOST_SEGMENTS, room)}`);
+  let at = HEADER_BYTES + count * SEGMENT_BYTES;
+  let named = 0;
   const segments = Array.from({ length: count }, (_, index): FrameSegment => {
     const field = (place: number): number => header.getUint32(HEADER_BYTES + index * SEGMENT_BYTES + 4 * place, true);
-    const [request, position, tokens, rows, capacity] = [field(0), field(1), field(2), field(3), field(4)];
-    if (tokens < 1 || rows > tokens || capacity > MOST_TOKENS || position + tokens > capacity)
-      throw new FrameError(`tokens ${position} to ${position + tokens - 1} of ${capacity}, ${rows} rows wanted`);
+    const [request, position, tokens, rows, pageCount] = [field(0), field(1), field(2), field(3), field(4)];
+    if (tokens < 1 || rows > tokens || position + tokens > MOST_TOKENS)
+      throw new FrameError(`tokens ${position} to ${position + tokens - 1}, ${rows} rows wanted`);
     if (field(5) >= MULTIPLIED.length) throw new FrameError(`way ${field(5)} of multiplying; there are 0, 1 and 2`);
-    return { request, position, tokens, rows, capacity, multiplied: MULTIPLIED[field(5)] };
+    const most = Math.min(MOST_PAGES - named, Math.floor((header.byteLength - at) / PAGE_BYTES));
+    if (pageCount < 1 || pageCount > most)
+      throw new FrameError(`${pageCount} pages of a segment; the rest of its frame has 1 to ${most}`);
+    const pages = Array.from({ length: pageCount }, (_, page) => header.getUint32(at + PAGE_BYTES * page, true));
+    if (new Set(pages).size < pageCount) throw new FrameError('a page twice in one segment');
+    named += pageCount;
+    at += pageCount * PAGE_BYTES;
+    return { request, position, tokens, rows, pages, multiplied: MULTIPLIED[field(5)] };
   });
   if (new Set(segments.map(({ request }) => request)).size < count)
     throw new FrameError('a request twice in one frame');

@@ -47,10 +47,12 @@ export interface Assignment {
   readonly predecessors: readonly Predecessor[];
   /** For each window here, the sender of its input: a predecessor, or FROM_HEAD. */
   readonly sources: readonly { readonly window: number; readonly from: string }[];
-  /** Tokens that a request's KV cache holds. */
+  /** Tokens that a request can have. */
   readonly context: number;
-  /** Requests at the same time. Memory is checked for the caches of all of them. */
+  /** Requests of so many tokens that have room at the same time. Memory is checked for the pages of all of them. */
   readonly requests: number;
+  /** Tokens of a page of keys and values. */
+  readonly pageTokens: number;
   readonly kvCache: KvFormat;
   readonly activations: ActivationFormat;
   /** The most tokens in a frame. */

@@ -95,6 +95,7 @@ const ASSIGNMENT = object<Assignment>({
   sources: list(object<Assignment['sources'][number]>({ window: UINT32, from: NAME }), 1000),
   context: whole(1, 2 ** 31),
   requests: whole(1, 1000),
+  pageTokens: whole(1, 2 ** 31),
   kvCache: oneOf(...KV_FORMATS),
   activations: oneOf(...ACTIVATION_FORMATS),
   chunk: whole(1, 65_536),

@@ -17,6 +17,8 @@ import type { FuzzTarget } from '../target.ts';
 /** Model of the worker: two layers of 64 values, so that a window takes some microseconds. */
 const SHAPE = { ...TINY_SHAPE, hiddenSize: 256, ffnSize: 256, heads: 2, kvHeads: 1, vocabularySize: 260 };
 const CHUNK = 8;
+/** Eight pages: two requests of 32 tokens. */
+const PAGE_TOKENS = 8;
 const MEMORY = 2 ** 26;
 const HEAD_LINK = 'ab'.repeat(16);
 
@@ -49,6 +51,7 @@ const ASSIGNMENT: Json = {
   ],
   context: 32,
   requests: 2,
+  pageTokens: PAGE_TOKENS,
   kvCache: 'F16',
   activations: 'F32',
   chunk: CHUNK,
@@ -148,14 +151,19 @@ function activations(random: RandomStream): Uint8Array {
   const tokens = random.pick([1, 1, 1, 2, 2, CHUNK, CHUNK + 1, 2 ** 31]);
   const more = Array.from({ length: random.pick([0, 0, 0, 1, 2]) }, () => random.integer(1, 2));
   const values = Math.min(tokens, CHUNK + 1) + more.reduce((sum, own) => sum + own, 0);
-  const segment = (own: number): FrameSegment => ({
-    request: random.pick([1, 1, 2, 3, 2 ** 32 - 1]),
-    position: random.pick([0, 0, 0, 1, 2, 8, 31, 2 ** 31]),
-    tokens: own,
-    rows: random.integer(0, 2),
-    capacity: random.pick([32, 32, 32, 16, 1, 33, 2 ** 31]),
-    multiplied: random.pick([undefined, 'singly', 'together'] as const),
-  });
+  const segment = (own: number): FrameSegment => {
+    const position = random.pick([0, 0, 0, 1, 2, 8, 31, 2 ** 31 - 8]);
+    const pages = Math.min(4, Math.ceil((position + own) / PAGE_TOKENS)) + random.pick([0, 0, 0, 0, -1, 1]);
+    const first = random.pick([0, 0, 0, 1, 4, 7, 8, 2 ** 32 - 6]);
+    return {
+      request: random.pick([1, 1, 2, 3, 2 ** 32 - 1]),
+      position,
+      tokens: own,
+      rows: random.integer(0, 2),
+      pages: Array.from({ length: pages }, (_, page) => first + (random.integer(0, 9) === 0 ? 0 : page)),
+      multiplied: random.pick([undefined, 'singly', 'together'] as const),
+    };
+  };
   const frame: Frame = {
     kind: 'activations',
     epoch: random.pick([7, 7, 7, 7, 8]),

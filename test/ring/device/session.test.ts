@@ -19,6 +19,7 @@ const ASSIGNMENT: Assignment = {
   sources: [{ window: 0, from: 'a' }],
   context: 16,
   requests: 1,
+  pageTokens: 16,
   kvCache: 'F16',
   activations: 'F32',
   chunk: 8,
@@ -97,6 +98,15 @@ test('an assignment that the device can’t carry out is answered with the reaso
   const reason = 'its file has no layer 2; give it the part that hearth split writes for this plan';
   assert.equal(told, [{ kind: 'failed', epoch: 7, reason }]);
   assert.equal(log, [reason]);
+});
+
+test('more pages of keys and values than a device numbers are refused', async () => {
+  const { worker, told } = session();
+  worker.onMessage({ kind: 'prepare', assignment: { ...ASSIGNMENT, context: 2 ** 31, requests: 1000, pageTokens: 1 } });
+  await turn();
+  const reason =
+    '2147483648000 pages of keys and values; it takes at most 262144: use a shorter context or fewer texts at once';
+  assert.equal(told, [{ kind: 'failed', epoch: 7, reason }]);
 });
 
 test('a failure to load layers is reported', async () => {

@@ -16,6 +16,7 @@ export function failingHead(failures: readonly (Error | undefined)[]) {
     returned: new Set<string>(),
     evaluated: [] as number[][],
     requests: [] as number[],
+    pages: [] as number[][],
   };
   const lose = (device: string): void => {
     devices = devices.filter((name) => name !== device);
@@ -35,10 +36,11 @@ export function failingHead(failures: readonly (Error | undefined)[]) {
       state.whole = true;
       state.returned.clear();
     },
-    request: (capacity) => ({ id: requests++, capacity }),
+    request: () => requests++,
     async evaluate(work) {
       state.evaluated.push(...work.map(({ tokens }) => [...tokens]));
-      state.requests.push(...work.map(({ request }) => request.id));
+      state.requests.push(...work.map(({ request }) => request));
+      state.pages.push(...work.map(({ pages }) => [...pages]));
       const failure = remaining.shift();
       if (failure instanceof DeviceLostError) lose(failure.device);
       if (failure !== undefined) throw failure;

@@ -1,13 +1,15 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { CountedPage } from '../../../engine/batch/counted-pages.ts';
 import { RingError } from '../../../engine/ring/head/errors.ts';
-import { createRingTexts, ringModel } from '../../../engine/ring/head/ring-texts.ts';
+import { createRingTexts, type RingText, ringModel } from '../../../engine/ring/head/ring-texts.ts';
+import { wholeTexts } from '../ring-in-process.ts';
 import { failingHead, lost, recovering } from './failing-head.ts';
 
 test('after a loss all tokens are evaluated again and the text continues', async () => {
   const { head, state } = failingHead([]);
   const { ring } = recovering(head);
-  const model = ringModel(createRingTexts(ring, 64));
+  const model = ringModel(createRingTexts(ring, wholeTexts(64)));
   assert.equal([...(await model.evaluate([1, 2, 3]))], [3]);
   assert.equal([...(await model.evaluate([4]))], [4]);
   state.whole = false;
@@ -18,7 +20,7 @@ test('after a loss all tokens are evaluated again and the text continues', async
 test('an interrupted request continues with the remaining devices', async () => {
   const { head, state } = failingHead([undefined, lost('a')]);
   const { ring } = recovering(head);
-  const model = ringModel(createRingTexts(ring, 64));
+  const model = ringModel(createRingTexts(ring, wholeTexts(64)));
   assert.equal([...(await model.evaluate([1, 2, 3]))], [3]);
   assert.equal(state.assembled, ['h a b', 'h b']);
   assert.equal(state.evaluated, [
@@ -30,7 +32,7 @@ test('an interrupted request continues with the remaining devices', async () => 
 test('a failure other than a loss ends the request', async () => {
   const { head, state } = failingHead([undefined, new RingError('a', 'no memory')]);
   const { ring } = recovering(head);
-  const message = await ringModel(createRingTexts(ring, 64))
+  const message = await ringModel(createRingTexts(ring, wholeTexts(64)))
     .evaluate([1])
     .then(
       () => 'evaluated',
@@ -43,7 +45,7 @@ test('a failure other than a loss ends the request', async () => {
 test('tokens that were multiplied in different ways are evaluated again in the same ways', async () => {
   const { head, state } = failingHead([]);
   const { ring } = recovering(head);
-  const texts = createRingTexts(ring, 64);
+  const texts = createRingTexts(ring, wholeTexts(64));
   const [one, other] = [texts.open(), texts.open()];
   await texts.evaluate([{ text: one, tokens: [1, 2, 3], rows: 1, multiplied: 'together' }]);
   await texts.evaluate([{ text: one, tokens: [4], rows: 1, multiplied: 'singly' }]);
@@ -64,10 +66,10 @@ test('tokens that were multiplied in different ways are evaluated again in the s
   assert.equal([one.position, other.position], [5, 2]);
 });
 
-test('a text that begins takes the caches of one that was closed, and a rewound one its own', async () => {
+test('a text that begins takes the pages of one that was closed, and a rewound one its own', async () => {
   const { head, state } = failingHead([]);
   const { ring } = recovering(head);
-  const texts = createRingTexts(ring, 64);
+  const texts = createRingTexts(ring, wholeTexts(64));
   const one = texts.open();
   const add = (text: typeof one, ...tokens: number[]) =>
     texts.evaluate([{ text, tokens, rows: 1, multiplied: undefined }]);
@@ -78,7 +80,64 @@ test('a text that begins takes the caches of one that was closed, and a rewound 
   await add(other, 5);
   one.close();
   assert.equal([...((await add(texts.open(), 6))[0] as Float32Array)], [1]);
-  assert.equal(state.requests, [0, 0, 1, 0]);
+  assert.equal(state.requests, [0, 0, 1, 2]);
+  assert.equal(state.pages, [[0], [0], [1], [0]]);
+});
+
+test('texts that begin alike share pages, which after a loss are evaluated once, before all else', async () => {
+  const { head, state } = failingHead([]);
+  const { ring } = recovering(head);
+  const texts = createRingTexts(ring, { contextLength: 64, pages: 5, pageTokens: 2 });
+  const add = (...work: [RingText, ...number[]][]) =>
+    texts.evaluate(work.map(([text, ...tokens]) => ({ text, tokens, rows: 1, multiplied: 'together' as const })));
+  const one = texts.open();
+  await add([one, 1, 2, 3]);
+  const page = one.keep(0) as CountedPage;
+  assert.throws(() => one.keep(1), 'page 1 is not full');
+  const other = texts.open([page]);
+  assert.equal([other.position, other.sharedPages, texts.freePages], [2, 1, 3]);
+  await add([other, 4]);
+  assert.equal(state.pages, [
+    [0, 1],
+    [0, 2],
+  ]);
+  assert.throws(() => other.rewind(1), 'a rewind into a page that is shared');
+  state.whole = false;
+  await add([one, 5], [other, 6, 7]);
+  assert.equal(state.evaluated.slice(2), [
+    [1, 2],
+    [3, 5],
+    [4, 6, 7],
+  ]);
+  assert.equal(state.pages.slice(2), [
+    [0, 1],
+    [0, 1],
+    [0, 2, 3],
+  ]);
+  one.close();
+  other.close();
+  assert.equal([page.isIdle, texts.freePages], [true, 4]);
+  // What is kept is on no device after a loss.
+  state.whole = false;
+  const third = texts.open([page]);
+  await add([third, 8]);
+  assert.equal(state.evaluated.slice(5), [[1, 2, 8]]);
+  third.close();
+  page.release();
+  assert.is(texts.freePages, 5);
+});
+
+test('tokens for which there are no pages change no text', async () => {
+  const { head, state } = failingHead([]);
+  const { ring } = recovering(head);
+  const texts = createRingTexts(ring, { contextLength: 64, pages: 2, pageTokens: 2 });
+  const [one, other] = [texts.open(), texts.open()];
+  const work = (text: RingText, ...tokens: number[]) => ({ text, tokens, rows: 1, multiplied: undefined });
+  const error = await texts.evaluate([work(one, 1, 2), work(other, 3, 4, 5)]).catch(String);
+  assert.is(error, 'RangeError: all 2 pages are in use');
+  assert.equal([one.position, other.position, texts.freePages], [0, 0, 2]);
+  await texts.evaluate([work(one, 1, 2, 3)]);
+  assert.equal(state.evaluated, [[1, 2, 3]]);
 });
 
 test.run();

@@ -17,8 +17,8 @@ const FRAME: ActivationFrame = {
   epoch: 0xfeedbeef,
   window: 5,
   segments: [
-    { request: 3, position: 100, tokens: 2, rows: 1, capacity: 4096, multiplied: 'together' },
-    { request: 4, position: 0, tokens: 1, rows: 0, capacity: 16, multiplied: undefined },
+    { request: 3, position: 100, tokens: 2, rows: 1, pages: [7, 258], multiplied: 'together' },
+    { request: 4, position: 0, tokens: 1, rows: 0, pages: [7], multiplied: undefined },
   ],
   isFollowed: true,
   format: 'F32',
@@ -32,7 +32,7 @@ test('a frame is encoded to the specified bytes', () => {
     bytes.toString('hex'),
     [
       '48525448', // HRTH
-      '0300', // version 3
+      '0400', // version 4
       '0100', // activations, F32
       '04000000', // bytes of payload
       'efbeedfe',
@@ -45,9 +45,10 @@ test('a frame is encoded to the specified bytes', () => {
       '64000000', // position 100
       '02000000',
       '01000000',
-      '00100000', // capacity 4096
+      '02000000', // pages
       '02000000', // multiplied together
-      '040000000000000001000000000000001000000000000000', // request 4
+      '040000000000000001000000000000000100000000000000', // request 4
+      '070000000201000007000000', // the pages of both
       '01020304',
     ].join(''),
   );
@@ -64,7 +65,7 @@ test('a decoded frame equals the encoded one', () => {
       position: fc.nat({ max: 1000 }),
       tokens: fc.integer({ min: 2, max: 1000 }),
       rows: fc.nat({ max: 2 }),
-      capacity: fc.integer({ min: 2000, max: 2 ** 31 }),
+      pages: fc.uniqueArray(uint32, { minLength: 1, maxLength: 9 }),
       multiplied: fc.constantFrom(undefined, 'singly' as const, 'together' as const),
     },
     { noNullPrototype: true },
@@ -119,7 +120,7 @@ test('malformed frames are refused with the reason', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt16LE(1, 4)),
-    'FrameError: version 1 of the protocol; this Hearth speaks 3, use the same on both',
+    'FrameError: version 1 of the protocol; this Hearth speaks 4, use the same on both',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),
@@ -134,12 +135,12 @@ test('malformed frames are refused with the reason', () => {
     'FrameError: activations in format 2; the formats are F32 and F16',
   );
   assert.is(
-    edited((bytes) => bytes.writeUInt32LE(4095, 52)),
-    'FrameError: tokens 4095 to 4096 of 4096, 1 rows wanted',
+    edited((bytes) => bytes.writeUInt32LE(2 ** 31 - 1, 52)),
+    'FrameError: tokens 2147483647 to 2147483648, 1 rows wanted',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt32LE(3, 60)),
-    'FrameError: tokens 100 to 101 of 4096, 3 rows wanted',
+    'FrameError: tokens 100 to 101, 3 rows wanted',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt32LE(3, 68)),
@@ -154,6 +155,15 @@ test('malformed frames are refused with the reason', () => {
       edited((bytes) => bytes.writeUInt32LE(count, 20)),
       `FrameError: ${count} segments; a frame of its length has 1 to 2`,
     );
+  for (const count of [0, 5, 2 ** 32 - 1])
+    assert.is(
+      edited((bytes) => bytes.writeUInt32LE(count, 64)),
+      `FrameError: ${count} pages of a segment; the rest of its frame has 1 to 4`,
+    );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(258, 96)),
+    'FrameError: a page twice in one segment',
+  );
   assert.is(
     edited((bytes) => bytes.writeDoubleLE(Number.NaN, 40)),
     'FrameError: activations without a valid time of sending',
