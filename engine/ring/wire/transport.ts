@@ -18,7 +18,9 @@ export interface Transport {
 
 /**
  * Seconds between heartbeats, and seconds without an answer after which a link is cut. libzmq's own thread sends
- * heartbeats, also while a device computes: a device that vanishes is noticed within 3.5 s.
+ * heartbeats, also while a device computes: a device that vanishes is noticed within 3.5 s. Behind frames that a peer
+ * doesn't take, as they fill the link to a stopped process, no heartbeat is sent; the system cuts that connection when
+ * nothing has moved for as long (TCP_USER_TIMEOUT, RFC 5482; on Linux only).
  */
 const HEARTBEAT = 1;
 const HEARTBEAT_TIMEOUT = 2.5;
@@ -42,6 +44,7 @@ export const SOCKET_OPTIONS = {
   linger: CLOSING,
   heartbeatInterval: 1000 * HEARTBEAT,
   heartbeatTimeout: 1000 * HEARTBEAT_TIMEOUT,
+  tcpMaxRetransmitTimeout: 1000 * HEARTBEAT_TIMEOUT,
   handshakeInterval: 1000 * HANDSHAKE_TIMEOUT,
   sendTimeout: 1000 * SEND_TIMEOUT,
   sendHighWaterMark: WAITING_FRAMES,
