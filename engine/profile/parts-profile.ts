@@ -7,6 +7,7 @@ import { modelOperators } from '../model/operators.ts';
 import { type ControlRates, controlThreadProbe } from './control-thread.ts';
 import type { MeasuredPart } from './measured-times.ts';
 import { measurePaces, measureParts, type PartsToMeasure } from './part-probes.ts';
+import { sampleOf } from './sample.ts';
 
 type Paces = NonNullable<PartTimes['paces']>;
 
@@ -36,6 +37,25 @@ export async function profileParts(model: Model, asked: PartsToMeasure): Promise
     decode: await measurePaces(asked, { rows, columns, tokens: 1 }),
   };
   return { model: model.name, rates, paces, parts: await measureParts(asked) };
+}
+
+/** The medians of what was measured several times. @param profiles at least one, of the same parts */
+export function medianParts(profiles: readonly PartsProfile[]): PartsProfile {
+  const median = (of: (profile: PartsProfile) => number): number => sampleOf(profiles.map(of)).median;
+  const pace = (phase: 'prefill' | 'decode'): Paces => ({
+    gpu: median(({ paces }) => paces[phase].gpu),
+    npu: median(({ paces }) => paces[phase].npu),
+  });
+  const [{ model, rates, parts }] = profiles as readonly [PartsProfile];
+  return {
+    model,
+    rates: Object.fromEntries(RATES.map((key) => [key, median((one) => one.rates[key])])) as unknown as typeof rates,
+    paces: { prefill: pace('prefill'), decode: pace('decode') },
+    parts: parts.map((part, index) => ({
+      ...part,
+      seconds: median((one) => (one.parts[index] as MeasuredPart).seconds),
+    })),
+  };
 }
 
 const RATES = ['flops', 'bandwidth', 'attention', 'activations', 'dispatch'] as const;

@@ -10,7 +10,8 @@ import type { Model } from '../../engine/model/model.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { OTHER_STEPS, type PartsProfile, profileParts } from '../../engine/profile/parts-profile.ts';
+import type { ChipPlan } from '../../engine/plan/plan.ts';
+import { medianParts, OTHER_STEPS, type PartsProfile, profileParts } from '../../engine/profile/parts-profile.ts';
 import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
 import type { Sample } from '../../engine/profile/sample.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
@@ -66,7 +67,11 @@ export interface PartitionsRun {
   readonly regrets: readonly Regret[];
 }
 
-/** Measures parts and what processors take from each other, chooses cuts by them, and runs every strategy in turn. */
+/**
+ * Measures parts and what processors take from each other, chooses cuts by them, and runs every strategy in turn. Unless
+ * they are given, parts are measured again before each round that counts, since machines become slower and quicker:
+ * predictions take the medians, and cuts the first.
+ */
 export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsRun> {
   const { file, lengths, outputTokens, repeats, seed } = asked;
   const model = modelFromGguf(withFile(file, readGguf));
@@ -77,43 +82,30 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
   const processors = { main, second: gpu.kernels, format };
   try {
     const parts = coarseParts(operators, lengths);
-    const bar = asked.progress(OTHER_STEPS + parts.length + (repeats + 1) * ALL_STRATEGIES.length * lengths.length);
-    const profile = asked.parts?.(model) ?? (await profileParts(model, { ...processors, parts, onPart: bar.step }));
-    const { rates, paces } = profile;
-    const machine = machineOf(asked.chip, rates);
-    const modes = await timesByMode({ parts: profile.parts, rates, seed });
-    const chosen = modes.get(asked.times);
+    const rounds = asked.parts === undefined ? repeats + 1 : 0;
+    const bar = asked.progress(
+      rounds * (OTHER_STEPS + parts.length) + (repeats + 1) * ALL_STRATEGIES.length * lengths.length,
+    );
+    const measured = (): Promise<PartsProfile> => profileParts(model, { ...processors, parts, onPart: bar.step });
+    const first = asked.parts?.(model) ?? (await measured());
+    const known = await timesOf(first, seed);
+    const machine = machineOf(asked.chip, first.rates);
+    const chosen = known.get(asked.times);
     if (chosen === undefined)
       throw new InputError('--times', `"${asked.times}" has too few parts to learn from; give more lengths, or "real"`);
-    const inPhases = (times: PartTimes): PhaseTimes => ({
-      prefill: { ...times, paces: paces.prefill },
-      decode: { ...times, paces: paces.decode },
-    });
-    const real = inPhases(modes.get('real') as PartTimes);
-    const answers = (strategy: Strategy, promptTokens: number, times: PhaseTimes) => {
-      const workload = createWorkload({ promptTokens, outputTokens, context: promptTokens + outputTokens });
-      const plan = planOf(strategy, { machine, model, promptTokens, times });
-      return { plan, answers: answersOf({ plan, machine, model, workload, times: real }) };
-    };
-    const regrets = lengths.flatMap((tokens) => {
-      const best = answers('chosen by the solver', tokens, real).answers;
-      return [...modes].map(([mode, times]): Regret => {
-        const own = answers('chosen by the solver', tokens, inPhases(times)).answers;
-        const lost = (phase: Phase): number => own[phase].predicted / best[phase].predicted - 1;
-        return { mode, tokens, prefill: lost('prefill'), decode: lost('decode') };
-      });
-    });
     const context = Math.max(...lengths) + outputTokens;
     const cells = lengths.flatMap((tokens) =>
       ALL_STRATEGIES.map((strategy) => {
-        const planned = answers(strategy, tokens, inPhases(chosen));
-        const { partition } = planned.plan.stages[0];
+        const plan = planOf(strategy, { machine, model, promptTokens: tokens, times: chosen });
+        const { partition } = plan.stages[0];
         const transformer = loadPartitionedTransformer(file, { main, second: gpu.kernels, partition, context });
-        return { strategy, tokens, ...planned, transformer, prefill: [] as TimedRun[], decode: [] as TimedRun[] };
+        return { strategy, tokens, plan, transformer, prefill: [] as TimedRun[], decode: [] as TimedRun[] };
       }),
     );
     const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
+    const again: PartsProfile[] = [];
     for (let repeat = 0; repeat <= repeats; repeat++) {
+      if (repeat > 0 && asked.parts === undefined) again.push(await measured());
       for (const { strategy, tokens, transformer, prefill, decode } of cells) {
         bar.step(`${repeat === 0 ? 'first run' : `${repeat} of ${repeats}`}: ${strategy}, ${tokens} tokens`);
         transformer.rewind(0);
@@ -124,17 +116,35 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
       }
     }
     for (const { transformer } of cells) transformer.close();
+    const profile = again.length > 0 ? medianParts(again) : first;
+    const judges = await timesOf(profile, seed);
+    const judging = { model, machine: machineOf(asked.chip, profile.rates), times: judges.get('real') as PhaseTimes };
+    const answers = (plan: ChipPlan, promptTokens: number): Readonly<Record<Phase, PhaseAnswers>> => {
+      const workload = createWorkload({ promptTokens, outputTokens, context: promptTokens + outputTokens });
+      return answersOf({ ...judging, plan, workload });
+    };
+    const regrets = lengths.flatMap((promptTokens) => {
+      const chosenBy = (times: PhaseTimes) =>
+        answers(planOf('chosen by the solver', { ...judging, promptTokens, times }), promptTokens);
+      const best = chosenBy(judging.times);
+      return [...judges].map(([mode, times]): Regret => {
+        const own = chosenBy(times);
+        const lost = (phase: Phase): number => own[phase].predicted / best[phase].predicted - 1;
+        return { mode, tokens: promptTokens, prefill: lost('prefill'), decode: lost('decode') };
+      });
+    });
     return {
       model,
       cpu: `${main.name} (${main.instructionSet}), ${main.threads === 1 ? '1 thread' : `${main.threads} threads`}`,
       gpu: gpu.adapter,
-      paces,
+      paces: profile.paces,
       regrets,
       cells: cells.flatMap((cell): PartitionCell[] => {
         const { strategy, tokens } = cell;
+        const expected = answers(cell.plan, tokens);
         const of = (phase: Phase, warm: number): PartitionCell => ({
           ...{ strategy, phase, tokens: phase === 'decode' ? 1 : tokens },
-          ...cell.answers[phase],
+          ...expected[phase],
           measured: quietSample(cell[phase].slice(warm)),
         });
         const ofPrompt = of('prefill', 1);
@@ -145,4 +155,14 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
     main.close();
     gpu.kernels.close();
   }
+}
+
+/** The times of a profile's parts, known and learned in each mode. */
+async function timesOf({ parts, rates, paces }: PartsProfile, seed: number): Promise<Map<TimesMode, PhaseTimes>> {
+  const modes = await timesByMode({ parts, rates, seed });
+  const inPhases = (times: PartTimes): PhaseTimes => ({
+    prefill: { ...times, paces: paces.prefill },
+    decode: { ...times, paces: paces.decode },
+  });
+  return new Map([...modes].map(([mode, times]) => [mode, inPhases(times)]));
 }

@@ -11,7 +11,9 @@ import { until } from '../processes.ts';
 /** Seconds within which a device that is gone must be noticed. */
 const KNOWN = 5;
 let child: ChildProcess;
-test.after(() => child?.kill('SIGKILL'));
+test.after(() => {
+  child?.kill('SIGKILL');
+});
 
 /** More than the system keeps for a peer that reads nothing. */
 const FRAMES = 8;
