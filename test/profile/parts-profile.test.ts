@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type PartsProfile, parseParts, partsText } from '../../engine/profile/parts-profile.ts';
+import { medianParts, type PartsProfile, parseParts, partsText } from '../../engine/profile/parts-profile.ts';
 import { TOY_CHIP_MODEL } from '../support/toy-chip.ts';
 
 const PROFILE: PartsProfile = {
@@ -25,6 +25,16 @@ test('another model, a pace above 1, no time and an unknown key are refused with
   assert.throws(() => read(text.replace('0.7', '1.7')), /paces.prefill.gpu: is 1.7; a share of speed/);
   assert.throws(() => read(text.replace('0.25', '0')), /parts\[1\].seconds: is 0; a part takes time/);
   assert.throws(() => read(text.replace('"flops"', '"flop"')), /rates/);
+});
+
+test('of several profiles the medians are taken, each quantity by itself', () => {
+  const scaled = (factor: number, flops: number): PartsProfile => ({
+    ...PROFILE,
+    rates: { ...PROFILE.rates, flops },
+    parts: PROFILE.parts.map((part) => ({ ...part, seconds: factor * part.seconds })),
+  });
+  const median = medianParts([scaled(3, 1e9), scaled(1, 5e9), scaled(2, 3e9)]);
+  assert.equal(median, scaled(2, 3e9));
 });
 
 test.run();
