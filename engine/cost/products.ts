@@ -54,8 +54,6 @@ function severalSeconds(
   { first, others }: { readonly first: FlopRates; readonly others: FlopRates },
 ): number {
   if (tokens === 0) return 0;
-  return (
-    multiplySeconds(group, { batch: 1 }, { flops: first }) +
-    multiplySeconds(group, { batch: tokens - 1 }, { flops: others })
-  );
+  const seconds = multiplySeconds(group, { batch: 1 }, { flops: first });
+  return tokens === 1 ? seconds : seconds + multiplySeconds(group, { batch: tokens - 1 }, { flops: others });
 }
