@@ -130,7 +130,7 @@ test('errors are reported in one line with exit code 2', async () => {
     ],
     [
       ['worker', '--model', model, '--plain', '--listen', 'here'],
-      'here: is not an address; give tcp://host:port, with a port from 1 to 65534 or *\n',
+      'here: is not an address; give tcp://host:port, with a port from 1 to 65534 or *, an IPv6 address in brackets\n',
     ],
     [
       ['worker', '--model', model, '--plain', '--memory', '1 MiB'],
@@ -138,7 +138,7 @@ test('errors are reported in one line with exit code 2', async () => {
     ],
     [
       ['run', '--model', model, '--prompt', 'x', '--plain'],
-      '--cluster: or --worker is needed, and not both: a file of the devices, or their addresses\n',
+      '--cluster: or --worker is needed, but not both: a file of the devices, or their addresses\n',
     ],
     [
       ['run', ...prompt, '--plain', '--max-pressure', '0.06'],
@@ -154,14 +154,12 @@ test('errors are reported in one line with exit code 2', async () => {
       "nowhere.json: can't be read; give the path of a plan\n",
     ],
   ];
-  await Promise.all(
-    cases.map(async ([options, expected]) => {
-      const ended = await hearthHere(...options);
-      if (typeof expected === 'string') assert.is(ended.stderr, expected);
-      else assert.match(ended.stderr, expected);
-      assert.is(ended.code, 2);
-    }),
-  );
+  for (const [options, expected] of cases) {
+    const ended = await hearthHere(...options);
+    if (typeof expected === 'string') assert.is(ended.stderr, expected);
+    else assert.match(ended.stderr, expected);
+    assert.is(ended.code, 2);
+  }
 });
 
 test.run();

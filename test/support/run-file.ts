@@ -41,6 +41,8 @@ async function runFile(file: string): Promise<FileResult> {
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with a control character
   const counts = SUMMARY.exec(printed.replace(/\x1b\[\d+m/g, ''));
+  // A test that fails while another of its runs captures stdout takes the summary with it.
+  if (counts === null && failure === '') failure = `${file}\nits tests ended without a summary\n`;
   const [total, passed, skipped] = [1, 2, 3].map((group) => Number(counts?.[group] ?? 0)) as [number, number, number];
   const text = `\n${printed.slice(0, Math.max(0, printed.lastIndexOf('\n  Total: ')))}${failure}`;
   printed = '';
