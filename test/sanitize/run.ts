@@ -7,14 +7,14 @@ import { findingsOf } from './findings.ts';
 /**
  * Runs the tests that use the addon, with the addon built with AddressSanitizer, LeakSanitizer and
  * UndefinedBehaviorSanitizer: `tsx test/sanitize/run.ts [part of a path …]`. Reports of all processes, those of the
- * commands and workers that tests start too, are collected; an error, or a leak of the addon, is printed and fails.
+ * workers that tests start too, are collected; an error, or a leak of the addon, is printed and fails.
  * Threads are ThreadSanitizer's, which needs programs of its own (test/native).
  */
 const TESTS = join(import.meta.dirname, '..');
 const ROOT = join(TESTS, '..');
 const ADDON = join(ROOT, 'native/build/sanitize/hearth.node');
-/** The folders whose tests run native code. */
-const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'commands', 'profile'];
+/** The folders whose tests run native code; commands run the same by way of these. */
+const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'profile'];
 /**
  * Tests that mostly wait for time limits of connections, which are no native code; those of golden values, which run
  * what runtime/architectures and kernels do for longer; and those that start Chromium or a compiled program, which
