@@ -45,6 +45,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                         InstanceMethod<&EngineObject::vector>("vector"),
                         InstanceMethod<&EngineObject::sharedVector>("sharedVector"),
                         InstanceMethod<&EngineObject::cache>("cache"),
+                        InstanceMethod<&EngineObject::copyCache>("copyCache"),
                         InstanceMethod<&EngineObject::freeCache>("freeCache"),
                         InstanceMethod<&EngineObject::cacheFile>("cacheFile"), InstanceMethod<&EngineObject::run>("run"),
                         InstanceMethod<&EngineObject::prepare>("prepare"),
@@ -154,6 +155,9 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     return toNumber(info, engine().addCache(typeArgument(info, 0), wholeNumber(info, 1), wholeNumber(info, 2),
                                             wholeNumber(info, 3)));
   }
+
+  /** (from, to), caches of the same shape */
+  void copyCache(const Napi::CallbackInfo& info) { engine().copyCache(wholeNumber(info, 0), wholeNumber(info, 1)); }
 
   /** (cache) */
   void freeCache(const Napi::CallbackInfo& info) { engine().freeCache(wholeNumber(info, 0)); }

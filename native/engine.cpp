@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "operations/command_reader.hpp"
 
@@ -77,6 +78,13 @@ std::shared_ptr<CacheMemory> Engine::cacheMemory(std::size_t cache) const {
   const auto& found = operands_.caches.at(cache);
   if (!found) throw std::invalid_argument("the cache was freed");
   return found->memory;
+}
+
+void Engine::copyCache(std::size_t from, std::size_t to) {
+  const auto [source, target] = std::pair(cacheMemory(from), cacheMemory(to));
+  if (source->keys.size() != target->keys.size()) throw std::invalid_argument("caches of different sizes");
+  std::memcpy(target->keys.data(), source->keys.data(), source->keys.size());
+  std::memcpy(target->values.data(), source->values.data(), source->values.size());
 }
 
 void Engine::freeCache(std::size_t cache) {

@@ -35,6 +35,8 @@ class Engine {
   std::size_t addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize);
   /** A cache's memory, which lives as long as the pointer. */
   [[nodiscard]] std::shared_ptr<CacheMemory> cacheMemory(std::size_t cache) const;
+  /** Copies a cache to another of the same shape. */
+  void copyCache(std::size_t from, std::size_t to);
   /** Frees the cache's memory; its number isn't reused. */
   void freeCache(std::size_t cache);
 

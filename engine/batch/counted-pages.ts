@@ -7,8 +7,9 @@ export interface CountedText extends QueueText<CountedPage> {
   /** @throws RangeError if there are too few free pages */
   advance(tokens: number): void;
   /**
-   * Removes all tokens from `position` on.
-   * @throws RangeError if the next token would be in a page that is kept or that other texts use
+   * Removes all tokens from `position` on. Where the next token would be in a page that is kept or that other texts use,
+   * the text has a copy of it.
+   * @throws RangeError if there is no page for the copy, or pages are not copied
    */
   rewind(position: number): void;
 }
@@ -31,7 +32,9 @@ interface Counted extends CountedPage {
   isKept: boolean;
 }
 
-export function createCountedPages(pages: number, pageTokens: number): CountedPages {
+export type CountedPagesOptions = Pick<CountedPages, 'pages' | 'pageTokens' | 'copiesPages'>;
+
+export function createCountedPages({ pages, pageTokens, copiesPages }: CountedPagesOptions): CountedPages {
   /** Numbers of pages that were given back, and the first of those that were never used. */
   const returned: number[] = [];
   let unused = 0;
@@ -56,7 +59,7 @@ export function createCountedPages(pages: number, pageTokens: number): CountedPa
     return page;
   };
   return {
-    ...{ pages, pageTokens },
+    ...{ pages, pageTokens, copiesPages },
     get freePages() {
       return free();
     },
@@ -74,6 +77,13 @@ export function createCountedPages(pages: number, pageTokens: number): CountedPa
         page.users -= 1;
         giveBack(page);
       }
+    };
+    const copyIfShared = (index: number): void => {
+      const page = own[index] as Counted;
+      if (!page.isKept && page.users === 1) return;
+      if (!copiesPages) throw new RangeError('a rewind into a page that is shared');
+      own[index] = take();
+      leave([page]);
     };
     const pagesFor = (tokens: number): number => Math.ceil((position + tokens) / pageTokens) - own.length;
     return {
@@ -94,9 +104,8 @@ export function createCountedPages(pages: number, pageTokens: number): CountedPa
       rewind(to) {
         if (!(Number.isInteger(to) && to >= 0 && to <= position))
           throw new RangeError(`rewind to ${to} of ${position} tokens`);
-        const last = to % pageTokens === 0 ? undefined : own[Math.floor(to / pageTokens)];
-        if (last !== undefined && (last.isKept || last.users > 1))
-          throw new RangeError('a rewind into a page that is shared');
+        const last = Math.floor(to / pageTokens);
+        if (to % pageTokens > 0) copyIfShared(last);
         leave(own.splice(Math.ceil(to / pageTokens)));
         position = to;
       },

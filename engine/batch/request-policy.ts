@@ -26,9 +26,9 @@ export interface RequestState {
   readonly evaluated: number;
   /** Pages of those tokens that no other request uses. */
   readonly ownPages: number;
-  /** Its first tokens that others have evaluated, whole pages, while it waits; fewer than `tokens`. */
+  /** Its first tokens that others have evaluated, while it waits; fewer than `tokens`. Part of a page is copied. */
   readonly shared: number;
-  /** Pages of `shared` that no running request uses. */
+  /** Whole pages of `shared` that no running request uses. */
   readonly idlePages: number;
   readonly isRunning: boolean;
 }
@@ -113,8 +113,9 @@ export function nextPass(requests: readonly RequestState[], freePages: number, l
   const waiting = preempted.length > 0 ? [] : byAge.filter(({ isRunning }) => !isRunning);
   for (const { shared, idlePages, ...one } of waiting) {
     const reserved = running.reduce((sum, other) => sum + pagesOf(other.tokens + 1) - pagesHeld(other), 0);
-    if (left === 0 || pagesOf(one.tokens + 1) - pagesOf(shared) + idlePages > free - reserved + extraPage(one)) break;
-    free -= idlePages;
+    const whole = Math.floor(shared / limits.pageTokens);
+    if (left === 0 || pagesOf(one.tokens + 1) - whole + idlePages > free - reserved + extraPage(one)) break;
+    free -= idlePages + pagesOf(shared) - whole;
     const begun: Running = { ...one, evaluated: shared, work: undefined };
     running.push(begun);
     admitted.push(one.id);

@@ -1,7 +1,7 @@
-import { createPrefixIndex } from './prefix-index.ts';
+import { type Beginning, createPrefixIndex } from './prefix-index.ts';
 import { type BatchLimits, nextPass, type RequestState, type RequestWork } from './request-policy.ts';
 
-/** A full page, which keeps its keys and values until it is released. */
+/** A page, which keeps its keys and values until it is released. */
 export interface QueuePage {
   /** Whether no text uses it. */
   readonly isIdle: boolean;
@@ -16,7 +16,9 @@ export interface QueueText<Page> {
   readonly sharedPages: number;
   /** Pages that it must take for so many more tokens. */
   pagesFor(tokens: number): number;
-  /** Keeps a full page, by its number; `undefined` if it is kept already. */
+  /** Removes all tokens from `position` on; see `QueueMemory.copiesPages`. */
+  rewind(position: number): void;
+  /** Keeps a page, by its number; `undefined` if it is kept already. */
   keep(page: number): Page | undefined;
   /** Gives its pages back. */
   close(): void;
@@ -27,7 +29,9 @@ export interface QueueMemory<Text, Page> {
   readonly pageTokens: number;
   /** Pages that nobody uses or keeps. */
   readonly freePages: number;
-  /** @param beginning pages of other texts with which it begins */
+  /** Whether a text that is rewound into a page which others use as well gets a copy of it. */
+  readonly copiesPages: boolean;
+  /** @param beginning pages of other texts with which it begins, each with the tokens of a full one */
   open(beginning: readonly Page[]): Text;
 }
 
@@ -82,9 +86,10 @@ interface Open<Request, Text> {
 }
 
 /**
- * Carries out what `nextPass` chooses, on any memory: the server's scheduler, and the simulator's. Full pages of prompts
- * are kept for others that begin alike until their memory is needed. Pages with generated tokens are not: native kernels
- * multiply those tokens one by one, which rounds differently, and a text must not depend on what others have evaluated.
+ * Carries out what `nextPass` chooses, on any memory: the server's scheduler, and the simulator's. Pages of prompts are
+ * kept for others that begin alike until their memory is needed: full ones at once, the last one, which others copy, when
+ * its text is done. Generated tokens in pages are not used: native kernels multiply them one by one, which rounds
+ * differently, and a text must not depend on what others have evaluated.
  */
 export function createRequestQueue<Request extends QueuedRequest, Text extends QueueText<Page>, Page extends QueuePage>(
   memory: QueueMemory<Text, Page>,
@@ -99,10 +104,27 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
     one.text?.close();
     one.text = undefined;
   };
-  const begin = (one: Open<Request, Text>): void => {
-    const found = prefixes.use(sharable(one.request));
-    one.text = memory.open(found);
-    one.cachedTokens ??= found.length * pageTokens;
+  const beginningOf = (request: Request, find = prefixes.find): Beginning<Page> => {
+    const { pages, part } = find(sharable(request));
+    return { pages, part: memory.copiesPages ? part : undefined };
+  };
+  /** Begins with pages of others: all of them before one is copied, since pages in use stay. */
+  const begin = (admitted: readonly Open<Request, Text>[]): void => {
+    const begun = admitted.map((one) => {
+      const { pages, part } = beginningOf(one.request, prefixes.use);
+      const text = memory.open(part === undefined ? pages : [...pages, part.page]);
+      const tokens = pages.length * pageTokens + (part?.tokens ?? 0);
+      one.text = text;
+      one.cachedTokens ??= tokens;
+      return { text, part, tokens };
+    });
+    for (const { text, part, tokens } of begun) {
+      if (part === undefined) continue;
+      makeRoom(1);
+      // Where there is no other page, the text has this one, which nobody else uses.
+      if (memory.freePages === 0) prefixes.evict((page) => page === part.page)?.release();
+      text.rewind(tokens);
+    }
   };
   /** Releases pages that are only kept until so many are free. */
   const makeRoom = (needed: number): void => {
@@ -112,21 +134,27 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
       page.release();
     }
   };
+  /** Keeps what pages hold of a text's prompt, up to a token. */
+  const keep = ({ request, text }: Open<Request, Text>, end: number): void => {
+    if (text === undefined || request.sharesPages === false) return;
+    const tokens = Math.min(end, text.position, request.promptTokens);
+    prefixes.add(request.history.slice(0, tokens), (page) => text.keep(page));
+  };
   const stateOf = ({ request, text }: Open<Request, Text>): RequestState => {
     const { id, promptTokens, history } = request;
     const isRunning = text !== undefined;
     // Found only when it is asked for: among those that wait, of the oldest.
-    const found = lazily(() => prefixes.find(sharable(request)));
+    const found = lazily(() => beginningOf(request));
     return {
       ...{ id, promptTokens, isRunning },
       tokens: history.length,
       evaluated: text?.position ?? 0,
       ownPages: text === undefined ? 0 : Math.ceil(text.position / pageTokens) - text.sharedPages,
       get shared() {
-        return isRunning ? 0 : found().length * pageTokens;
+        return isRunning ? 0 : found().pages.length * pageTokens + (found().part?.tokens ?? 0);
       },
       get idlePages() {
-        return isRunning ? 0 : found().filter(isIdle).length;
+        return isRunning ? 0 : found().pages.filter(isIdle).length;
       },
     };
   };
@@ -145,14 +173,16 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
     },
     remove(id) {
       const one = open.get(id);
-      if (one !== undefined) stop(one);
+      if (one === undefined) return;
+      if (memory.copiesPages) keep(one, Number.POSITIVE_INFINITY);
+      stop(one);
       open.delete(id);
     },
     cachedTokens: (id) => open.get(id)?.cachedTokens ?? 0,
     next() {
       const pass = nextPass([...open.values()].map(stateOf), freePages(), limits);
       for (const id of pass.preempted) stop(open.get(id) as Open<Request, Text>);
-      for (const id of pass.admitted) begin(open.get(id) as Open<Request, Text>);
+      begin(pass.admitted.map((id) => open.get(id) as Open<Request, Text>));
       const work = pass.work.map((own) => {
         const { request, text } = open.get(own.id) as Open<Request, Text> & { text: Text };
         return { ...own, request, text, from: text.position };
@@ -161,11 +191,9 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
       return work;
     },
     evaluated({ id, from }) {
-      const { request, text } = open.get(id) as Open<Request, Text>;
-      if (text === undefined || request.sharesPages === false) return;
-      const end = Math.floor(Math.min(text.position, request.promptTokens) / pageTokens);
-      if (end <= Math.floor(from / pageTokens)) return;
-      prefixes.add(request.history.slice(0, end * pageTokens), (page) => text.keep(page));
+      const one = open.get(id) as Open<Request, Text>;
+      const full = pageTokens * Math.floor((one.text?.position ?? 0) / pageTokens);
+      if (full > from && from < one.request.promptTokens) keep(one, full);
     },
     close() {
       for (const page of prefixes.clear()) page.release();

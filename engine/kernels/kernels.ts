@@ -43,6 +43,8 @@ export interface Kernels {
    * @throws InputError if the file can't be created
    */
   cacheFile(place: CachePlace, shape: KeyValueCache): CacheFile;
+  /** Copies all positions of a cache to another of the same shape, after the operations so far. */
+  copyCache(from: KeyValueCache, to: KeyValueCache): void;
   /** Frees a cache before `close` does; it must not be used afterwards. */
   freeCache(cache: KeyValueCache): void;
   /**

@@ -19,20 +19,21 @@ export interface Sequence {
   /** Pages that it must take for so many more tokens. */
   pagesFor(tokens: number): number;
   /**
-   * Removes all tokens from `position` on.
-   * @throws RangeError if the next token would be written to a page that others use as well
+   * Removes all tokens from `position` on. A page that the next token would be written to, and that others use as well,
+   * is copied.
+   * @throws RangeError if there is no room for the copy
    */
   rewind(position: number): void;
   /**
-   * Keeps a full page, by its number; `undefined` if it is kept already.
-   * @throws RangeError unless it is full and in memory
+   * Keeps a page, by its number; `undefined` if it is kept already. Tokens that follow are written to it nevertheless.
+   * @throws RangeError unless it is in memory
    */
   keep(page: number): KeptPage | undefined;
   /** Gives its pages back. It must not be used afterwards. */
   close(): void;
 }
 
-/** A full page, which keeps its keys and values until it is released. */
+/** A page, which keeps its keys and values until it is released. */
 export interface KeptPage {
   /** Whether no sequence uses it. */
   readonly isIdle: boolean;
@@ -63,9 +64,11 @@ export interface Sequences {
   /** Pages of the pool, and those that nobody uses. */
   readonly pages: number;
   readonly freePages: number;
+  /** Whether `rewind` copies pages that others use as well; it throws a RangeError otherwise. */
+  readonly copiesPages: boolean;
   /**
-   * @param beginning pages of other sequences with which it begins: its first tokens must be theirs. Default: it is
-   *   empty
+   * @param beginning pages of other sequences with which it begins: its first tokens must be theirs, up to which it is
+   *   rewound if they are not those of full pages. Default: it is empty
    */
   open(beginning?: readonly KeptPage[]): Sequence;
   /**
@@ -160,7 +163,7 @@ export function createSequences(options: SequencesOptions): Sequences {
   };
 
   return {
-    ...{ model, contextLength, mostTokens, pageTokens, pages },
+    ...{ model, contextLength, mostTokens, pageTokens, pages, copiesPages: true },
     get freePages() {
       return free();
     },
@@ -188,7 +191,7 @@ export function createSequences(options: SequencesOptions): Sequences {
           state.position = to;
         },
         keep(page) {
-          const slices = stateOf(sequence).layers.map(({ pages: own }) => own.fullPage(page));
+          const slices = stateOf(sequence).layers.map(({ pages: own }) => own.memoryOf(page));
           return keepPage(slices);
         },
         close() {

@@ -43,7 +43,7 @@ function withoutModel(
   const positions = new Map<object, number>();
   return {
     ...{ model, contextLength, mostTokens, pageTokens, pages },
-    freePages: pages,
+    ...{ freePages: pages, copiesPages: false },
     open() {
       const sequence = {
         get position() {

@@ -107,7 +107,8 @@ export function frameLoads(texts: readonly PassText[], chunk: number): PassLoad[
 export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly steps: Steps; readonly served: Served } {
   const { simulation } = ring;
   const { clients, limits, host } = asked;
-  const memory = createCountedPages(limits.pages, limits.pageTokens);
+  // One machine copies pages; the devices of a ring, whose passes are cut into frames, don't.
+  const memory = createCountedPages({ ...limits, copiesPages: limits.chunk === undefined });
   const queue = createRequestQueue<Queued, CountedText, QueuePage>(memory, limits);
   const done: (SimulatedRequest & { readonly id: number })[] = [];
   const passes: ServedPass[] = [];

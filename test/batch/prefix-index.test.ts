@@ -9,13 +9,29 @@ function indexOf(...texts: readonly number[][]) {
   return index;
 }
 
-test('a text finds the pages with which it begins, and only whole ones', () => {
+test('a text finds the full pages with which it begins', () => {
   const index = indexOf([1, 2, 3, 4], [1, 2, 5, 6]);
   assert.is(index.size, 3);
-  assert.equal(index.find([1, 2, 3, 4, 9]), ['1,2', '1,2,3,4']);
-  assert.equal(index.find([1, 2, 3]), ['1,2']);
-  assert.equal(index.find([3, 4]), []);
-  assert.equal(index.find([12, 3, 4, 5]), []);
+  assert.equal(index.find([1, 2, 3, 4, 9]).pages, ['1,2', '1,2,3,4']);
+  assert.equal(index.find([1, 2, 3]).pages, ['1,2']);
+  assert.equal(index.find([3, 4]).pages, []);
+  assert.equal(index.find([12, 3, 4, 5]).pages, []);
+});
+
+test('after them it finds the page of which most first tokens are the same, full or not', () => {
+  const index = createPrefixIndex<string>(4);
+  index.add([1, 2, 3, 4, 5, 6], (page) => `a${page}`);
+  index.add([1, 2, 7, 8, 9], (page) => `b${page}`);
+  const part = (...tokens: number[]) => index.find(tokens).part;
+  assert.equal(part(1, 2), { page: 'a0', tokens: 2 });
+  assert.equal(part(1, 2, 7), { page: 'b0', tokens: 3 });
+  assert.equal(part(1, 2, 3, 4, 5, 6, 7), { page: 'a1', tokens: 2 });
+  assert.equal(part(1, 2, 7, 8, 5), undefined);
+  assert.equal(part(2), undefined);
+  // One with the same beginning is there.
+  index.add([1, 2, 3, 4, 5], (page) => String(assert.unreachable(`page ${page}`)));
+  index.evict((page) => page === 'a1');
+  assert.equal(part(1, 2, 3, 4, 5, 6), undefined);
 });
 
 test('a page is kept once, and only after the pages before it', () => {
@@ -26,7 +42,7 @@ test('a page is kept once, and only after the pages before it', () => {
     return undefined;
   });
   assert.equal(asked, [1]);
-  assert.equal(index.find([1, 2, 7, 8]), ['1,2']);
+  assert.equal(index.find([1, 2, 7, 8]).pages, ['1,2']);
 });
 
 test('the page that was used longest ago goes first, later pages of a text before earlier ones', () => {

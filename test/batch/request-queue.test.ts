@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCountedPages } from '../../engine/batch/counted-pages.ts';
@@ -7,8 +8,8 @@ import { parseRequests, poissonRequests, promptOf } from '../../engine/batch/req
 const LIMITS = { pageTokens: 4, passTokens: 16, promptTokensBesideDecoding: 8 };
 type Request = QueuedRequest & { readonly history: number[] };
 
-function queueOf(pages: number) {
-  const memory = createCountedPages(pages, LIMITS.pageTokens);
+function queueOf(pages: number, copiesPages = true) {
+  const memory = createCountedPages({ ...LIMITS, pages, copiesPages });
   const queue = createRequestQueue<Request, ReturnType<typeof memory.open>, Parameters<typeof memory.open>[0][number]>(
     memory,
     LIMITS,
@@ -51,8 +52,8 @@ test('a prompt that begins as another did uses its full pages, which stay until 
   queue.add(request(1, tokens(9)));
   pass();
   queue.remove(1);
-  // Two full pages are kept, which nobody uses.
-  assert.is(memory.freePages, 2);
+  // Three pages are kept, which nobody uses.
+  assert.is(memory.freePages, 1);
   assert.is(queue.freePages, 4);
   queue.add(request(2, [...tokens(8), 500]));
   assert.equal(pass(), [[2, 1, 8]]);
@@ -64,6 +65,110 @@ test('a prompt that begins as another did uses its full pages, which stay until 
   queue.remove(3);
   queue.close();
   assert.is(memory.freePages, 4);
+});
+
+test('of a page that begins alike, the first tokens are copied, also of the last page of a prompt', () => {
+  const { memory, queue, pass } = queueOf(6);
+  queue.add(request(1, tokens(10)));
+  pass();
+  // Its third page goes on with a generated token.
+  pass();
+  queue.add(request(2, [...tokens(7), 500, 501]));
+  assert.equal(pass(), [
+    [1, 1, 11],
+    [2, 2, 7],
+  ]);
+  assert.is(queue.cachedTokens(2), 7);
+  queue.remove(1);
+  queue.remove(2);
+  queue.add(request(3, [...tokens(10), 0, 501]));
+  assert.equal(pass(), [[3, 2, 10]]);
+  assert.is(queue.cachedTokens(3), 10);
+  queue.remove(3);
+  queue.close();
+  assert.is(memory.freePages, 6);
+});
+
+test('where no other page is left, a text takes the page instead of a copy', () => {
+  const { memory, queue, pass } = queueOf(1);
+  queue.add(request(1, tokens(4)));
+  pass();
+  queue.remove(1);
+  assert.is(memory.freePages, 0);
+  queue.add(request(2, [0, 1, 9]));
+  assert.equal(pass(), [[2, 1, 2]]);
+  assert.is(queue.cachedTokens(2), 2);
+  queue.remove(2);
+  queue.close();
+  assert.is(memory.freePages, 1);
+});
+
+test('memory that copies no pages shares whole ones only', () => {
+  const { memory, queue, pass } = queueOf(6, false);
+  queue.add(request(1, tokens(10)));
+  pass();
+  queue.remove(1);
+  assert.is(memory.freePages, 4);
+  queue.add(request(2, [...tokens(7), 500, 501]));
+  assert.equal(pass(), [[2, 5, 4]]);
+  assert.is(queue.cachedTokens(2), 4);
+});
+
+test('in any memory that holds each, requests are served, and find their own tokens in their pages', () => {
+  const drawn = fc.array(
+    fc.record({ prompt: fc.array(fc.nat(1), { minLength: 1, maxLength: 14 }), output: fc.integer({ min: 1, max: 6 }) }),
+    { minLength: 1, maxLength: 12 },
+  );
+  let cached = 0;
+  fc.assert(
+    fc.property(drawn, fc.integer({ min: 5, max: 12 }), fc.boolean(), fc.nat(3), (asked, pages, copies, apart) => {
+      const { memory, queue } = queueOf(pages, copies);
+      /** The tokens in each page, by its number. */
+      const written = new Map<number, number[]>();
+      const { open } = memory;
+      memory.open = (beginning) => {
+        const text = open(beginning);
+        const { rewind } = text;
+        text.rewind = (position) => {
+          const before = text.numbers;
+          rewind(position);
+          for (const [index, number] of text.numbers.entries())
+            if (number !== before[index]) written.set(number, [...(written.get(before[index] as number) ?? [])]);
+        };
+        return text;
+      };
+      let next = 0;
+      for (let step = 0; next < asked.length || queue.requests.length > 0; step++) {
+        assert.ok(step < 1000, 'no end');
+        const one = asked[next];
+        if (one !== undefined && step % (apart + 1) === 0) queue.add(request(next++, one.prompt));
+        const work = queue.next();
+        for (const { text, count, from, request: own } of work) {
+          text.advance(count);
+          for (let at = from; at < from + count; at++) {
+            const number = text.numbers[Math.floor(at / 4)] as number;
+            if (at % 4 === 0) written.set(number, []);
+            (written.get(number) as number[])[at % 4] = own.history[at] as number;
+          }
+        }
+        for (const own of work) {
+          const { history, id } = own.request;
+          const found = own.text.numbers.flatMap((number) => written.get(number));
+          assert.equal(found.slice(0, own.text.position), history.slice(0, own.text.position));
+          queue.evaluated(own);
+          if (!own.isLast) continue;
+          history.push(2);
+          const { prompt, output } = asked[id] as (typeof asked)[number];
+          if (history.length < prompt.length + output) continue;
+          cached += queue.cachedTokens(id);
+          queue.remove(id);
+        }
+      }
+      queue.close();
+      assert.is(memory.freePages, pages);
+    }),
+  );
+  assert.ok(cached > 100);
 });
 
 test('without pages for all, the youngest gives its own back and begins anew', () => {
@@ -84,7 +189,7 @@ test('without pages for all, the youngest gives its own back and begins anew', (
 });
 
 test('counted pages are never more than there are', () => {
-  const text = createCountedPages(1, 4).open([]);
+  const text = createCountedPages({ pages: 1, pageTokens: 4, copiesPages: true }).open([]);
   text.advance(4);
   assert.throws(() => text.advance(1), /all 1 pages are in use/);
 });
@@ -126,8 +231,20 @@ test('what is wrong in a file of requests is named with its place', () => {
   );
 });
 
+test('a counted page that is kept or shared is copied where its text goes on in the middle of it', () => {
+  const memory = createCountedPages({ pages: 3, pageTokens: 4, copiesPages: true });
+  const text = memory.open([]);
+  text.advance(6);
+  text.keep(1);
+  text.rewind(5);
+  assert.equal([text.numbers, text.position, memory.freePages], [[0, 2], 5, 0]);
+  text.keep(0);
+  assert.throws(() => text.rewind(2), 'all 3 pages are in use');
+  assert.is(text.position, 5);
+});
+
 test('counted pages have numbers, which return when nobody uses or keeps the page', () => {
-  const memory = createCountedPages(4, 4);
+  const memory = createCountedPages({ pages: 4, pageTokens: 4, copiesPages: false });
   const text = memory.open([]);
   text.advance(9);
   assert.equal([text.numbers, memory.freePages], [[0, 1, 2], 1]);

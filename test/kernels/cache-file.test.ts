@@ -35,6 +35,17 @@ const get = (kernels: Kernels, cache: KeyValueCache): number => {
   return y.values[width - 1] as number;
 };
 
+test('a copy of a cache has its values, and is apart from it', () => {
+  for (const kernels of kernelsOf) {
+    const shape = { type: 'F16', kvHeads: 2, capacity: 3, headSize: 32 } as const;
+    const [one, copy] = [kernels.cache(shape), kernels.cache(shape)];
+    put(kernels, one, 5);
+    kernels.copyCache(one, copy);
+    put(kernels, one, 7);
+    assert.equal([get(kernels, one), get(kernels, copy)], [7, 5], kernels.name);
+  }
+});
+
 const opened = (
   kernels: Kernels,
   headSize: number,

@@ -140,19 +140,24 @@ test('a pass without pages for all is refused before anything is evaluated; one 
   assert.ok(nmse(logits, alone(text).at(-1) as number[]) < 1e-12);
 });
 
-test('sequences that begin alike share full pages, which are free when nobody uses them', async () => {
+test('sequences that begin alike share pages, which are copied where they part, and free when nobody uses them', async () => {
   const model = open(6);
   const [text] = texts as [number[]];
   const one = model.open();
   await model.evaluate([{ sequence: one, tokens: text.slice(0, 9), logits: 'none' }]);
   const pages = [0, 1].flatMap((page) => one.keep(page) ?? []);
   assert.is(one.keep(0), undefined);
-  assert.throws(() => one.keep(2), 'page 2 is not full and in memory');
+  assert.throws(() => one.keep(3), 'page 3 is not in memory');
   const other = model.open(pages);
   assert.equal([other.position, one.sharedPages, other.sharedPages, model.freePages], [8, 2, 2, 3]);
   const logits = await model.evaluate([{ sequence: other, tokens: text.slice(8, 12), logits: 'last' }]);
   assert.ok(nmse(logits, alone(text)[11] as number[]) < 1e-12);
-  assert.throws(() => other.rewind(7), 'a rewind into a page that is shared');
+  other.rewind(7);
+  assert.equal([other.position, other.sharedPages, model.freePages], [7, 1, 2]);
+  const again = await model.evaluate([{ sequence: other, tokens: [3], logits: 'last' }]);
+  assert.ok(nmse(again, alone([...text.slice(0, 7), 3]).at(-1) as number[]) < 1e-12);
+  const after = await model.evaluate([{ sequence: one, tokens: text.slice(9, 10), logits: 'last' }]);
+  assert.ok(nmse(after, alone(text)[9] as number[]) < 1e-12);
   one.close();
   other.close();
   assert.equal([model.freePages, pages.map(({ isIdle }) => isIdle)], [4, [true, true]]);

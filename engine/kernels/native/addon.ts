@@ -19,6 +19,7 @@ export interface NativeEngine {
   vector(length: number): [vector: number, values: Float32Array];
   sharedVector(values: Float32Array): number;
   cache(format: number, kvHeads: number, capacity: number, headSize: number): number;
+  copyCache(from: number, to: number): void;
   freeCache(cache: number): void;
   cacheFile(folder: string, cache: number): NativeCacheFile;
   run(commands: Float64Array, count: number): void;

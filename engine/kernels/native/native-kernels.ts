@@ -95,6 +95,7 @@ export function nativeKernels(
       cacheFiles.push(file);
       return file;
     },
+    copyCache: (from, to) => engine.copyCache(from.id, to.id),
     freeCache({ id }) {
       engine.freeCache(id);
     },

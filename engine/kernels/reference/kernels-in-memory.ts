@@ -39,6 +39,11 @@ export function kernelsInMemory(memory: ReferenceMemory): Kernels {
       return { ...shape, id };
     },
     cacheFile: ({ folder }) => noFiles(folder),
+    copyCache(from, to) {
+      const { keys, values } = memory.caches[from.id] as ReferenceMemory['caches'][number];
+      memory.caches[to.id]?.keys.set(keys);
+      memory.caches[to.id]?.values.set(values);
+    },
     freeCache({ id }) {
       memory.caches[id] = { keys: new Float32Array(0), values: new Float32Array(0) };
     },

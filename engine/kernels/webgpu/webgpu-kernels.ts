@@ -172,6 +172,10 @@ export function webgpuKernels({
           pendingChecks = Promise.all([pendingChecks, arrived]).then(() => {});
         },
       }),
+    copyCache(from, to) {
+      const [source, target] = [caches[from.id] as GPUBuffer, caches[to.id] as GPUBuffer];
+      program.copy(source, 0, target, source.size);
+    },
     freeCache({ id }) {
       program.submit();
       caches[id]?.destroy();

@@ -67,7 +67,7 @@ interface Opened {
 
 export function createRingTexts(ring: RecoveringRing, size: RingPages): RingTexts {
   const { pageTokens } = size;
-  const memory = createCountedPages(size.pages, pageTokens);
+  const memory = createCountedPages({ ...size, copiesPages: false });
   const opened = new Map<RingText, Opened>();
   const contents: PageTokens[] = [];
   const contentsOf = ({ pages }: Opened): PageTokens[] => pages.numbers.map((number) => contents[number] as PageTokens);

@@ -56,11 +56,14 @@ export interface PagedCache {
   passing(layer: number): Iterable<readonly HeldSlice[]>;
   /** The memory of all pages that have any. */
   readonly memory: Iterable<Page>;
-  /** The memory of a page. @throws RangeError unless it is full and in memory */
-  fullPage(page: number): Page;
-  /** Begins with full pages that others use as well. @throws RangeError unless it is empty */
+  /** The memory of a page. @throws RangeError unless it is in memory */
+  memoryOf(page: number): Page;
+  /** Begins with pages that others use as well, each with the tokens of a full one. @throws RangeError unless it is empty */
   beginWith(pages: readonly Page[]): void;
-  /** @throws RangeError if the next token would be written to a page that others use as well */
+  /**
+   * A page that the next token would be written to, and that others use as well, is copied.
+   * @throws RangeError if there is no room for the copy
+   */
   rewind(tokens: number): void;
   /** Gives all memory back; only `begin` may follow, with the first token. */
   release(): void;
@@ -90,6 +93,14 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     const slices = memory.get(page);
     if (slices !== undefined) pool.giveBack(slices);
     memory.delete(page);
+  };
+  /** Gives the context a page of its own with the contents of one that others use as well. */
+  const copyIfShared = (page: number): void => {
+    const shared = memory.get(page);
+    if (shared === undefined || pool.usersOf(shared) === 1) return;
+    const own = take(page);
+    for (const [layer, cache] of shared.entries()) kernels.copyCache(cache, own[layer] as KeyValueCache);
+    pool.giveBack(shared);
   };
   const placeOf = (layer: number, page: number): number => page * layers + layer;
   let opened: SecondPool | undefined;
@@ -175,10 +186,9 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     get memory() {
       return memory.values();
     },
-    fullPage(page) {
+    memoryOf(page) {
       const slices = memory.get(page);
-      if (slices === undefined || (page + 1) * pageTokens > table.tokens)
-        throw new RangeError(`page ${page} is not full and in memory`);
+      if (slices === undefined) throw new RangeError(`page ${page} is not in memory`);
       return slices;
     },
     beginWith(pages) {
@@ -190,8 +200,8 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
       }
     },
     rewind(tokens) {
-      const last = tokens % pageTokens === 0 ? undefined : memory.get(Math.floor(tokens / pageTokens));
-      if (last !== undefined && pool.usersOf(last) > 1) throw new RangeError('a rewind into a page that is shared');
+      const last = Math.floor(tokens / pageTokens);
+      if (tokens % pageTokens > 0) copyIfShared(last);
       endPass();
       while (opened !== undefined && opened.writer.pages > 0) finishLeaving(opened.writer);
       const { fetched, pages } = table.rewind(tokens);

@@ -135,6 +135,21 @@ testGpu('keys that are no finite numbers are noticed in a cache of any format', 
     }
 });
 
+testGpu('a cache is copied after what was stored in it, and before what follows', async (kernels) => {
+  const shape = { type: 'F16', kvHeads: 1, capacity: 4, headSize: 64 } as const;
+  const [cache, copy, y] = [kernels.cache(shape), kernels.cache(shape), kernels.vector(64)];
+  const store = (value: number): void => {
+    const values = kernels.vector(new Array<number>(64).fill(value));
+    kernels.run([{ kind: 'store', cache, keys: values, values, position: 0 }]);
+  };
+  store(5);
+  kernels.copyCache(cache, copy);
+  store(7);
+  kernels.run([{ kind: 'attention', cache: copy, queries: kernels.vector(64), y, heads: 1, position: 0, scale: 1 }]);
+  await kernels.read(y);
+  assert.is(y.values[63], 5);
+});
+
 /** The same, with keys and values in pages of 50 positions, the last page first. */
 function pagedAttention(kernels: Kernels, one: AttentionCase): Vector {
   const { kvHeads, headSize, type, tokens, before } = one;

@@ -397,10 +397,18 @@ test('a prompt that begins like an earlier one uses its pages, but evaluates its
   const other = await run([9, ...prompt(1, 16)]);
   assert.equal(
     [first, again, longer, other].map(({ cachedTokens }) => cachedTokens),
-    [0, 12, 16, 0],
+    [0, 15, 16, 0],
   );
-  assert.equal(evaluated, [16, 1, 4, 1, 2, 1, 17, 1]);
+  // A text that parts from it in the middle of a page copies what it has of that page.
+  const parting = [...prompt(1, 10), 3, 4, 5];
+  const parted = await run(parting);
+  assert.is(parted.cachedTokens, 10);
+  assert.equal(evaluated, [16, 1, 1, 1, 2, 1, 17, 1, 3, 1]);
   assert.equal(again.tokens, first.tokens);
+  const fresh = engineOf({ pages: 24 });
+  const { tokens } = await fresh.engine.submit({ prompt: parting, tokens: 2, sampler: greedy() }).result;
+  assert.equal(parted.tokens, tokens);
+  await fresh.engine.close();
   await engine.close();
 });
 
@@ -410,7 +418,7 @@ test('pages that are kept are given up when others need them', async () => {
   assert.equal([sequences.freePages, engine.load.freePages], [2, 6]);
   const { cachedTokens } = await engine.submit(ask(2, 20, 2)).result;
   assert.is(cachedTokens, 0);
-  assert.is((await engine.submit(ask(2, 20, 2)).result).cachedTokens, 16);
+  assert.is((await engine.submit(ask(2, 20, 2)).result).cachedTokens, 19);
   await engine.close();
   assert.is(sequences.freePages, 6);
 });
