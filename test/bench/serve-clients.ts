@@ -1,12 +1,14 @@
-import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startHearth, until } from '../ring/processes.ts';
+import { startNode, until } from '../ring/processes.ts';
 
 /**
  * Clients that ask a server for minutes: every answer must be the one that the same server gives to that question alone,
  * whole or in a stream; some clients leave in the middle. Prints what became of the requests, and the server's memory
- * by the minute. Exit code 1 after a wrong answer or an error.
+ * by the minute: what the process has, of that outside JavaScript's heap, and what of the heap was in use after the last
+ * full collection, since garbage between collections comes and goes. Exit code 1 after a wrong answer or an error, or if
+ * memory grew.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,7 +25,7 @@ if (values.help) {
 }
 const [clients, minutes] = [Number(values.clients), Number(values.minutes)];
 const options = ['--model', model, '--name', 'm', '--port', '0', '--context', '256', '--max-texts', '256'];
-const server = startHearth('serve', ...options);
+const server = startNode('--trace-gc', 'bin/hearth.js', 'serve', ...options);
 await until('the server listens', 120, () => /serves m at \S+/.test(server.stderr));
 const url = /at (http:\/\/\S+),/.exec(server.stderr)?.[1] as string;
 
@@ -65,12 +67,20 @@ const known = Array.from({ length: 96 }, (_, index) => 17 * index);
 for (const index of known) alone.set(index, await ask(index, false));
 console.log(`${alone.size} questions were asked alone`);
 
-const memory = (): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(execFileSync('cat', [`/proc/${server.pid}/status`], { encoding: 'utf8' }))?.[1]) / 1024;
+/** MiB of the process, and of what its heap held after the last full collection. */
+const resident = (): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024;
+const heldInHeap = (): number =>
+  Number([...server.stdout.matchAll(/Mark-Compact.* -> ([\d.]+) \(/g)].at(-1)?.[1] ?? Number.NaN);
+/** By second, and by minute. */
+const seconds: number[] = [];
+const held: number[] = [];
+const watch = setInterval(() => {
+  seconds.push(resident());
+  if (seconds.length % 60 === 0) held.push(heldInHeap());
+}, 1000);
 const counts = { whole: 0, streamed: 0, left: 0, wrong: 0, failed: 0 };
 const end = performance.now() + 60_000 * minutes;
-const readings: string[] = [];
-const watch = setInterval(() => readings.push(memory().toFixed(0)), 60_000);
 await Promise.all(
   Array.from({ length: clients }, async (_, client) => {
     for (let turn = client; performance.now() < end; turn += 7) {
@@ -94,6 +104,16 @@ await Promise.all(
 );
 clearInterval(watch);
 console.log(`${clients} clients, ${minutes} minutes: ${JSON.stringify(counts)}`);
-console.log(`the server's memory by the minute, MiB: ${readings.join(', ')}`);
+const byMinute = held.map((_, minute) => seconds.slice(60 * minute, 60 * (minute + 1)));
+const ranges = byMinute.map((own) => `${Math.min(...own).toFixed(0)}–${Math.max(...own).toFixed(0)}`);
+console.log(`the server's memory by the minute, MiB: ${ranges.join(', ')}`);
+console.log(`of that held in the heap: ${held.map((own) => own.toFixed(1)).join(', ')}`);
+/** Whether the least of the second half is more than a tenth above that of the first. */
+const grew = (values: readonly number[]): boolean => {
+  const half = Math.floor(values.length / 2);
+  return Math.min(...values.slice(half)) > 1.1 * Math.min(...values.slice(0, half));
+};
+const isFlat = !grew(seconds) && !grew(held);
+console.log(isFlat ? 'memory is flat' : 'memory grew');
 server.child.kill('SIGTERM');
-process.exitCode = (await server.ended) === 0 && counts.wrong + counts.failed === 0 ? 0 : 1;
+process.exitCode = (await server.ended) === 0 && counts.wrong + counts.failed === 0 && isFlat ? 0 : 1;

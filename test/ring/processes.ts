@@ -18,7 +18,7 @@ export function startHearth(...options: readonly string[]): Running {
 }
 
 /** Starts Node.js with these options, a script among them, without a terminal. */
-function startNode(...options: readonly string[]): Running {
+export function startNode(...options: readonly string[]): Running {
   const child = spawn(process.execPath, ['--import', 'tsx', ...options], { cwd: ROOT });
   const running: Running = {
     child,
