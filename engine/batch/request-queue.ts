@@ -14,6 +14,8 @@ export interface QueueText<Page> {
   readonly position: number;
   /** Pages of its tokens that other texts use as well. */
   readonly sharedPages: number;
+  /** Tokens of others' pages that its first pass found; default: all with which it began. */
+  readonly foundTokens?: number | undefined;
   /** Pages that it must take for so many more tokens. */
   pagesFor(tokens: number): number;
   /** Removes all tokens from `position` on; see `QueueMemory.copiesPages`. */
@@ -64,7 +66,7 @@ export interface RequestQueue<Request, Text> {
   add(request: Request): void;
   /** Gives its pages back; it is done. */
   remove(id: number): void;
-  /** Tokens of its prompt that were there when it first began; 0 before. */
+  /** Tokens of its prompt that were there in its first pass; 0 before it began. */
   cachedTokens(id: number): number;
   /**
    * The next pass: requests are preempted and begin, and room is made for its tokens. Empty only without requests, or
@@ -83,6 +85,8 @@ interface Open<Request, Text> {
   /** While it runs. */
   text: Text | undefined;
   cachedTokens: number | undefined;
+  /** Whether it has been in a pass. */
+  isBegun: boolean;
 }
 
 /**
@@ -169,7 +173,7 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
       return freePages();
     },
     add(request) {
-      open.set(request.id, { request, text: undefined, cachedTokens: undefined });
+      open.set(request.id, { request, text: undefined, cachedTokens: undefined, isBegun: false });
     },
     remove(id) {
       const one = open.get(id);
@@ -192,6 +196,8 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
     },
     evaluated({ id, from }) {
       const one = open.get(id) as Open<Request, Text>;
+      if (!one.isBegun) one.cachedTokens = one.text?.foundTokens ?? one.cachedTokens;
+      one.isBegun = true;
       const full = pageTokens * Math.floor((one.text?.position ?? 0) / pageTokens);
       if (full > from && from < one.request.promptTokens) keep(one, full);
     },

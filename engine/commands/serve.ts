@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import type { Command } from 'commander';
 import { PAGE_TOKENS, PASS_TOKENS } from '../batch/request-policy.ts';
 import { withFile } from '../gguf/file-source.ts';
+import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
@@ -94,7 +95,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     throw new InputError(path, `the vocabulary has ${sizes}; the file is malformed`);
   }
   const context = request.context ?? Math.min(CONTEXT, transformerSettings(whole, shape).contextLength);
-  const { sequences, watch: watchLoad, kernels, close } = await openSequences(request, shape, context);
+  const { sequences, watch: watchLoad, kernels, close } = await openSequences(request, { gguf, shape, context });
   const { vocabularySize } = shape;
   const drafts = await openServedDrafts({
     ...{ request: request.drafts, file: path, tokenizer, vocabularySize, kernels, context, parallel: request.parallel },
@@ -139,7 +140,10 @@ interface OpenedSequences {
 }
 
 /** The model on this machine, on its CPU alone or with a GPU, or on the devices of a ring. */
-async function openSequences(request: ServeRequest, shape: Model, context: number): Promise<OpenedSequences> {
+async function openSequences(
+  request: ServeRequest,
+  { gguf, shape, context }: { readonly gguf: Gguf; readonly shape: Model; readonly context: number },
+): Promise<OpenedSequences> {
   const { model: path, kvCache, memory, parallel, gpuLayers, device, profile } = request;
   if (request.ring !== undefined) {
     const { kernels } = request;
@@ -193,7 +197,7 @@ async function openSequences(request: ServeRequest, shape: Model, context: numbe
       };
       if (split !== undefined) return { sequences: split.result, kernels: () => kernels, close };
     }
-    const sequences = loadSequences(path, { kernels, context, kvCache, memory, ...size, folder });
+    const sequences = loadSequences(path, { kernels, gguf, context, kvCache, memory, ...size, folder });
     return { sequences, kernels: () => kernels, close: kernels.close };
   } catch (error) {
     kernels.close();

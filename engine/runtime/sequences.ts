@@ -16,6 +16,8 @@ export interface Sequence {
   readonly room: number;
   /** Pages of its tokens that other sequences use as well. */
   readonly sharedPages: number;
+  /** Tokens of others' pages that its first pass found, where they may be lost; default: all with which it began. */
+  readonly foundTokens?: number | undefined;
   /** Pages that it must take for so many more tokens. */
   pagesFor(tokens: number): number;
   /**

@@ -1,9 +1,13 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { promptOf, type StreamedRequest } from '../../engine/batch/request-stream.ts';
 import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import type { Sequences } from '../../engine/runtime/sequences.ts';
 import type { ServedRequest } from '../../engine/trace/served-requests.ts';
 import { greedy, TOKENIZER } from './engine-probe.ts';
+
+/** By which timers may be late. */
+const LATE_SECONDS = 0.002;
 
 export interface Driven {
   readonly requests: readonly ServedRequest[];
@@ -22,6 +26,7 @@ export async function driveEngine(
   clock: ProcessorClock,
   { requests, clients }: { readonly requests: readonly StreamedRequest[]; readonly clients: number | undefined },
 ): Promise<Driven> {
+  const prompts = requests.map((request, index) => promptOf(request, index, sequences.model.vocabularySize));
   const begin = performance.now();
   let lost = 0;
   const now = (): number => (performance.now() - begin) / 1000 - lost;
@@ -34,9 +39,12 @@ export async function driveEngine(
   const submit = (arrival: number): void => {
     const index = next++;
     const request = requests[index] as StreamedRequest;
-    const prompt = promptOf(request, index, sequences.model.vocabularySize);
     const submitted = now();
-    const { result } = engine.submit({ prompt, tokens: request.outputTokens, sampler: greedy() });
+    const { result } = engine.submit({
+      prompt: prompts[index] as number[],
+      tokens: request.outputTokens,
+      sampler: greedy(),
+    });
     const done = result.then(({ firstTokenSeconds = Number.NaN, laterSeconds, cachedTokens, promptTokens, tokens }) => {
       const firstToken = submitted + firstTokenSeconds;
       const times = { arrival, begin: undefined, firstToken, end: firstToken + laterSeconds };
@@ -56,8 +64,10 @@ export async function driveEngine(
   };
 
   if (clients === undefined) {
-    for (let wait = submitDue(); wait !== undefined; wait = submitDue())
-      await new Promise((resolve) => setTimeout(resolve, Math.max(1, 1000 * (wait as number))));
+    for (let wait = submitDue(); wait !== undefined; wait = submitDue()) {
+      if (wait > LATE_SECONDS) await setTimeout(1000 * (wait - LATE_SECONDS));
+      else await setImmediate();
+    }
   } else for (let client = 0; client < Math.min(clients, requests.length); client++) submit(0);
   // Clients submit further requests while this waits.
   for (let index = 0; index < running.length; index++) await running[index];

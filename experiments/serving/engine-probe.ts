@@ -1,66 +1,51 @@
 import { randomStream } from '../../engine/input/random-stream.ts';
+
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import type { Sequences } from '../../engine/runtime/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
+import { median } from '../report/median.ts';
 
 /** The model's own text must not end early. */
 export const TOKENIZER = { bytesOf: () => Uint8Array.of(97), stops: new Set<number>() };
 export const greedy = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
 
-const TOKENS = 64;
+const TOKENS = 24;
 const SEVERAL = 8;
-const REPEATS = 5;
+/** First passes, in which the program is compiled. */
+const WARMING = 4;
 
-/** Measures what the engine itself takes: passes of one text and of several, without a model behind them. */
+/**
+ * Measures what the engine takes between passes of the model, of one text and of several: as the model leaves caches, it
+ * takes many times what it takes without a model.
+ */
 export async function probeEngine(sequences: Sequences): Promise<HostSeconds> {
-  const [one, several] = [await passSeconds(sequences, 1), await passSeconds(sequences, SEVERAL)];
+  const [one, several] = [await secondsBetween(sequences, 1), await secondsBetween(sequences, SEVERAL)];
   const token = Math.max(0, several - one) / (SEVERAL - 1);
   return { pass: Math.max(0, one - token), token };
 }
 
-/** Least seconds of a pass, over repeats. */
-async function passSeconds(sequences: Sequences, texts: number): Promise<number> {
-  const logits = new Float32Array(texts * sequences.model.vocabularySize).fill(0.5);
-  let least = Number.POSITIVE_INFINITY;
-  for (let repeat = 0; repeat < REPEATS; repeat++) {
-    const engine = createBatchEngine({ sequences: withoutModel(sequences, logits), tokenizer: TOKENIZER });
-    const running = Array.from({ length: texts }, () =>
-      engine.submit({ prompt: [1], tokens: TOKENS, sampler: greedy() }),
-    );
-    const results = await Promise.all(running.map(({ result }) => result));
-    await engine.close();
-    least = Math.min(least, ...results.map(({ laterSeconds }) => laterSeconds / (TOKENS - 1)));
-  }
-  return least;
-}
-
-/** Sequences that take no pages and evaluate at once. */
-function withoutModel(
-  { model, contextLength, mostTokens, pageTokens, pages }: Sequences,
-  logits: Float32Array,
-): Sequences {
-  const positions = new Map<object, number>();
-  return {
-    ...{ model, contextLength, mostTokens, pageTokens, pages },
-    ...{ freePages: pages, copiesPages: false },
-    open() {
-      const sequence = {
-        get position() {
-          return positions.get(sequence) ?? 0;
-        },
-        room: mostTokens,
-        sharedPages: 0,
-        pagesFor: () => 0,
-        rewind: () => {},
-        keep: () => undefined,
-        close: () => {},
-      };
-      return sequence;
+/** Median seconds from the end of a pass of so many texts to the next one. */
+async function secondsBetween(sequences: Sequences, texts: number): Promise<number> {
+  const gaps: number[] = [];
+  let ended: number | undefined;
+  const timed: Sequences = {
+    ...sequences,
+    get freePages() {
+      return sequences.freePages;
     },
     async evaluate(work) {
-      for (const { sequence, tokens } of work) positions.set(sequence, sequence.position + tokens.length);
-      return logits;
+      if (ended !== undefined) gaps.push((performance.now() - ended) / 1000);
+      const found = await sequences.evaluate(work);
+      ended = performance.now();
+      return found;
     },
   };
+  const engine = createBatchEngine({ sequences: timed, tokenizer: TOKENIZER });
+  const running = Array.from({ length: texts }, () =>
+    engine.submit({ prompt: [1], tokens: TOKENS, sampler: greedy() }),
+  );
+  await Promise.all(running.map(({ result }) => result));
+  await engine.close();
+  return median(gaps.slice(WARMING));
 }

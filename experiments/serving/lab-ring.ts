@@ -6,7 +6,6 @@ import { LAB_POLICIES } from '../../datasets/lab/policies.ts';
 import { loadClusterFile } from '../../datasets/load.ts';
 import { MOST_CHUNK_TOKENS } from '../../engine/batch/pass-frames.ts';
 import { PAGE_TOKENS, PASS_TOKENS, PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
-import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Model } from '../../engine/model/model.ts';
@@ -56,10 +55,11 @@ export async function runRingServing(
     const setting: Setting = { session, cell, plan, texts };
     bar.step('memory of the devices');
     logStep('a run with everything in memory');
-    const probing = { requests: drawnRequests(seed, 1, PROBED), clients: PROBED };
+    const probing = { requests: drawnRequests(seed, 1, PROBED), clients: PROBED, probesEngine: true };
     const roomy: LabCell = { ...cell, ...rates(lab.devices.length, 2, UNLIMITED) };
     const probed = await serveInLab({ ...setting, cell: roomy }, probing, [0, 0, 0, 0]);
     const { host } = probed.driven;
+    if (host === undefined) throw new RangeError('the engine was not probed');
     const pages = lab.devices.map((name) => PAGE_TABLES * shareBytes(plan, model, name));
     const ownBytes = (probed.ownBytes ?? session.facts.ownBytes).map((bytes, index) =>
       Math.max(0, bytes - (pages[index] as number)),
@@ -93,7 +93,11 @@ export async function runRingServing(
       bar.step(load.name);
       logStep(load.name);
       const requests = asked.requests ?? requestsAt(load, { ...asked, capacity });
-      const { driven, ownBytes: held } = await serveInLab(setting, { requests, clients: load.clients }, ownBytes);
+      const { driven, ownBytes: held } = await serveInLab(
+        setting,
+        { requests, clients: load.clients, probesEngine: false },
+        ownBytes,
+      );
       const room = held?.map((bytes, index) => {
         const limit = (shares[index] as number) + (ownBytes[index] as number);
         return limit - (bytes - (pages[index] as number));
@@ -143,11 +147,11 @@ interface Setting {
 /** Serves requests on the lab's devices. @param ownBytes what each device's process takes beside weights */
 async function serveInLab(
   { session: { lab, model, file }, cell, plan, texts }: Setting,
-  { requests, clients }: { readonly requests: readonly StreamedRequest[]; readonly clients: number | undefined },
+  served: Pick<RingTask, 'requests' | 'clients' | 'probesEngine'>,
   ownBytes: readonly number[],
 ): Promise<HeadRun & { readonly driven: RingDriven }> {
   const [taskFile, resultFile] = [join(lab.folder, 'task.json'), join(lab.folder, 'served.json')];
-  const task: RingTask = { context: CONTEXT, texts, passTokens: PASS_TOKENS, requests, clients };
+  const task: RingTask = { context: CONTEXT, texts, passTokens: PASS_TOKENS, ...served };
   writeFileSync(taskFile, JSON.stringify(task));
   const read = (): RingDriven => JSON.parse(readFileSync(resultFile, 'utf8'));
   const limits = cellLimits(lab, { cell, model, plan, ownBytes });

@@ -12,7 +12,7 @@ const CLOCK =
   'Times are those that the model’s threads had for themselves: the server’s clock stands still while the system keeps ' +
   'them waiting for a processor that other programs have, and requests arrive by that clock. “Wall / own” says how much ' +
   'longer passes took by the wall clock. Predicted and simulated know the machine from probes alone, which ran in turn with ' +
-  'the single passes; what the engine takes beside the model was measured without a model.';
+  'single passes and loads; what the engine takes between passes was measured there, in runs of one and of eight texts.';
 const LAB =
   'Four devices on one machine, each a process with a network namespace, memory, disk and processor time of its own, and a ' +
   'head that runs the engine of hearth serve. Times are those of the wall clock. Predicted and simulated know the lab from ' +

@@ -19,10 +19,13 @@ export interface RingTask {
   readonly passTokens: number;
   readonly requests: readonly StreamedRequest[];
   readonly clients: number | undefined;
+  /** Whether the engine's own time is measured first, by passes of the ring. */
+  readonly probesEngine: boolean;
 }
 
 export interface RingDriven extends Driven {
-  readonly host: HostSeconds;
+  /** If it was measured. */
+  readonly host: HostSeconds | undefined;
   /** When requests began to be sent, and when the last was answered, seconds since 1970. */
   readonly during: readonly [from: number, to: number];
 }
@@ -45,7 +48,7 @@ const [taskFile = '', resultFile = '', ...options] = process.argv.slice(2);
 const task = JSON.parse(readFileSync(taskFile, 'utf8')) as RingTask;
 const command = createServeCommand(async ({ model, kvCache, kernels, ring: request }) => {
   if (request === undefined) throw new InputError('--cluster', 'is missing; give the devices of a ring');
-  const { context, texts, passTokens, requests, clients } = task;
+  const { context, texts, passTokens, requests, clients, probesEngine } = task;
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const size = { context, requests: texts, pageTokens: PAGE_TOKENS };
   const asked = { ...request, ...size, trace: false, saveCluster: undefined, log };
@@ -53,7 +56,7 @@ const command = createServeCommand(async ({ model, kvCache, kernels, ring: reque
   const pages = texts * Math.ceil(context / PAGE_TOKENS);
   const opened = createRingTexts(ring, { contextLength: context, pages, pageTokens: PAGE_TOKENS });
   const sequences = ringSequences({ model: shape, texts: opened, mostTokens: passTokens });
-  const host = await probeEngine(sequences);
+  const host = probesEngine ? await probeEngine(sequences) : undefined;
   const warmUp = [{ arrival: 0, promptTokens: 1, outputTokens: 1 }];
   await driveEngine(sequences, WALL, { requests: warmUp, clients: 1 });
   const from = Date.now() / 1000;

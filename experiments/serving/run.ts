@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
+import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import type { PredictedServing } from '../../engine/cost/serving.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
@@ -10,15 +11,18 @@ import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import { THIS_HOST } from '../../engine/profile/memory/host.ts';
 import { readMemory } from '../../engine/profile/memory/read-memory.ts';
+import type { Bench } from '../../engine/profile/probes/bench.ts';
 import { withWeightsFile } from '../../engine/profile/probes/weights-file.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
 import { createProcessorProbes } from '../../engine/profile/processor-probes.ts';
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import type { Sequences } from '../../engine/runtime/sequences.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { type ServedFigures, servedFigures } from '../../engine/trace/served-requests.ts';
 import { type ServingResult, simulateServing } from '../../simulator/serving.ts';
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
-import { driveEngine } from './drive.ts';
+import { median } from '../report/median.ts';
+import { type Driven, driveEngine } from './drive.ts';
 import { probeEngine } from './engine-probe.ts';
 import { drawnRequests, type Load, type LoadsAsked, loadsOf, requestsAt } from './loads.ts';
 import { type MeasuredPass, measurePasses } from './passes.ts';
@@ -63,71 +67,107 @@ export interface ServingRun {
 const PAGE_TOKENS = 64;
 const PAGES = 32;
 const CONTEXT = 512;
-/** Rounds of probes before the loads; the first doesn't count. */
-const ROUNDS = 4;
+/** Rounds of probes before the loads, the first of which doesn't count; one more comes before each load, and after all. */
+const FIRST_ROUNDS = 2;
+const MACHINE = 'this machine';
 const NO_DISK = { median: 1e14, spread: 0, repeats: 1 };
 
-/** Probes this machine, measures single passes, then serves every load for real, in simulation and by prediction. */
+/**
+ * Serves every load on this machine, in turn with probes, single passes and the engine's own time, so that all meet the
+ * machine at the same speeds; then in simulation and by prediction.
+ */
 export async function runServing(asked: ServingToRun): Promise<ServingRun> {
-  const { threads, seed } = asked;
+  const { threads, seed, weightsFile, requests: fromFile } = asked;
   const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads }));
   try {
     const pool = { pages: PAGES, pageTokens: PAGE_TOKENS, folder: tmpdir() };
     const sequences = loadSequences(asked.file, { kernels, context: CONTEXT, ...pool });
-    const { model, mostTokens } = sequences;
-    const fromFile = asked.requests;
     const loads = loadsOf(asked);
-    const bar = asked.progress(ROUNDS + 2 + loads.length);
-    const { profile, passes } = await withWeightsFile(asked.weightsFile, seed, async () => {
-      const weights = kernels.mapFile(asked.weightsFile);
-      const used = model.tensors.filter(({ rows }) => rows > 1).map(({ quantization }) => quantization);
-      const bench = { kernels, clock, weights, weightBytes: weights.size };
-      const probes = createProcessorProbes(bench, [...new Set<Quantization>([...used, 'F16'])], { passes: true });
-      const timing = measurePasses(sequences, clock);
-      for (let round = 0; round < ROUNDS; round++) {
+    const bar = asked.progress(FIRST_ROUNDS + loads.length + 1);
+    return await withWeightsFile(weightsFile, seed, async () => {
+      const weights = kernels.mapFile(weightsFile);
+      const machine = probeMachine({ kernels, clock, weights, weightBytes: weights.size }, sequences);
+      for (let round = 0; round < FIRST_ROUNDS; round++) {
         bar.step('probes and single passes');
-        await probes.round();
-        await timing.round();
+        await machine.round();
       }
-      const disk = { sequential: NO_DISK, random: NO_DISK, resident: 0 };
-      const cpu = probes.measures();
-      const name = 'this machine';
-      const own = { name, memory: readMemory(THIS_HOST), disk, cache: undefined, cpu, gpu: undefined };
-      return { profile: clusterFile({ ...own, instructionSet: kernels.instructionSet }), passes: timing };
+      const all = fromFile ?? drawnRequests(seed, 1, 1000);
+      const { capacity } = predictedServing(machine.measured().server, all, { clients: 1 });
+      await driveEngine(sequences, clock, { requests: drawnRequests(seed, capacity, 8), clients: 2 });
+      const served: { readonly load: Load; readonly requests: readonly StreamedRequest[]; readonly driven: Driven }[] =
+        [];
+      for (const load of loads) {
+        bar.step(load.name);
+        await machine.round();
+        const requests = fromFile ?? requestsAt(load, { ...asked, capacity });
+        served.push({
+          load,
+          requests,
+          driven: await driveEngine(sequences, clock, { requests, clients: load.clients }),
+        });
+      }
+      bar.step('probes and single passes');
+      await machine.round();
+      const { server, profile, passes } = machine.measured();
+      const answers = served.map(({ load, requests, driven }) => answersTo(load, server, requests, driven));
+      return { ring: undefined, model: sequences.model, loads: answers, passes, host: server.host, profile };
     });
-    bar.step('the engine without a model');
-    const host = await probeEngine(sequences);
-    const cluster = createCluster(parseCluster(profile, 'profile'));
-    const windows = [{ device: 'this machine', layers: model.layers, gpuLayers: 0 }];
-    const plan = ringPlan({ scheduler: 'hand', head: 'this machine', rounds: 1, windows, prefetch: 'none' });
-    const limits = {
-      ...{ pages: PAGES, pageTokens: PAGE_TOKENS, passTokens: mostTokens },
-      ...{ promptTokensBesideDecoding: PROMPT_TOKENS_BESIDE_DECODING, chunk: undefined },
-    };
-    const server: Server = { cluster, model, plan, limits, host };
-    const { capacity } = predictedServing(server, fromFile ?? drawnRequests(seed, 1, 1000), { clients: 1 });
-    await driveEngine(sequences, clock, { requests: drawnRequests(seed, capacity, 8), clients: 2 });
-    const answers: LoadAnswers[] = [];
-    for (const load of loads) {
-      bar.step(load.name);
-      const requests = fromFile ?? requestsAt(load, { ...asked, capacity });
-      const driven = await driveEngine(sequences, clock, { requests, clients: load.clients });
-      const last = requests.at(-1)?.arrival ?? 0;
-      const demand = load.clients === undefined ? { rate: requests.length / last } : { clients: load.clients };
-      answers.push({
-        ...load,
-        requests: requests.length,
-        predicted: predictedServing(server, requests, demand),
-        simulated: simulateServing({
-          ...{ cluster, model, plan, requests, host, ...limits },
-          ...(load.clients !== undefined && { clients: load.clients }),
-        }),
-        measured: servedFigures(driven.requests),
-        waited: driven.wall / driven.own,
-      });
-    }
-    return { ring: undefined, model, loads: answers, passes: passes.measured(server), host, profile };
   } finally {
     kernels.close();
   }
+}
+
+/** What rounds of probes tell of this machine, and of the engine on it. */
+function probeMachine(bench: Bench, sequences: Sequences) {
+  const { kernels, clock } = bench;
+  const { model, mostTokens } = sequences;
+  const used = model.tensors.filter(({ rows }) => rows > 1).map(({ quantization }) => quantization);
+  const probes = createProcessorProbes(bench, [...new Set<Quantization>([...used, 'F16'])], { passes: true });
+  const timing = measurePasses(sequences, clock);
+  const hosts: HostSeconds[] = [];
+  return {
+    async round(): Promise<void> {
+      await probes.round();
+      await timing.round();
+      hosts.push(await probeEngine(sequences));
+    },
+    /** By all rounds but the first. */
+    measured() {
+      const disk = { sequential: NO_DISK, random: NO_DISK, resident: 0 };
+      const own = { name: MACHINE, memory: readMemory(THIS_HOST), disk, cache: undefined, gpu: undefined };
+      const { instructionSet } = kernels;
+      const profile = clusterFile({ ...own, cpu: probes.measures(), instructionSet });
+      const windows = [{ device: MACHINE, layers: model.layers, gpuLayers: 0 }];
+      const counted = hosts.slice(1);
+      const server: Server = {
+        cluster: createCluster(parseCluster(profile, 'profile')),
+        model,
+        plan: ringPlan({ scheduler: 'hand', head: MACHINE, rounds: 1, windows, prefetch: 'none' }),
+        limits: {
+          ...{ pages: PAGES, pageTokens: PAGE_TOKENS, passTokens: mostTokens },
+          ...{ promptTokensBesideDecoding: PROMPT_TOKENS_BESIDE_DECODING, chunk: undefined },
+        },
+        host: { pass: median(counted.map(({ pass }) => pass)), token: median(counted.map(({ token }) => token)) },
+      };
+      return { server, profile, passes: timing.measured(server) };
+    },
+  };
+}
+
+function answersTo(load: Load, server: Server, requests: readonly StreamedRequest[], driven: Driven): LoadAnswers {
+  const { limits, ...simulated } = server;
+  const { clients } = load;
+  const last = requests.at(-1)?.arrival ?? 0;
+  return {
+    ...load,
+    requests: requests.length,
+    predicted: predictedServing(
+      server,
+      requests,
+      clients === undefined ? { rate: requests.length / last } : { clients },
+    ),
+    simulated: simulateServing({ ...simulated, ...limits, requests, ...(clients !== undefined && { clients }) }),
+    measured: servedFigures(driven.requests),
+    waited: driven.wall / driven.own,
+  };
 }

@@ -43,6 +43,18 @@ async function startedLab(out: string): Promise<{ pid: number; ended: Promise<nu
   return { pid, ended };
 }
 
+interface ServedFigures {
+  readonly requests: number;
+  readonly tokensPerSecond: number;
+}
+
+interface ServedLoad {
+  readonly name: string;
+  readonly predicted: { readonly tokensPerSecond: number };
+  readonly simulated: { readonly figures: ServedFigures };
+  readonly measured: ServedFigures;
+}
+
 interface Measured {
   readonly seconds: number;
   readonly bytes: number;
@@ -77,6 +89,26 @@ testIf(missing === '', missing, 'four devices are held to their limits, and pinn
     ({ none, pinned } = await comparedCells(join(directory, 'again')));
   }
   assert.ok(none > 2 * pinned, `${none}, ${pinned}`);
+});
+
+testIf(missing === '', missing, 'requests to a ring of four devices have three answers', async () => {
+  const requests = join(directory, 'requests.csv');
+  writeFileSync(requests, 'arrival,prompt,output\n0,70,3\n0,200,2\n1,20,3\n');
+  const options = ['--on', 'ring-in-memory', '--cache', directory, '--requests', requests, '--json'];
+  const { code, stdout, stderr } = await runScript(
+    'experiments/serving.ts',
+    ...options,
+    '--out',
+    join(directory, 'served'),
+  );
+  assert.is(code, 0, stderr);
+  const [load, ...others] = (JSON.parse(stdout) as { loads: ServedLoad[] }).loads;
+  assert.equal([load?.name, others], ['the file’s requests', []]);
+  for (const figures of [load?.simulated.figures, load?.measured]) {
+    assert.is(figures?.requests, 3);
+    assert.ok((figures?.tokensPerSecond ?? 0) > 0);
+  }
+  assert.ok((load?.predicted.tokensPerSecond ?? 0) > 0);
 });
 
 testIf(

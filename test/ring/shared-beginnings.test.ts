@@ -161,6 +161,11 @@ test('a loss while nothing runs changes no text that begins with pages from befo
     found.map(({ tokens }) => tokens),
     (await alone(beginningAlike())).slice(1),
   );
+  // The first of them evaluates the pages again.
+  assert.equal(
+    found.map(({ cachedTokens }) => cachedTokens),
+    [0, 32, 32],
+  );
   assert.ok(log.includes('continues with head, a'), log.join('\n'));
   await close();
 });

@@ -43,6 +43,9 @@ export function ringSequences({ model, texts, mostTokens }: RingSequencesOptions
         get sharedPages() {
           return text.sharedPages;
         },
+        get foundTokens() {
+          return text.foundTokens;
+        },
         pagesFor: text.pagesFor,
         rewind: text.rewind,
         keep: text.keep,

@@ -59,10 +59,12 @@ interface PageTokens {
 
 interface Opened {
   readonly pages: CountedText;
+  /** Tokens that were on the devices when its first pass was carried out. */
+  found: number | undefined;
   /** Tokens that were evaluated once. */
   position: number;
-  /** Its request in an assembly of the ring. */
-  request: { readonly number: number; readonly assembly: number } | undefined;
+  /** Its request in an assembly of the ring, on whose devices its first tokens are, as many as it has noted. */
+  request: { readonly number: number; readonly assembly: number; held: number } | undefined;
 }
 
 export function createRingTexts(ring: RecoveringRing, size: RingPages): RingTexts {
@@ -77,12 +79,14 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     return one;
   };
 
-  const requestIn = (one: Opened, head: RecoverableHead, assembly: number): number => {
-    if (one.request?.assembly !== assembly) one.request = { number: head.request(), assembly };
-    return one.request.number;
+  const requestIn = (one: Opened, head: RecoverableHead, assembly: number) => {
+    if (one.request?.assembly !== assembly) one.request = { number: head.request(), assembly, held: 0 };
+    return one.request;
   };
   /** Its first tokens that are on the devices of an assembly. */
   const heldOf = (one: Opened, assembly: number): number => {
+    const noted = one.request?.assembly === assembly ? one.request.held : 0;
+    if (noted === one.position) return noted;
     let held = 0;
     for (const page of contentsOf(one)) {
       if (page.assembly !== assembly) break;
@@ -92,25 +96,29 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     return Math.min(held, one.position);
   };
   /** Its tokens from one up to, not including, another. */
-  const tokensOf = (one: Opened, from: number, to: number): Evaluated[] =>
-    contentsOf(one)
+  const tokensOf = (one: Opened, from: number, to: number): Evaluated[] => {
+    if (from === to) return [];
+    return contentsOf(one)
       .slice(Math.floor(from / pageTokens), Math.ceil(to / pageTokens))
       .flatMap(({ tokens }) => tokens)
       .slice(from % pageTokens, (from % pageTokens) + to - from);
+  };
   /** Tokens from one up to another are now on the devices of an assembly too. */
   const hold = (one: Opened, assembly: number, from: number, to: number): void => {
-    for (const [index, page] of contentsOf(one).entries()) {
-      const first = index * pageTokens;
-      if (to <= first || from >= first + pageTokens) continue;
+    const { numbers } = one.pages;
+    for (let index = Math.floor(from / pageTokens); index * pageTokens < to; index++) {
+      const page = contents[numbers[index] as number] as PageTokens;
       page.assembly = assembly;
-      page.held = Math.min(pageTokens, to - first);
+      page.held = Math.min(pageTokens, to - index * pageTokens);
     }
+    if (one.request?.assembly === assembly) one.request.held = to;
   };
   /** Notes tokens that have been evaluated for the first time, in pages that the text has for them. */
   const append = (one: Opened, tokens: readonly number[], multiplied: Multiplied): void => {
-    const own = contentsOf(one);
+    const { numbers } = one.pages;
     for (const token of tokens) {
-      (own[Math.floor(one.position / pageTokens)] as PageTokens).tokens.push({ token, multiplied });
+      const page = contents[numbers[Math.floor(one.position / pageTokens)] as number] as PageTokens;
+      page.tokens.push({ token, multiplied });
       one.position += 1;
     }
   };
@@ -123,6 +131,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
   const forgetFrom = (one: Opened, position: number): void => {
     one.pages.rewind(position);
     one.position = position;
+    if (one.request !== undefined) one.request.held = Math.min(one.request.held, position);
     for (const [index, page] of contentsOf(one).entries()) {
       page.tokens.length = Math.min(page.tokens.length, position - index * pageTokens);
       page.held = Math.min(page.held, page.tokens.length);
@@ -149,10 +158,12 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
   const tryOn = async (head: RecoverableHead, work: readonly RingTextWork[]): Promise<Float32Array[]> => {
     const { assemblies: assembly } = ring;
     const passed: RingWork[] = [];
+    const held: number[] = [];
     for (const { text, tokens, rows, wanted, multiplied } of work) {
       const one = openedOf(text);
-      const [request, pages] = [requestIn(one, head, assembly), one.pages.numbers];
+      const [{ number: request }, pages] = [requestIn(one, head, assembly), one.pages.numbers];
       const { from, before, joined } = missing(one, assembly, multiplied);
+      held.push(from);
       let position = from;
       for (const run of before) {
         await head.evaluate([{ request, pages, position, rows: 0, ...run }]);
@@ -164,6 +175,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     const found = await head.evaluate(passed);
     for (const [index, { text, tokens, multiplied }] of work.entries()) {
       const one = openedOf(text);
+      one.found ??= held[index];
       append(one, tokens, multiplied);
       hold(one, assembly, (passed[index] as RingWork).position, one.position);
     }
@@ -177,13 +189,16 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     },
     open(beginning = []) {
       const pages = memory.open(beginning);
-      const one: Opened = { pages, position: pages.position, request: undefined };
+      const one: Opened = { pages, found: undefined, position: pages.position, request: undefined };
       const text: RingText = {
         get position() {
           return one.position;
         },
         get sharedPages() {
           return pages.sharedPages;
+        },
+        get foundTokens() {
+          return one.found;
         },
         pagesFor: pages.pagesFor,
         keep(page) {
