@@ -1,5 +1,7 @@
 #pragma once
 #include "../shared/make_table.hpp"
+#include "dot_lattices.hpp"
+#include "dot_minimums.hpp"
 #include "dot_order.hpp"
 #include "dot_ternary.hpp"
 
@@ -10,13 +12,6 @@ namespace {
 /** Writes the sizes of activations where their second bytes would be. */
 inline void setSizes(const Activations& x, std::size_t columns) {
   for (std::size_t c = 0; c < columns; c += 32) store256(x.low + c, _mm256_abs_epi8(load256(x.high + c)));
-}
-
-/** Writes what addBlock reads of laneScales: of each block four numbers, the second of which is its sum. */
-inline void setSums(const Activations& x, std::size_t columns) {
-  for (std::size_t i = 0; i < columns / 32; i++) {
-    _mm_storeu_ps(x.laneScales + 4 * i, _mm_setr_ps(0, x.pairSums[i], 0, 0));
-  }
 }
 
 /** The sums of sixteen groups of activations, as words. */
@@ -69,13 +64,16 @@ inline void activateAvx2(Type type, Rounding rounding, const float* x, std::size
   if (isFloat(type) || rounding == Rounding::word) return;
   const Activations rounded = activationsAt(out, columns);
   if (isHalved(type)) swapHalves(rounded, columns);
-  if (isSigned(type)) setSizes(rounded, columns);
+  if (isSigned(type) && !isLattice(type)) setSizes(rounded, columns);
   if (isTernary(type)) {
     setWholeScales(type, rounded, columns);
+  } else if (isLattice(type)) {
+    setChunkScales(rounded, columns);
+    if (isMoved(type)) setPointSums(rounded, columns);
   } else if (isSuperblock(type)) {
     setLanes(type, rounded, columns);
-  } else if (formatOf(type).hasMinimum) {
-    setSums(rounded, columns);
+  } else if (hasBlockMinimum(type)) {
+    setScalesAndSums(rounded, columns);
   }
 }
 

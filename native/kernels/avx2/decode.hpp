@@ -41,8 +41,8 @@ constexpr bool hasOneScale(Type type) {
 
 /** Sixteen packed bytes, low nibbles before high ones, as 32 numbers from 0 to 15. */
 inline __m256i nibblesOf(const std::uint8_t* packed) {
-  const __m128i bytes = load128(packed);
-  return _mm256_and_si256(join(bytes, _mm_srli_epi16(bytes, 4)), _mm256_set1_epi8(15));
+  const __m256i twice = _mm256_broadcastsi128_si256(load128(packed));
+  return _mm256_and_si256(_mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 0, 4, 4)), _mm256_set1_epi8(15));
 }
 
 /** Sixteen levels at 32 places. */
@@ -144,9 +144,9 @@ inline void forChunksOf(const std::uint8_t* block, const Visit& visit) {
     TernaryChunks<T> chunks{block, {}};
     forEach<8>([&](auto chunk) { visit(chunk, chunks.template next<chunk>()); });
   } else {
-    alignas(32) std::uint32_t signs[8];
-    if constexpr (hasEvenSigns(T)) store256(signs, evenSigns<T>(block));
-    forEach<8>([&](auto chunk) { visit(chunk, latticeChunk<T>(block, chunk, signs)); });
+    LatticeChunks<T> chunks;
+    chunks.take(block);
+    forEach<8>([&](auto chunk) { visit(chunk, chunks.template weights<chunk>()); });
   }
 }
 
@@ -198,8 +198,6 @@ inline void forDotChunksOf(const std::uint8_t* block, const Visit& visit) {
     forRaisedPairs(block + 16, visit);
   } else if constexpr (T == Type::IQ4_XS) {
     forNibbles(block + 8, [&](auto i, __m256i places) { visit(i, levelsOf(iq4Levels, places)); });
-  } else if constexpr (T == Type::IQ1_S) {
-    forIq1Points(block, visit);
   } else {
     forChunksOf<T>(block, visit);
   }

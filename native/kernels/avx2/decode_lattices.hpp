@@ -18,11 +18,8 @@ inline __m256i bytesOfBits(std::uint32_t bits) {
   return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, wanted), wanted);
 }
 
-/** Magnitudes with signs. */
-inline __m256i withSigns(__m256i magnitudes, std::uint32_t negative) {
-  const __m256i mask = bytesOfBits(negative);
-  return _mm256_sub_epi8(_mm256_xor_si256(magnitudes, mask), mask);
-}
+/** One for each byte, or minus one where a number's bit is set. */
+inline __m256i signsOfBits(std::uint32_t bits) { return _mm256_or_si256(bytesOfBits(bits), _mm256_set1_epi8(1)); }
 
 /** Of eight times eight bytes the last four of each. */
 inline __m256i upperHalves(const std::uint8_t* bytes) {
@@ -36,7 +33,7 @@ constexpr bool hasEvenSigns(Type type) {
   return type == Type::IQ2_XXS || type == Type::IQ2_XS || type == Type::IQ3_XXS;
 }
 
-/** The signs of the eight chunks. */
+/** The bits of signs of the eight chunks. */
 template <Type T>
 inline __m256i evenSigns(const std::uint8_t* block) {
   __m256i sevens;
@@ -45,124 +42,176 @@ inline __m256i evenSigns(const std::uint8_t* block) {
                                               _mm256_srli_epi16(load256(block + 34), 9));
     sevens = _mm256_permute4x64_epi64(words, 0xd8);
   } else {
-    // Four times seven bits of each number.
+    // Four times seven bits of each number: two in each word, of which the upper is doubled by adding it once more.
     const __m256i numbers = T == Type::IQ2_XXS ? upperHalves(block + 2) : load256(block + 66);
-    const auto part = [numbers](int i) {
-      return _mm256_and_si256(_mm256_slli_epi32(numbers, i), _mm256_set1_epi32(0x7f << (8 * i)));
-    };
-    sevens = _mm256_or_si256(_mm256_or_si256(part(0), part(1)), _mm256_or_si256(part(2), part(3)));
+    const __m256i words = _mm256_and_si256(_mm256_blend_epi16(numbers, _mm256_slli_epi32(numbers, 2), 0xaa),
+                                           _mm256_set1_epi16(0x3fff));
+    sevens = _mm256_add_epi16(words, _mm256_and_si256(words, _mm256_set1_epi16(0x3f80)));
   }
   // 128 for a number of four bits of which an odd number is set.
   const __m256i odd = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -128, -128, 0, -128, 0, 0, -128, -128, 0, 0, -128, 0, -128, -128, 0));
-  const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(sevens, 4), _mm256_set1_epi8(7));
-  return _mm256_or_si256(sevens, _mm256_xor_si256(_mm256_shuffle_epi8(odd, _mm256_and_si256(sevens, _mm256_set1_epi8(15))),
-                                                  _mm256_shuffle_epi8(odd, upper)));
+  const __m256i four = _mm256_and_si256(_mm256_xor_si256(sevens, _mm256_srli_epi16(sevens, 4)), _mm256_set1_epi8(15));
+  return _mm256_or_si256(sevens, _mm256_shuffle_epi8(odd, four));
 }
 
-/** Four points of eight values. @param numberAt the number of the i-th */
-template <std::size_t N, class NumberAt>
-inline __m256i fourPoints(const std::uint64_t (&points)[N], const NumberAt& numberAt) {
+/** Four points of eight values. */
+template <std::size_t N>
+inline __m256i fourPoints(const std::uint64_t (&points)[N], const std::uint32_t (&numbers)[4]) {
   const auto two = [&](int i) {
-    const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(points + numberAt(i)));
-    const __m128 both = _mm_loadh_pi(_mm_castsi128_ps(low), reinterpret_cast<const __m64*>(points + numberAt(i + 1)));
+    const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(points + numbers[i]));
+    const __m128 both = _mm_loadh_pi(_mm_castsi128_ps(low), reinterpret_cast<const __m64*>(points + numbers[i + 1]));
     return _mm_castps_si128(both);
   };
   return join(two(0), two(2));
 }
 
 /** Eight points of four values. */
-template <std::size_t N, class NumberAt>
-inline __m256i eightPoints(const std::uint32_t (&points)[N], const NumberAt& numberAt) {
-  const auto four = [&](int i) {
-    __m128i values = _mm_cvtsi32_si128(static_cast<int>(points[numberAt(i)]));
-    values = _mm_insert_epi32(values, static_cast<int>(points[numberAt(i + 1)]), 1);
-    values = _mm_insert_epi32(values, static_cast<int>(points[numberAt(i + 2)]), 2);
-    return _mm_insert_epi32(values, static_cast<int>(points[numberAt(i + 3)]), 3);
+template <std::size_t N>
+inline __m256i eightPoints(const std::uint32_t (&points)[N], const std::uint32_t (&low)[4],
+                           const std::uint32_t (&high)[4]) {
+  const auto four = [&points](const std::uint32_t (&numbers)[4]) {
+    __m128i values = _mm_cvtsi32_si128(static_cast<int>(points[numbers[0]]));
+    values = _mm_insert_epi32(values, static_cast<int>(points[numbers[1]]), 1);
+    values = _mm_insert_epi32(values, static_cast<int>(points[numbers[2]]), 2);
+    return _mm_insert_epi32(values, static_cast<int>(points[numbers[3]]), 3);
   };
-  return join(four(0), four(4));
+  return join(four(low), four(high));
 }
 
-/** As load16, but never kept in memory as two bytes, of which four would be loaded again. */
-inline std::uint32_t sixteenBits(const std::uint8_t* bytes) {
-  std::uint32_t value = load16(bytes);
+/** The places of bytes in sixteen words, each of which takes the next byte after `times` words. */
+template <int times>
+struct Spread {
+  alignas(32) std::int8_t places[32]{};
+  constexpr explicit Spread(int first) {
+    for (int i = 0; i < 32; i++) places[i] = static_cast<std::int8_t>(i % 2 == 0 ? first + i / 2 / times : -1);
+  }
+};
+
+/** Sixteen numbers of points, from the i-th sixteen on. */
+template <Type T, int i>
+inline __m256i sixteenNumbers(const std::uint8_t* block) {
+  if constexpr (T == Type::IQ2_XS) {
+    return _mm256_and_si256(load256(block + 2 + 32 * i), _mm256_set1_epi16(511));
+  } else if constexpr (T == Type::IQ1_S) {
+    // The word of a chunk for each of its four points, whose three bits are moved to its upper ones.
+    const __m256i first = _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3, 4, 5, 4, 5, 4, 5, 4, 5, 6, 7, 6,
+                                           7, 6, 7, 6, 7);
+    const __m256i words = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load128(block + 34)),
+                                              _mm256_add_epi8(first, _mm256_set1_epi8(8 * i)));
+    const __m256i upper = _mm256_mullo_epi16(words, _mm256_set1_epi64x(1ll << 13 | 1ll << 26 | 1ll << 39 | 1ll << 52));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(upper, 5), _mm256_set1_epi16(0x700));
+    return _mm256_or_si256(_mm256_cvtepu8_epi16(load128(block + 2 + 16 * i)), high);
+  } else {
+    // A byte has the upper bits of two, four or eight points, each of which a product moves to the ninth of its word.
+    constexpr int points = T == Type::IQ1_M ? 2 : T == Type::IQ2_S ? 4 : 8;
+    constexpr int kept = T == Type::IQ1_M ? 0x700 : T == Type::IQ2_S ? 0x300 : 0x100;
+    const __m256i products = T == Type::IQ1_M   ? _mm256_set1_epi32(1 << 8 | 1 << 20)
+                             : T == Type::IQ2_S ? _mm256_set1_epi64x(1ll << 8 | 1ll << 22 | 1ll << 36 | 1ll << 50)
+                                                : _mm256_broadcastsi128_si256(_mm_setr_epi16(256, 128, 64, 32, 16, 8, 4, 2));
+    static constexpr Spread<points> spread(16 / points * i);
+    const __m256i bytes = _mm256_broadcastsi128_si256(load128(block + (T == Type::IQ1_M ? 32 : 66)));
+    const __m256i moved = _mm256_mullo_epi16(_mm256_shuffle_epi8(bytes, load256(spread.places)), products);
+    const __m256i low = _mm256_cvtepu8_epi16(load128(block + (T == Type::IQ1_M ? 0 : 2) + 16 * i));
+    return _mm256_or_si256(low, _mm256_and_si256(moved, _mm256_set1_epi16(kept)));
+  }
+}
+
+/** Formats whose points' values have signs of their own, and are moved up or down. */
+constexpr bool isMoved(Type type) { return type == Type::IQ1_S || type == Type::IQ1_M; }
+
+/** A number that compilers keep in a register, rather than load its parts. */
+inline std::uint32_t held(std::uint32_t value) {
   asm("" : "+r"(value));
   return value;
 }
 
-/** The 32 weights of a chunk. @param signs evenSigns of a format that has them */
+/** The points of a format's lattice. */
 template <Type T>
-inline __m256i latticeChunk(const std::uint8_t* block, int chunk, const std::uint32_t (&signs)[8]) {
-  if constexpr (T == Type::IQ2_XXS) {
-    const std::uint8_t* numbers = block + 2 + 8 * chunk;
-    const __m256i sizes = fourPoints(iq2XxsPoints, [numbers](int i) { return numbers[i]; });
-    return withSigns(sizes, signs[chunk]);
+constexpr const auto& pointsOf() {
+  if constexpr (T == Type::IQ2_XXS) return iq2XxsPoints;
+  if constexpr (T == Type::IQ2_XS) return iq2XsPoints;
+  if constexpr (T == Type::IQ2_S) return iq2SPoints;
+  if constexpr (T == Type::IQ3_XXS) return iq3XxsPoints;
+  if constexpr (T == Type::IQ3_S) return iq3SPoints;
+  if constexpr (isMoved(T)) return iq1Points;
+}
+
+/** A superblock's weights by chunk, taken apart. */
+template <Type T>
+struct LatticeChunks {
+  static constexpr bool hasBytes = T == Type::IQ2_XXS || T == Type::IQ3_XXS;
+  static constexpr bool ofFour = T == Type::IQ3_XXS || T == Type::IQ3_S;
+
+  const std::uint8_t* block;
+  alignas(32) std::uint16_t numbers[ofFour ? 64 : 32];
+  alignas(32) std::uint32_t bits[8];
+
+  void take(const std::uint8_t* at) {
+    block = at;
+    if constexpr (!hasBytes) {
+      forEach<(ofFour ? 4 : 2)>([this](auto i) { store256(numbers + 16 * i, sixteenNumbers<T, i>(block)); });
+    }
+    if constexpr (hasEvenSigns(T)) store256(bits, evenSigns<T>(block));
+    // Compilers would otherwise take numbers out of registers, by shuffles, of which there are many.
+    if constexpr (!hasBytes) asm("" : "+m"(numbers));
+    if constexpr (hasEvenSigns(T)) asm("" : "+m"(bits));
   }
-  if constexpr (T == Type::IQ2_XS) {
-    const std::uint32_t two[2] = {load32(block + 2 + 8 * chunk), load32(block + 6 + 8 * chunk)};
-    const __m256i sizes = fourPoints(iq2XsPoints, [two](int i) { return two[i / 2] >> (16 * (i % 2)) & 511; });
-    return withSigns(sizes, signs[chunk]);
+
+  /** Four numbers of points from the first-th on, loaded at once, as loads are what there is most of. */
+  void loadNumbers(int first, std::uint32_t (&four)[4]) const {
+    if constexpr (hasBytes) {
+      const std::uint32_t all = held(load32(block + 2 + first));
+      for (int i = 0; i < 4; i++) four[i] = all >> (8 * i) & 255;
+    } else {
+      for (int i = 0; i < 4; i += 2) {
+        const std::uint32_t two = held(load32(reinterpret_cast<const std::uint8_t*>(numbers + first + i)));
+        four[i] = two & 0xffff;
+        four[i + 1] = two >> 16;
+      }
+    }
   }
-  if constexpr (T == Type::IQ2_S) {
-    const std::uint8_t* low = block + 2 + 4 * chunk;
-    const std::uint32_t high = block[66 + chunk];
-    const __m256i sizes = fourPoints(iq2SPoints, [low, high](int i) { return low[i] | (high << (8 - 2 * i) & 0x300); });
-    return withSigns(sizes, load32(block + 34 + 4 * chunk));
+
+  /** The values of a chunk's points. */
+  template <int chunk>
+  __m256i values() const {
+    std::uint32_t four[4];
+    loadNumbers((ofFour || hasBytes ? 8 : 4) * chunk, four);
+    constexpr auto& points = pointsOf<T>();
+    if constexpr (!ofFour) return fourPoints(points, four);
+    if constexpr (ofFour) {
+      std::uint32_t more[4];
+      loadNumbers(8 * chunk + 4, more);
+      return eightPoints(points, four, more);
+    }
   }
-  if constexpr (T == Type::IQ3_XXS) {
-    const std::uint8_t* numbers = block + 2 + 8 * chunk;
-    const __m256i sizes = eightPoints(iq3XxsPoints, [numbers](int i) { return numbers[i]; });
-    return withSigns(sizes, signs[chunk]);
+
+  /** Bytes with the weights' signs, one or minus one. */
+  template <int chunk>
+    requires(!isMoved(T))
+  __m256i signs() const {
+    if constexpr (hasEvenSigns(T)) return signsOfBits(bits[chunk]);
+    return signsOfBits(load32(block + (T == Type::IQ2_S ? 34 : 74) + 4 * chunk));
   }
-  if constexpr (T == Type::IQ3_S) {
-    const std::uint8_t* low = block + 2 + 8 * chunk;
-    const std::uint32_t high = block[66 + chunk];
-    const __m256i sizes = eightPoints(iq3SPoints, [low, high](int i) { return low[i] | (high << (8 - i) & 0x100); });
-    return withSigns(sizes, load32(block + 74 + 4 * chunk));
-  }
-  if constexpr (T == Type::IQ1_S) {
-    const std::uint8_t* low = block + 2 + 4 * chunk;
-    const std::uint32_t rest = sixteenBits(block + 34 + 2 * chunk);
-    const __m256i values = fourPoints(iq1Points, [low, rest](int i) { return low[i] | ((rest >> (3 * i) & 7) << 8); });
-    return _mm256_add_epi8(values, _mm256_set1_epi8(static_cast<char>(1 - static_cast<int>(rest >> 15) * 2)));
-  }
-  if constexpr (T == Type::IQ1_M) {
-    const std::uint8_t* low = block + 4 * chunk;
-    const std::uint32_t rest = sixteenBits(block + 32 + 2 * chunk);
-    const __m256i values = fourPoints(iq1Points, [low, rest](int i) { return low[i] | ((rest >> (4 * i) & 7) << 8); });
-    // Each point has a bit of its own that moves it down rather than up.
-    const __m256i words = _mm256_set1_epi64x(rest);
-    const __m256i bits = _mm256_and_si256(words, _mm256_setr_epi64x(0x8, 0x80, 0x800, 0x8000));
+
+  /** One or minus one for each byte: what the values are moved by. */
+  template <int chunk>
+    requires(isMoved(T))
+  __m256i moves() const {
+    const std::uint32_t rest = load16(block + (T == Type::IQ1_S ? 34 : 32) + 2 * chunk);
+    if constexpr (T == Type::IQ1_S) return _mm256_set1_epi8(static_cast<char>(1 - static_cast<int>(rest >> 15) * 2));
+    const __m256i bits = _mm256_and_si256(_mm256_set1_epi64x(rest), _mm256_setr_epi64x(0x8, 0x80, 0x800, 0x8000));
     const __m256i down = _mm256_cmpgt_epi64(bits, _mm256_setzero_si256());
-    return _mm256_add_epi8(values, _mm256_blendv_epi8(_mm256_set1_epi8(1), _mm256_set1_epi8(-1), down));
+    return _mm256_or_si256(down, _mm256_set1_epi8(1));
   }
-}
 
-/** The points of IQ1_S, by chunk: weights that are not moved up or down yet. */
-template <class Visit>
-inline void forIq1Points(const std::uint8_t* block, const Visit& visit) {
-  const __m256i all = _mm256_broadcastsi128_si256(load128(block + 34));
-  forEach<2>([&](auto half) {
-    // The word of a chunk for each of its four points, whose three bits are moved to its upper ones.
-    const __m256i words = _mm256_shuffle_epi8(
-        half == 0 ? all : _mm256_srli_si256(all, 8),
-        _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3, 4, 5, 4, 5, 4, 5, 4, 5, 6, 7, 6, 7, 6, 7, 6, 7));
-    const __m256i upper = _mm256_mullo_epi16(words, _mm256_set1_epi64x(1ll << 13 | 1ll << 26 | 1ll << 39 | 1ll << 52));
-    const __m256i low = _mm256_cvtepu8_epi16(load128(block + 2 + 16 * half));
-    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(upper, 5), _mm256_set1_epi16(0x700));
-    const __m256i numbers = _mm256_or_si256(low, high);
-    forEach<4>([&](auto part) {
-      const auto four = static_cast<std::uint64_t>(_mm256_extract_epi64(numbers, part));
-      visit(std::integral_constant<int, 4 * half + part>{},
-            fourPoints(iq1Points, [four](int i) { return four >> (16 * i) & 0xffff; }));
-    });
-  });
-}
-
-/** The bits of signs of floats where a chunk of IQ1_S is moved down. */
-inline __m256i movesDown(const std::uint8_t* block) {
-  return _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_and_si128(load128(block + 34), _mm_set1_epi16(-32768))), 16);
-}
+  /** The chunk's weights. */
+  template <int chunk>
+  __m256i weights() const {
+    if constexpr (isMoved(T)) return _mm256_add_epi8(values<chunk>(), moves<chunk>());
+    if constexpr (!isMoved(T)) return _mm256_sign_epi8(values<chunk>(), signs<chunk>());
+  }
+};
 
 /** 2 s + 1 of each byte. */
 inline __m128i oddScales(__m128i s) { return _mm_add_epi8(_mm_add_epi8(s, s), _mm_set1_epi8(1)); }

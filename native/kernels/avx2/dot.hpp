@@ -1,5 +1,7 @@
 #pragma once
 #include "../shared/streams.hpp"
+#include "dot_lattices.hpp"
+#include "dot_minimums.hpp"
 #include "dot_ternary.hpp"
 #include "superblock_sums.hpp"
 
@@ -13,20 +15,12 @@ inline void addBlock(RowSum (&sums)[Tokens], const std::uint8_t* block, const Ac
                      std::size_t index) {
   constexpr bool above = !isSigned(T) && formatOf(T).zeroPoint > 0;
   const __m256i weights = decodeBlock<T>(block);
-  // The scale and the minimum, as the first two of four floats.
-  __m128 both = _mm_setzero_ps();
-  if constexpr (formatOf(T).hasMinimum) both = _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(load32(block))));
-  const __m256 scale = formatOf(T).hasMinimum ? _mm256_broadcastss_ps(both) : blockScale<T>(block);
+  const __m256 scale = blockScale<T>(block);
   for (std::size_t t = 0; t < Tokens; t++) {
     __m256i dot = _mm256_madd_epi16(pairSums<T>(weights, x[t], 32 * index), _mm256_set1_epi16(1));
     if constexpr (above) dot = _mm256_add_epi32(dot, load256(x[t].corrections + 8 * index));
     const __m256 factor = _mm256_mul_ps(scale, _mm256_broadcast_ss(x[t].scales + index));
     sums[t].products = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), factor, sums[t].products);
-    if constexpr (formatOf(T).hasMinimum) {
-      // The file's minimum is added: its negative is subtracted.
-      const __m128 below = _mm256_castps256_ps128(sums[t].below);
-      sums[t].below = _mm256_zextps128_ps256(_mm_fnmadd_ps(both, _mm_loadu_ps(x[t].laneScales + 4 * index), below));
-    }
   }
 }
 
@@ -66,6 +60,10 @@ void matvecBytes(const Rows& rows, const std::byte* activations, float* y) {
   inGroups<streams(T)>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
     if constexpr (isTernary(T)) {
       dotTernary<T, count>(at, stride, ahead, x, rows.columns, out, 0);
+    } else if constexpr (hasBlockMinimum(T)) {
+      dotWithMinimums<T, count>(at, stride, ahead, x, rows.columns, out, 0);
+    } else if constexpr (isLattice(T)) {
+      dotLattices<T, count>(at, stride, ahead, x, rows.columns, out, 0);
     } else {
       dotRows<T, count>(at, stride, ahead, x, rows.columns, out);
     }
@@ -90,6 +88,10 @@ void matvecsBytes(const Matvecs& p) {
   byTokens(p, [&](const std::uint8_t* row, std::size_t ahead, const auto& x, float* y) {
     if constexpr (isTernary(T)) {
       dotTernary<T, 1>(row, 0, ahead, x, p.rows.columns, y, p.outStride);
+    } else if constexpr (hasBlockMinimum(T)) {
+      dotWithMinimums<T, 1>(row, 0, ahead, x, p.rows.columns, y, p.outStride);
+    } else if constexpr (isLattice(T)) {
+      dotLattices<T, 1>(row, 0, ahead, x, p.rows.columns, y, p.outStride);
     } else {
       dotTokens<T>(row, ahead, x, p.rows.columns, y, p.outStride);
     }

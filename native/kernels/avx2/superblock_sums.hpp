@@ -9,9 +9,7 @@ namespace {
 /** How often sums of 16 bits may be added in pairs: by the largest size of weights. */
 constexpr int narrowSteps(Type type) {
   if (isWide(type)) return 0;
-  // Up to eight, as they are not moved up or down yet.
-  if (type == Type::IQ1_S) return 2;
-  return isLattice(type) || type == Type::Q6_K ? 1 : 2;
+  return type == Type::Q6_K ? 1 : 2;
 }
 
 template <bool Narrow>
@@ -79,12 +77,9 @@ struct SuperblockFactors {
   static constexpr bool fine = scaleWeights(T) == 16;
   __m256 scales[2];
   __m256 minimums[2];
-  /** The bits of signs where a chunk's weights are moved down. */
-  __m256 moves;
 
   explicit SuperblockFactors(const Superblock<T>& row) {
     const __m256 scale = _mm256_set1_ps(row.scale);
-    if constexpr (T == Type::IQ1_S) moves = _mm256_castsi256_ps(movesDown(row.block));
     if constexpr (fine) {
       const __m128i inLanes = _mm_shuffle_epi8(row.scales,
                                                _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
@@ -138,11 +133,11 @@ inline void addChunks(RowSum& sum, const __m256i (&pairs)[8], const SuperblockFa
   if constexpr (isHalved(T)) {
     sum.products = _mm256_fmadd_ps(scaled(sumHalves(pairs), lanes), row.scales[0], sum.products);
   } else if constexpr (scaleWeights(T) == 32) {
-    const __m256 sums = _mm256_loadu_ps(x.pairSums + 8 * index);
-    __m256 values = scaled(sumGroups<T>(pairs), x.scales + 8 * index);
-    if constexpr (T == Type::IQ1_S) values = _mm256_add_ps(values, _mm256_xor_ps(sums, row.moves));
+    const __m256 values = scaled(sumGroups<T>(pairs), x.scales + 8 * index);
     sum.products = _mm256_fmadd_ps(values, row.scales[0], sum.products);
-    if constexpr (formatOf(T).hasMinimum) sum.below = _mm256_fmadd_ps(row.minimums[0], sums, sum.below);
+    if constexpr (formatOf(T).hasMinimum) {
+      sum.below = _mm256_fmadd_ps(row.minimums[0], _mm256_loadu_ps(x.pairSums + 8 * index), sum.below);
+    }
   } else {
     __m256i dots[2];
     sumChunks<T>(pairs, dots);
