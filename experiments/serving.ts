@@ -73,7 +73,7 @@ await runExperiment({
       const file = given ?? (await madeModel(cache, SMALL_MODEL, 'Q8_0', seed));
       if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
       const weightsFile = diskFile ?? join(dirname(out), `hearth-serving.${process.pid}.tmp`);
-      return runServing({ ...asked, file, threads, weightsFile });
+      return runServing({ ...asked, addon, file, threads, weightsFile });
     };
     const found = await run();
     const { model, host, profile } = found;

@@ -29,6 +29,11 @@ const figureOf = (figures: ServedFigures, { figure, share }: LoadRow): number =>
 export const errorOf = (row: LoadRow): number =>
   figureOf(row.load.simulated.figures, row) / figureOf(row.load.measured, row) - 1;
 
+const pacedErrorOf = (row: LoadRow): number => {
+  const { paced, measured } = row.load;
+  return paced === undefined ? Number.NaN : figureOf(paced.figures, row) / figureOf(measured, row) - 1;
+};
+
 export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
   return {
     columns: [
@@ -52,6 +57,12 @@ export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
         value: (row) => 1 + errorOf(row),
         unit: 'deviation',
         tone: (row) => errorTone(errorOf(row), AIMS[row.share]),
+      },
+      {
+        title: 'With passes\nas measured',
+        key: 'paced_error',
+        value: (row) => 1 + pacedErrorOf(row),
+        unit: 'deviation',
       },
     ],
     rows: loadRows(loads),
@@ -105,6 +116,7 @@ export function throughputTable(loads: readonly LoadAnswers[]): Table<LoadAnswer
       { title: 'Requests\nrunning', key: 'running', value: ({ simulated }) => simulated.meanRunning, unit: 'factor' },
       { title: 'Pages', key: 'pages', value: ({ simulated }) => simulated.pageOccupancy, unit: 'share' },
       { title: 'Preempted', key: 'preempted', value: ({ simulated }) => simulated.preemptions, unit: 'count' },
+      rate('Passes,\nmeasured / model', 'pass_factor', ({ paced }) => paced?.passFactor ?? Number.NaN),
       { title: 'Wall / own', key: 'waited', value: ({ waited }) => waited, unit: 'factor' },
     ],
     rows: loads,

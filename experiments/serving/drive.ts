@@ -1,16 +1,24 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { promptOf, type StreamedRequest } from '../../engine/batch/request-stream.ts';
+import { type PassLoad, type PassText, passLoad } from '../../engine/cost/mixed-pass.ts';
 import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import type { Sequences } from '../../engine/runtime/sequences.ts';
+import type { Sequences, SequenceWork } from '../../engine/runtime/sequences.ts';
 import type { ServedRequest } from '../../engine/trace/served-requests.ts';
 import { greedy, TOKENIZER } from './engine-probe.ts';
 
 /** By which timers may be late. */
 const LATE_SECONDS = 0.002;
 
+export interface DrivenPass {
+  readonly load: PassLoad;
+  /** That its threads had for themselves. */
+  readonly seconds: number;
+}
+
 export interface Driven {
   readonly requests: readonly ServedRequest[];
+  readonly passes: readonly DrivenPass[];
   /** Passes' wall time, and the time that their threads had for themselves. */
   readonly wall: number;
   readonly own: number;
@@ -30,7 +38,8 @@ export async function driveEngine(
   const begin = performance.now();
   let lost = 0;
   const now = (): number => (performance.now() - begin) / 1000 - lost;
-  const passes = { wall: 0, own: 0 };
+  const total = { wall: 0, own: 0 };
+  const passes: DrivenPass[] = [];
   const served: ServedRequest[] = [];
   const running: Promise<void>[] = [];
   let next = 0;
@@ -72,7 +81,7 @@ export async function driveEngine(
   // Clients submit further requests while this waits.
   for (let index = 0; index < running.length; index++) await running[index];
   await engine.close();
-  return { requests: served, ...passes };
+  return { requests: served, passes, ...total };
 
   function timed(): Sequences {
     return {
@@ -81,17 +90,24 @@ export async function driveEngine(
         return sequences.freePages;
       },
       async evaluate(work) {
+        const load = passLoad(work.map(passTextOf));
         const start = performance.now();
         let logits = new Float32Array();
         const timing = await clock.time(async () => {
           logits = (await sequences.evaluate(work)) as Float32Array<ArrayBuffer>;
         });
-        passes.wall += timing.wall;
-        passes.own += timing.own;
+        total.wall += timing.wall;
+        total.own += timing.own;
+        passes.push({ load, seconds: timing.own });
         lost += (performance.now() - start) / 1000 - timing.own;
         if (clients === undefined) submitDue();
         return logits;
       },
     };
   }
+}
+
+function passTextOf({ sequence, tokens, logits, multiplied }: SequenceWork): PassText {
+  const { position } = sequence;
+  return { tokens: tokens.length, position, isGenerated: multiplied === 'singly', isLast: logits !== 'none' };
 }

@@ -40,7 +40,7 @@ const PROGRAM = ['--import', import.meta.resolve('tsx'), join(import.meta.dirnam
  * @throws InputError that says what this machine lacks for a lab
  */
 export async function runRingServing(
-  asked: Omit<ServingToRun, 'file' | 'threads' | 'weightsFile'> & { readonly models: string },
+  asked: Omit<ServingToRun, 'addon' | 'file' | 'threads' | 'weightsFile'> & { readonly models: string },
   kind: RingKind,
 ): Promise<ServingRun> {
   const { cluster } = loadClusterFile(FOUR_DEVICES);
@@ -118,6 +118,7 @@ export async function runRingServing(
           ...(count !== undefined && { clients: count }),
         }),
         measured: servedFigures(driven.requests),
+        paced: undefined,
         waited: driven.wall / driven.own,
       });
     }

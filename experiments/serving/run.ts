@@ -1,9 +1,11 @@
+import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
 import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import type { PredictedServing } from '../../engine/cost/serving.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import type { NativeAddon } from '../../engine/kernels/native/addon.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
@@ -25,6 +27,7 @@ import { median } from '../report/median.ts';
 import { type Driven, driveEngine } from './drive.ts';
 import { probeEngine } from './engine-probe.ts';
 import { drawnRequests, type Load, type LoadsAsked, loadsOf, requestsAt } from './loads.ts';
+import { type Paced, simulatePaced } from './paced.ts';
 import { type MeasuredPass, measurePasses } from './passes.ts';
 import { predictedServing, type Server } from './predicted.ts';
 
@@ -34,11 +37,14 @@ export interface LoadAnswers extends Load {
   readonly predicted: PredictedServing;
   readonly simulated: ServingResult;
   readonly measured: ServedFigures;
+  /** Of this machine. */
+  readonly paced: Paced | undefined;
   /** Wall time of the passes over the time that their threads had for themselves. */
   readonly waited: number;
 }
 
 export interface ServingToRun extends LoadsAsked {
+  readonly addon: NativeAddon;
   readonly file: string;
   readonly threads: number;
   readonly seed: number;
@@ -77,11 +83,15 @@ const NO_DISK = { median: 1e14, spread: 0, repeats: 1 };
  * machine at the same speeds; then in simulation and by prediction.
  */
 export async function runServing(asked: ServingToRun): Promise<ServingRun> {
-  const { threads, seed, weightsFile, requests: fromFile } = asked;
+  const { addon, file, threads, seed, weightsFile, requests: fromFile } = asked;
+  // Probes multiply weights that were written or read in order. Those that lie in small pages, as others have left them
+  // in memory, take longer.
+  addon.dropFromMemory(file);
+  addon.readInOrder(file, 0, statSync(file).size);
   const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads }));
   try {
     const pool = { pages: PAGES, pageTokens: PAGE_TOKENS, folder: tmpdir() };
-    const sequences = loadSequences(asked.file, { kernels, context: CONTEXT, ...pool });
+    const sequences = loadSequences(file, { kernels, context: CONTEXT, ...pool });
     const loads = loadsOf(asked);
     const bar = asked.progress(FIRST_ROUNDS + loads.length + 1);
     return await withWeightsFile(weightsFile, seed, async () => {
@@ -158,6 +168,7 @@ function answersTo(load: Load, server: Server, requests: readonly StreamedReques
   const { limits, ...simulated } = server;
   const { clients } = load;
   const last = requests.at(-1)?.arrival ?? 0;
+  const parts = { ...simulated, ...limits, requests, ...(clients !== undefined && { clients }) };
   return {
     ...load,
     requests: requests.length,
@@ -166,7 +177,8 @@ function answersTo(load: Load, server: Server, requests: readonly StreamedReques
       requests,
       clients === undefined ? { rate: requests.length / last } : { clients },
     ),
-    simulated: simulateServing({ ...simulated, ...limits, requests, ...(clients !== undefined && { clients }) }),
+    simulated: simulateServing(parts),
+    paced: simulatePaced(server, parts, driven.passes),
     measured: servedFigures(driven.requests),
     waited: driven.wall / driven.own,
   };

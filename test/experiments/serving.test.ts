@@ -16,6 +16,7 @@ interface Load {
   readonly name: string;
   readonly requests: number;
   readonly predicted: { readonly tokensPerSecond: number };
+  readonly paced: { readonly passFactor: number; readonly figures: { readonly requests: number } };
   readonly measured: { readonly requests: number; readonly tokensPerSecond: number };
   readonly simulated: { readonly figures: { readonly requests: number; readonly tokensPerSecond: number } };
 }
@@ -37,7 +38,9 @@ testIf(
       loads: Load[];
       passes: { measured: number; predicted: number }[];
     };
-    for (const { name, predicted, measured, simulated } of loads) {
+    for (const { name, predicted, measured, simulated, paced } of loads) {
+      assert.ok(paced.passFactor > 0.1 && paced.passFactor < 10, `${paced.passFactor}`);
+      assert.is(paced.figures.requests, 40, name);
       // Every request is served, with all its tokens, in the simulation as by the engine.
       assert.is(measured.requests, 40, name);
       assert.is(simulated.figures.requests, 40, name);
@@ -48,7 +51,10 @@ testIf(
       ['the file’s requests'],
     );
     assert.ok(passes.length > 5);
-    assert.match(readFileSync(join(out, 'loads.csv'), 'utf8'), /^load,figure,simulated_s,measured_s,error\n/);
+    assert.match(
+      readFileSync(join(out, 'loads.csv'), 'utf8'),
+      /^load,figure,simulated_s,measured_s,error,paced_error\n/,
+    );
     assert.match(readFileSync(join(out, 'report.html'), 'utf8'), /Percentiles by load/);
   },
 );
