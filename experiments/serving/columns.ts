@@ -34,6 +34,11 @@ const pacedErrorOf = (row: LoadRow): number => {
   return paced === undefined ? Number.NaN : figureOf(paced.figures, row) / figureOf(measured, row) - 1;
 };
 
+/** A column about loads that were simulated with passes as long as measured; none on a ring. */
+function pacedColumns<Row>(loads: readonly LoadAnswers[], column: Column<Row>): Column<Row>[] {
+  return loads.some(({ paced }) => paced !== undefined) ? [column] : [];
+}
+
 export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
   return {
     columns: [
@@ -58,12 +63,12 @@ export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
         unit: 'deviation',
         tone: (row) => errorTone(errorOf(row), AIMS[row.share]),
       },
-      {
+      ...pacedColumns<LoadRow>(loads, {
         title: 'With passes\nas measured',
         key: 'paced_error',
         value: (row) => 1 + pacedErrorOf(row),
         unit: 'deviation',
-      },
+      }),
     ],
     rows: loadRows(loads),
     groups: true,
@@ -116,7 +121,10 @@ export function throughputTable(loads: readonly LoadAnswers[]): Table<LoadAnswer
       { title: 'Requests\nrunning', key: 'running', value: ({ simulated }) => simulated.meanRunning, unit: 'factor' },
       { title: 'Pages', key: 'pages', value: ({ simulated }) => simulated.pageOccupancy, unit: 'share' },
       { title: 'Preempted', key: 'preempted', value: ({ simulated }) => simulated.preemptions, unit: 'count' },
-      rate('Passes,\nmeasured / model', 'pass_factor', ({ paced }) => paced?.passFactor ?? Number.NaN),
+      ...pacedColumns(
+        loads,
+        rate('Passes,\nmeasured / model', 'pass_factor', ({ paced }) => paced?.passFactor ?? Number.NaN),
+      ),
       { title: 'Wall / own', key: 'waited', value: ({ waited }) => waited, unit: 'factor' },
     ],
     rows: loads,
