@@ -2,7 +2,7 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && \
     defined(__AVX512VNNI__)
-#include "avx512/dot_units.hpp"
+#include "avx512/few_tokens.hpp"
 #include "avx512/matmul.hpp"
 #include "avx512/simd.hpp"
 
@@ -14,6 +14,11 @@ namespace {
 template <Type T, Rounding R>
 void setDecoded(FewTokens& few, ManyTokens& many) {
   few = {matvecUnits<T, R>, matvecsUnits<T, R>};
+  if constexpr (!isSuperblock(T)) {
+    few.unpackedBytes = unpackedBytes<T>;
+    few.unpack = unpackRows<T>;
+    few.matvecUnpacked = matvecUnpacked<T, R>;
+  }
   many = {quantPackBytes<T, R>, packQuants<T, R>, quantScratchBytes<T>, matmulQuantized<T, R>};
 }
 

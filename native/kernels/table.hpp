@@ -149,6 +149,15 @@ struct FewTokens {
   void (*matvec)(const Rows& rows, const std::byte* activations, float* y);
   /** The same for several tokens, with the same results for each. */
   void (*matvecs)(const Matvecs& products);
+  /**
+   * Bytes of rows that are unpacked, which makes products with one token faster if they stay in the second-level cache: a
+   * third more. 0, or no function, where nothing is gained. The bytes of the first 8·n rows are those before the others.
+   */
+  std::size_t (*unpackedBytes)(std::size_t rows, std::size_t columns) = nullptr;
+  /** @param out aligned to 64 */
+  void (*unpack)(const Rows& rows, std::byte* out) = nullptr;
+  /** What `matvec` gives, bit by bit, of unpacked rows. */
+  void (*matvecUnpacked)(const Rows& rows, const std::byte* activations, float* y) = nullptr;
 };
 
 /** How one format is multiplied with many tokens. */
@@ -163,7 +172,7 @@ struct ManyTokens {
 /**
  * The kernels of one instruction set. Pointers may be unaligned unless stated otherwise; nothing allocates or throws.
  * Arrays are indexed by Type. Dot products: shared/dot_quantized.hpp for every instruction set, replaced by
- * avx512/dot_units.hpp, with bytes by avx2/dot.hpp; products with many tokens: shared/matmul_float.hpp, replaced by
+ * avx512/few_tokens.hpp, with bytes by avx2/dot.hpp; products with many tokens: shared/matmul_float.hpp, replaced by
  * avx512/matmul.hpp and bf16/matmul.hpp, with bytes by avx2/matmul.hpp.
  */
 struct KernelTable {

@@ -73,6 +73,8 @@ struct MatvecOperation {
   std::size_t unitRows;
   /** Products with the same source share the activations that a thread has rounded. */
   std::size_t source;
+  /** The matrix, if it is unpacked. */
+  std::span<const std::byte> unpacked;
 };
 
 /** Prepares the activations of several tokens, each as for a product of its own, in memory that all threads share. */

@@ -141,6 +141,11 @@ Rows rowsOf(const MatrixView& matrix, std::size_t begin, std::size_t count) {
   return {matrix.data + begin * rowBytes(matrix.type, matrix.columns), count, matrix.columns};
 }
 
+Rows unpackedRowsOf(const FewTokens& few, const MatvecOperation& o, std::size_t begin, std::size_t count) {
+  const std::byte* data = o.unpacked.data() + few.unpackedBytes(begin, o.matrix.columns);
+  return {reinterpret_cast<const std::uint8_t*>(data), count, o.matrix.columns};
+}
+
 struct Perform {
   const KernelTable& table;
   std::size_t unit;
@@ -173,8 +178,10 @@ struct Perform {
       }
       activations = scratch.bytes;
     }
-    const Rows rows = rowsOf(o.matrix, begin, count);
-    const auto matvec = fewTokensOf(table, o.matrix.type, o.rounding).matvec;
+    const FewTokens& few = fewTokensOf(table, o.matrix.type, o.rounding);
+    const bool isUnpacked = !o.unpacked.empty();
+    const Rows rows = isUnpacked ? unpackedRowsOf(few, o, begin, count) : rowsOf(o.matrix, begin, count);
+    const auto matvec = isUnpacked ? few.matvecUnpacked : few.matvec;
     if (o.bias.empty() && !o.accumulate) {
       matvec(rows, activations, o.y.data() + begin);
       return;

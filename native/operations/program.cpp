@@ -18,7 +18,7 @@ constexpr std::size_t unitBytes = 256 << 10;
 constexpr std::size_t rowsSideBySide = 8;
 /** Unpacked weights of a unit of a matrix product: a part of the second-level cache. */
 constexpr std::size_t unitWeights = 256 << 10;
-/** Bytes that a program's tokens read of weights and caches up to which one thread is faster alone. */
+/** Bytes that a program's tokens read of weights and caches up to which one thread is faster alone: its second-level cache. */
 constexpr std::size_t smallBytes = 4 * unitBytes;
 /**
  * Least number of tokens that are packed; fewer are multiplied one after another, while the weights are in the cache.
@@ -40,9 +40,9 @@ bool anyOverlap(const std::vector<Range>& a, const std::vector<Range>& b) {
   });
 }
 
-/** Rows of a unit: `wanted` if that leaves every thread several units, fewer otherwise; a multiple of `step`. */
+/** Rows of a unit: `wanted` if that leaves each of several threads several units, fewer otherwise; a multiple of `step`. */
 std::size_t shareRows(std::size_t wanted, std::size_t rows, std::size_t threads, std::size_t step) {
-  const std::size_t fair = rows / (threads * 4) + 1;
+  const std::size_t fair = threads == 1 ? rows : rows / (threads * 4) + 1;
   return roundUp(std::max<std::size_t>(1, std::min(wanted, fair)), step);
 }
 
@@ -160,7 +160,7 @@ void Program::multiply(const Multiplication& product) {
     }
     const std::size_t rows = unitBytes / rowBytes(matrix.type, matrix.columns);
     const std::size_t unitRows = shareRows(rows, matrix.rows, threads_, rowsSideBySide);
-    append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, known->number});
+    append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, known->number, {}});
     return;
   }
   const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;
@@ -235,6 +235,20 @@ bool Program::isSmall() const {
   std::size_t bytes = 0;
   for (const Step& step : steps_) bytes += std::visit(ReadBytes{}, step.operation);
   return bytes <= smallBytes;
+}
+
+void Program::unpack() {
+  for (Step& step : steps_) {
+    auto* product = std::get_if<MatvecOperation>(&step.operation);
+    if (product == nullptr || isFloat(product->matrix.type)) continue;
+    const MatrixView& matrix = product->matrix;
+    const FewTokens& few = fewTokensOf(table_, matrix.type, product->rounding);
+    const std::size_t bytes = few.unpackedBytes == nullptr ? 0 : few.unpackedBytes(matrix.rows, matrix.columns);
+    if (bytes == 0) continue;
+    unpacked_.push_back(std::make_unique<Buffer>(bytes));
+    few.unpack({matrix.data, matrix.rows, matrix.columns}, unpacked_.back()->data());
+    product->unpacked = {unpacked_.back()->data(), bytes};
+  }
 }
 
 void Program::run(ThreadPool& pool) {

@@ -39,6 +39,8 @@ class Program {
   [[nodiscard]] bool uses(const CacheView& cache) const;
   /** Whether there is so little to do, wherever it is placed, that waking and waiting for other threads takes longer. */
   [[nodiscard]] bool isSmall() const;
+  /** Unpacks the matrices of products with one token, where that makes them faster. */
+  void unpack();
   /** Threads of the pool that it is for. */
   [[nodiscard]] std::size_t threads() const { return threads_; }
   /** May allocate scratch memory, and throw if there is none, before anything is run. */
@@ -96,6 +98,8 @@ class Program {
   /** Packs of this program's multiplications, and activations that are prepared one by one. */
   Buffers packs_;
   Buffers singles_;
+  /** Unpacked matrices. */
+  Buffers unpacked_;
   int units_ = 0;
   /** For each thread and step: memory that different threads write often is kept apart. */
   std::unique_ptr<std::atomic<int>[]> next_;

@@ -12,9 +12,12 @@ struct alignas(64) UnitActivations {
   std::int8_t high[unitColumns];
   /** Of Rounding::word only. */
   std::int8_t low[R == Rounding::word ? unitColumns : 0];
-  /** Of every group of weights; eight or sixteen. */
+  /** Of every sum of a unit that of its group; with narrow rows, of every lane of a pair's sums. */
   float scales[16];
-  /** scale·Σ quants of every group: the factors of minimums and zero points. */
+  /**
+   * scale·Σ quants of every group, of which there are eight or sixteen: the factors of minimums and zero points; with
+   * narrow rows, of every lane of a pair's sums.
+   */
   float sums[16];
 };
 
@@ -47,10 +50,14 @@ template <Type T, Rounding R>
 void activateUnits(const float* x, std::size_t columns, UnitActivations<R>* out) {
   constexpr std::size_t group = scaleGroup(T, R);
   constexpr std::size_t sumGroup = scaleWeights(T);
+  static constexpr UnitOrder order = orderOf(T);
+  static constexpr PairOrder pairs = pairOrder(T);
   for (std::size_t begin = 0; begin < columns; begin += unitColumns, out++) {
     const std::size_t count = columns - begin < unitColumns ? columns - begin : unitColumns;
     std::int16_t quants[unitColumns];
     std::int8_t terms[2][unitColumns];
+    float scales[16] = {};
+    float sums[16] = {};
     if (count < unitColumns) {
       __builtin_memset(out, 0, sizeof *out);
       __builtin_memset(terms, 0, sizeof terms);
@@ -60,15 +67,20 @@ void activateUnits(const float* x, std::size_t columns, UnitActivations<R>* out)
       for (std::size_t j = i; j < i + group; j += sumGroup) {
         std::int32_t sum = 0;
         for (std::size_t k = 0; k < sumGroup; k++) sum += quants[j + k];
-        out->scales[j / sumGroup] = scale;
-        out->sums[j / sumGroup] = scale * static_cast<float>(sum);
+        scales[j / sumGroup] = scale;
+        sums[j / sumGroup] = scale * static_cast<float>(sum);
       }
     }
     const std::size_t repeated = rowsPerUnit(columns) * count;
     for (std::size_t i = count; i < repeated; i++) quants[i] = quants[i - count];
     for (std::size_t g = count / sumGroup; g < repeated / sumGroup; g++) {
-      out->scales[g] = out->scales[g - count / sumGroup];
-      out->sums[g] = out->sums[g - count / sumGroup];
+      scales[g] = scales[g - count / sumGroup];
+      sums[g] = sums[g - count / sumGroup];
+    }
+    const bool isNarrow = !isSuperblock(T) && columns <= unitColumns;
+    for (std::size_t lane = 0; lane < 16; lane++) {
+      out->scales[lane] = scales[isNarrow ? pairs.groups[lane] % 8 : order.groups[lane]];
+      out->sums[lane] = sums[isNarrow ? static_cast<std::size_t>(pairs.groups[lane] % 8) : lane];
     }
     if constexpr (R == Rounding::word) {
       splitQuants(quants, repeated, terms[0], terms[1]);

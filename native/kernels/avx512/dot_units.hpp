@@ -11,7 +11,7 @@
 #include "decode_ternary.hpp"
 
 /**
- * Dot products of quantized rows and up to eight tokens, whose weights are unpacked once. A token's sums are added in
+ * Dot products of quantized rows and several tokens, whose weights are unpacked once. A token's sums are added in
  * the same order whatever the number of tokens, so that its results are the same, bit by bit.
  *
  * Rows are read one after another: with four side by side the hardware's prefetching loses a third of the bandwidth of
@@ -23,16 +23,26 @@ namespace {
 template <Type T>
 inline constexpr std::size_t unitBytes = unitColumns / formatOf(T).block * formatOf(T).bytes;
 
-/** 256 weights of a row, or of narrower rows, unpacked: unsigned bytes, the zero point above zero. */
+/** 256 weights of a row, unpacked: unsigned bytes, the zero point above zero. */
 template <Type T>
 struct Unit {
   __m512i weights[4];
-  Factors<T> factors;
+  /** Of every sum. */
+  __m512 scales;
+  Groups<T> minimums;
 
-  explicit Unit(const std::uint8_t* at) : factors(factorsOf<T>(at)) { decodeUnit<T>(at, weights); }
+  /** @param groups those after the first so many count for nothing, whatever stands there */
+  Unit(const std::uint8_t* at, std::size_t groups) {
+    static constexpr UnitOrder order = orderOf(T);
+    decodeUnit<T>(at, weights);
+    Factors<T> factors = factorsOf<T>(at);
+    if (groups < unitGroups(T)) factors.keepFirst(groups);
+    scales = factors.scales.spread(_mm512_load_si512(order.groups));
+    minimums = factors.minimums;
+  }
 };
 
-/** The product of a unit's rows and a token so far: that of unsigned weights, and what must be subtracted. */
+/** The product of a row and a token so far: that of unsigned weights, and what must be subtracted. */
 template <Type T>
 struct RowSum {
   __m512 products = _mm512_setzero_ps();
@@ -40,7 +50,6 @@ struct RowSum {
 
   template <Rounding R>
   [[gnu::always_inline]] inline void add(const Unit<T>& row, const UnitActivations<R>& x) {
-    static constexpr UnitOrder order = orderOf(T);
     const auto dot = [&row](__m512i sums, const std::int8_t* quants) {
       sums = _mm512_dpbusd_epi32(sums, row.weights[0], load512(quants));
       sums = _mm512_dpbusd_epi32(sums, row.weights[1], load512(quants + 64));
@@ -49,17 +58,12 @@ struct RowSum {
     };
     __m512i sums = dot(_mm512_setzero_si512(), x.high);
     if constexpr (R == Rounding::word) sums = dot(_mm512_slli_epi32(sums, 7), x.low);
-    const Groups<T> scales = row.factors.scales.times(Groups<T>::load(x.scales));
-    products = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scales.spread(_mm512_load_si512(order.groups)), products);
-    below.addProduct(row.factors.minimums, Groups<T>::load(x.sums));
+    products = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), _mm512_mul_ps(row.scales, _mm512_load_ps(x.scales)), products);
+    below.addProduct(row.minimums, Groups<T>::load(x.sums));
   }
 
   /** The product is the sum of the lanes. */
   [[nodiscard]] __m512 lanes() const { return _mm512_sub_ps(products, below.wide()); }
-  /** The same of one of several rows. */
-  [[nodiscard]] __m512 lanes(const RowLanes& row) const {
-    return _mm512_sub_ps(_mm512_maskz_mov_ps(row.products, products), _mm512_maskz_mov_ps(row.groups, below.wide()));
-  }
 };
 
 /** The sums of the lanes of eight vectors. */
@@ -112,10 +116,7 @@ inline void dotUnits(const std::uint8_t* row, const std::uint8_t* end, std::size
       }
     }
     prefetchLines(row + ahead, unitBytes<T>);
-    Unit<T> unit(at);
-    if constexpr (!isSuperblock(T)) {
-      if (taken < unitColumns) unit.factors.keepFirst(taken / scaleWeights(T));
-    }
+    const Unit<T> unit(at, taken / scaleWeights(T));
     // As a loop the compiler would leave the sums in memory.
     [&]<std::size_t... t>(std::index_sequence<t...>) __attribute__((always_inline)) {
       (sums[t].template add<R>(unit, *unitActivationsAt<R>(activations + t * distance)), ...);
@@ -173,84 +174,6 @@ void multiplyUnits(const Matvecs& p, std::size_t token) {
       _mm256_mask_storeu_ps(out + t * p.outStride + begin, wanted, sumsOfLanes(products[t]));
     }
   }
-}
-
-/** The same of rows up to a unit wide, several of which may be in one. */
-template <Type T, Rounding R, std::size_t Tokens>
-void multiplyNarrowRows(const Matvecs& p, std::size_t token) {
-  const std::size_t stride = rowBytes(T, p.rows.columns);
-  const std::size_t together = rowsPerUnit(p.rows.columns);
-  const std::size_t groups = together * p.rows.columns / scaleWeights(T);
-  const std::uint8_t* end = p.rows.data + p.rows.count * stride;
-  const std::byte* activations = p.activations + token * p.activationBytes;
-  float* out = p.out + token * p.outStride;
-  RowLanes lanes[mostRowsPerUnit];
-  for (std::size_t row = 0; row < together; row++) lanes[row] = rowLanes<T>(p.rows.columns, row);
-  __m512 products[Tokens][unitRows]{};
-  for (std::size_t begin = 0; begin < p.rows.count; begin += unitRows) {
-    const std::size_t count = p.rows.count - begin < unitRows ? p.rows.count - begin : unitRows;
-    for (std::size_t r = 0; r < count; r += together) {
-      const std::uint8_t* at = p.rows.data + (begin + r) * stride;
-      prefetchLines(at + leastAhead, unitBytes<T>);
-      std::uint8_t copy[unitBytes<T>];
-      if (static_cast<std::size_t>(end - at) < sizeof copy) {
-        __builtin_memset(copy, 0, sizeof copy);
-        __builtin_memcpy(copy, at, static_cast<std::size_t>(end - at));
-        at = copy;
-      }
-      Unit<T> unit(at);
-      unit.factors.keepFirst(groups);
-      [&]<std::size_t... t>(std::index_sequence<t...>) __attribute__((always_inline)) {
-        RowSum<T> sums[Tokens];
-        (sums[t].template add<R>(unit, *unitActivationsAt<R>(activations + t * p.activationBytes)), ...);
-        if (together == 1) {
-          ((products[t][r] = sums[t].lanes()), ...);
-          return;
-        }
-        for (std::size_t row = 0; row < together; row++) ((products[t][r + row] = sums[t].lanes(lanes[row])), ...);
-      }(std::make_index_sequence<Tokens>{});
-    }
-    const auto wanted = static_cast<__mmask8>((1u << count) - 1);
-    for (std::size_t t = 0; t < Tokens; t++) {
-      _mm256_mask_storeu_ps(out + t * p.outStride + begin, wanted, sumsOfLanes(products[t]));
-    }
-  }
-}
-
-/** Tokens that narrow rows are multiplied with at once: eight cost a quarter less, for twice as much code. */
-inline constexpr std::size_t mostNarrowTokens = 6;
-
-/** The products of narrow rows and all tokens. */
-template <Type T, Rounding R>
-void multiplyNarrow(const Matvecs& p) {
-  const auto multiply = [&p]<std::size_t... less>(std::size_t token, std::size_t tokens, std::index_sequence<less...>) {
-    ((tokens == less + 1 ? multiplyNarrowRows<T, R, less + 1>(p, token) : void()), ...);
-  };
-  for (std::size_t token = 0; token < p.tokens; token += mostNarrowTokens) {
-    multiply(token, std::min(p.tokens - token, mostNarrowTokens), std::make_index_sequence<mostNarrowTokens>{});
-  }
-}
-
-template <Type T, Rounding R>
-void matvecUnits(const Rows& rows, const std::byte* activations, float* y) {
-  const Matvecs one{rows, activations, 0, 1, y, 0};
-  if constexpr (!isSuperblock(T)) {
-    if (rows.columns <= unitColumns) return multiplyNarrow<T, R>(one);
-  }
-  multiplyUnits<T, R, 1>(one, 0);
-}
-
-template <Type T, Rounding R>
-void matvecsUnits(const Matvecs& p) {
-  if constexpr (!isSuperblock(T)) {
-    if (p.rows.columns <= unitColumns) return multiplyNarrow<T, R>(p);
-  }
-  std::size_t token = 0;
-  for (; p.tokens - token >= 8; token += 8) multiplyUnits<T, R, 8>(p, token);
-  for (; p.tokens - token >= 4; token += 4) multiplyUnits<T, R, 4>(p, token);
-  if (p.tokens - token == 3) multiplyUnits<T, R, 3>(p, token);
-  if (p.tokens - token == 2) multiplyUnits<T, R, 2>(p, token);
-  if (p.tokens - token == 1) multiplyUnits<T, R, 1>(p, token);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ inline constexpr std::size_t unitColumns = 256;
 
 /**
  * Rows that a unit holds side by side: several of those up to 128 columns wide. What they are multiplied with is
- * repeated, and each has its lanes of the sums (rowLanes). A program gives kernels multiples of four rows.
+ * repeated, and each has its lanes of the sums (NarrowRows). A program gives kernels multiples of eight rows.
  */
 constexpr std::size_t rowsPerUnit(std::size_t columns) {
   if (columns <= unitColumns / 4) return 4;
@@ -90,22 +90,19 @@ constexpr UnitOrder orderOf(Type type) {
   return order;
 }
 
-/** The lanes of a unit's sums that are one row's: of the products, and of the groups. */
-struct RowLanes {
-  __mmask16 products;
-  __mmask16 groups;
+/**
+ * The groups of the lanes of two units' sums, one of each: by turns two of the first unit and two of the second, whose
+ * groups are 8 to 15. For formats with groups of 32 weights.
+ */
+struct PairOrder {
+  alignas(64) std::int32_t groups[16];
 };
-
-/** @param columns of every row */
-template <Type T>
-inline RowLanes rowLanes(std::size_t columns, std::size_t row) {
-  static constexpr UnitOrder order = orderOf(T);
-  if (rowsPerUnit(columns) == 1) return {0xffff, 0xffff};
-  const std::size_t count = columns / scaleWeights(T);
-  const std::size_t first = row * count;
-  const __m512i distances = _mm512_sub_epi32(_mm512_load_si512(order.groups), _mm512_set1_epi32(static_cast<int>(first)));
-  return {_mm512_cmplt_epu32_mask(distances, _mm512_set1_epi32(static_cast<int>(count))),
-          static_cast<__mmask16>(((1u << count) - 1) << first)};
+constexpr PairOrder pairOrder(Type type) {
+  PairOrder order{};
+  for (std::size_t lane = 0; lane < 16; lane++) {
+    order.groups[lane] = unitOrder(type).chunk[lane / 4 * 2 + lane % 2] + (lane % 4 < 2 ? 0 : 8);
+  }
+  return order;
 }
 
 /** Floats of the groups of a unit: eight or sixteen. */
