@@ -50,6 +50,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                         InstanceMethod<&EngineObject::cacheFile>("cacheFile"), InstanceMethod<&EngineObject::run>("run"),
                         InstanceMethod<&EngineObject::prepare>("prepare"),
                         InstanceMethod<&EngineObject::runPrepared>("runPrepared"),
+                        InstanceMethod<&EngineObject::writeGreedily>("writeGreedily"),
                         InstanceMethod<&EngineObject::readBandwidth>("readBandwidth"),
                         InstanceMethod<&EngineObject::peaks>("peaks"),
                         InstanceMethod<&EngineObject::close>("close"),
@@ -196,6 +197,43 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     engine().runPrepared(wholeNumber(info, 0), std::span(placed_).subspan(1), placed_[0]);
   }
 
+  /**
+   * (program, numbers, how many are used, angles of each pass) → [passes, token, token, …]; the numbers are: where a pass
+   * finds its angles: vector, offset, length; its logits: the same; the least lead, the most tokens, position, how many
+   * tokens are known, each of them, and then the tokens that end the text
+   */
+  Napi::Value writeGreedily(const Napi::CallbackInfo& info) {
+    constexpr std::size_t head = 10;
+    const auto numbers = info[1].As<Napi::Float64Array>();
+    const std::size_t count = wholeNumber(info, 2);
+    const auto angles = info[3].As<Napi::Float32Array>();
+    if (!numbers.IsTypedArray() || !angles.IsTypedArray() || count < head || count > numbers.ElementLength()) {
+      throw std::invalid_argument("a text needs a place, and angles");
+    }
+    checkHeld();
+    const auto whole = [&numbers](std::size_t index) { return hearth::wholeNumber(numbers[index]); };
+    const auto slice = [this, &whole](std::size_t at) { return engine().slice(whole(at), whole(at + 1), whole(at + 2)); };
+    placed_.clear();
+    for (std::size_t index = head; index < count; index++) placed_.push_back(whole(index));
+    const std::size_t known = whole(9);
+    if (known > placed_.size()) throw std::invalid_argument("fewer tokens than are said to be known");
+    const std::span tokens(placed_);
+    const hearth::GreedyText text{tokens.first(known),
+                                  whole(8),
+                                  whole(7),
+                                  static_cast<float>(numbers[6]),
+                                  tokens.subspan(known),
+                                  {angles.Data(), angles.ElementLength()},
+                                  slice(0),
+                                  slice(3)};
+    written_.clear();
+    const std::size_t passes = engine().writeGreedily(wholeNumber(info, 0), text, written_);
+    const Napi::Array result = Napi::Array::New(info.Env(), 1 + written_.size());
+    result.Set(0u, toNumber(info, passes));
+    for (std::size_t i = 0; i < written_.size(); i++) result.Set(static_cast<std::uint32_t>(i + 1), toNumber(info, written_[i]));
+    return result;
+  }
+
   /** (vector, first byte, bytes) → bytes per second at which they are read once */
   Napi::Value readBandwidth(const Napi::CallbackInfo& info) {
     const auto buffer = engine().vector(wholeNumber(info, 0));
@@ -227,8 +265,9 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   std::shared_ptr<hearth::Engine> engine_;
   std::vector<Napi::Reference<Napi::ArrayBuffer>> held_;
   std::vector<Napi::Reference<Napi::Float32Array>> shared_;
-  /** Of the last `runPrepared`; kept so that none allocates. */
+  /** Of the last `runPrepared` or `writeGreedily`; kept so that none allocates. */
   std::vector<std::size_t> placed_;
+  std::vector<std::size_t> written_;
 };
 
 Napi::Value instructionSets(const Napi::CallbackInfo& info) {

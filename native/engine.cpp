@@ -60,6 +60,13 @@ std::size_t Engine::addVector(std::span<float> memory) {
 
 std::shared_ptr<Buffer> Engine::vector(std::size_t number) const { return operands_.vectors.at(number); }
 
+std::span<float> Engine::slice(std::size_t number, std::size_t offset, std::size_t length) const {
+  const Buffer& buffer = *operands_.vectors.at(number);
+  const std::size_t size = buffer.size() / sizeof(float);
+  if (offset > size || length > size - offset) throw std::out_of_range("a slice reaches beyond its vector");
+  return {reinterpret_cast<float*>(operands_.vectors[number]->data()) + offset, length};
+}
+
 std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize) {
   if (!isCacheType(type)) throw std::invalid_argument("a cache holds F32, F16, Q8_0 or Q4_0");
   if (headSize % formatOf(type).block != 0) throw std::invalid_argument("heads of a quantized cache are whole blocks");
@@ -103,17 +110,37 @@ std::size_t Engine::prepare(std::span<const double> commands) {
     while (!reader.atEnd()) reader.read(*program);
     return program;
   };
-  auto alone = programFor(1);
-  prepared_.push_back(alone->isSmall() ? std::move(alone) : programFor(pool_.size()));
+  auto program = programFor(1);
+  if (program->isSmall()) {
+    program->unpack();
+  } else {
+    program = programFor(pool_.size());
+  }
+  prepared_.push_back(std::move(program));
   return prepared_.size() - 1;
 }
 
-void Engine::runPrepared(std::size_t number, std::span<const std::size_t> tokens, std::size_t position) {
+Program& Engine::prepared(std::size_t number) {
   if (number >= prepared_.size() || !prepared_[number]) throw std::invalid_argument("there is no such program");
-  Program& program = *prepared_[number];
+  return *prepared_[number];
+}
+
+void Engine::runPrepared(std::size_t number, std::span<const std::size_t> tokens, std::size_t position) {
+  Program& program = prepared(number);
   program.place(tokens, position);
-  program.run(program.threads() == 1 ? alone_ : pool_);
+  run(program);
   checkMappings();
+}
+
+std::size_t Engine::writeGreedily(std::size_t number, const GreedyText& text, std::vector<std::size_t>& written) {
+  Program& program = prepared(number);
+  const auto pass = [this, &program](std::size_t token, std::size_t position) {
+    program.place({&token, 1}, position);
+    run(program);
+  };
+  const std::size_t passes = hearth::writeGreedily(text, pass, written);
+  checkMappings();
+  return passes;
 }
 
 void Engine::run(std::span<const double> commands) {

@@ -6,6 +6,7 @@
 
 #include "kernels/table.hpp"
 #include "memory/file_mapping.hpp"
+#include "operations/greedy_text.hpp"
 #include "operations/operands.hpp"
 #include "operations/program.hpp"
 #include "threads/thread_pool.hpp"
@@ -57,12 +58,22 @@ class Engine {
    * std::invalid_argument if there is no such program.
    */
   void runPrepared(std::size_t program, std::span<const std::size_t> tokens, std::size_t position);
+  /**
+   * Runs a prepared program of one token again and again, each time on the likeliest token after the last. Throws as
+   * `runPrepared` does.
+   * @returns the number of passes
+   */
+  std::size_t writeGreedily(std::size_t program, const GreedyText& text, std::vector<std::size_t>& written);
+  /** A slice of a vector. Throws if it reaches beyond its end. */
+  [[nodiscard]] std::span<float> slice(std::size_t vector, std::size_t offset, std::size_t length) const;
 
   [[nodiscard]] const KernelTable& table() const { return table_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
 
  private:
   void checkMappings() const;
+  Program& prepared(std::size_t number);
+  void run(Program& program) { program.run(program.threads() == 1 ? alone_ : pool_); }
 
   const KernelTable& table_;
   Rounding rounding_;

@@ -78,4 +78,39 @@ export interface PreparedOperations {
    * @throws RangeError, before anything is computed, if they don't fit
    */
   run(tokens: readonly number[], position: number): void;
+  /**
+   * Performs operations that were prepared with one token as `run` does: for each of some tokens, and then for the
+   * likeliest one after the last, and so on, in one call.
+   * @throws RangeError as `run` does
+   */
+  writeGreedily(text: PreparedText): GreedyText;
+}
+
+/** How far likely tokens follow on one another. */
+export interface GreedyOptions {
+  /** The most tokens, at least one. */
+  readonly most: number;
+  /** A token follows if its logit leads the next one by so much. */
+  readonly leastLead: number;
+  /** Tokens after which none follows. */
+  readonly ends: ReadonlySet<number>;
+}
+
+export interface PreparedText extends GreedyOptions {
+  /** Tokens that are evaluated first, at least one. */
+  readonly known: readonly number[];
+  /** Of the first of them. */
+  readonly position: number;
+  /** Rotary angles of each position: [known.length + most − 1][dimensions/2][cosine, sine]. */
+  readonly angles: Float32Array;
+  /** Where the operations find those of their token. */
+  readonly passAngles: Vector;
+  /** What the operations compute. */
+  readonly logits: Vector;
+}
+
+export interface GreedyText {
+  readonly tokens: readonly number[];
+  /** Tokens that were evaluated: the known ones, and those that were written, all or without the last. */
+  readonly passes: number;
 }

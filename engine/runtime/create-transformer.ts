@@ -68,6 +68,12 @@ export function createTransformer({ model, settings, contextLength, passes, cach
       for (const [index, token] of tokens.entries()) logits.set(step([token], 'all', 'singly'), index * vocabularySize);
       return logits;
     },
+    writeGreedily(tokens, options) {
+      checkRoom(position, tokens.length + options.most - 1, contextLength);
+      const written = passes.writeGreedily({ cache, tokens, position, ...options });
+      position += written?.passes ?? 0;
+      return written?.tokens;
+    },
     rewind(to) {
       if (!(Number.isInteger(to) && to >= 0 && to <= position))
         throw new RangeError(`rewind to ${to} of ${position} tokens`);

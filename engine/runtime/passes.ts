@@ -1,5 +1,5 @@
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
-import type { Kernels } from '../kernels/kernels.ts';
+import type { GreedyText, Kernels } from '../kernels/kernels.ts';
 import type { Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
@@ -7,7 +7,7 @@ import { createActivations } from './activations.ts';
 import { allFinite } from './finite-logits.ts';
 import { forward, type PassPart } from './forward.ts';
 import { layerBatches, outputMultiplied, passSegments } from './layer-batches.ts';
-import { type BuiltPass, repeatedPasses } from './repeated-passes.ts';
+import { type BuiltPass, type GreedyWork, repeatedPasses } from './repeated-passes.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
 import type { PassHooks, TimeRange } from './transformer.ts';
@@ -24,6 +24,12 @@ export interface Passes {
    * @throws Error of `noNumbers` if they are not finite
    */
   run(work: readonly SequenceTokens[]): Float32Array;
+  /**
+   * Writes the likeliest tokens of a sequence one after the other.
+   * @returns `undefined` where that is no faster than pass by pass
+   * @throws Error of `noNumbers` if its logits are not finite
+   */
+  writeGreedily(work: GreedyWork): GreedyText | undefined;
 }
 
 export interface PassesOptions {
@@ -69,23 +75,28 @@ export function createPasses(options: PassesOptions): Passes {
       layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
     });
     const states = activations.h.values.subarray(0, rowsOf(hidden) * model.hiddenSize);
-    return { parts, angles: activations.angles.values, values: { logits: logits.values, hidden: states } };
+    return { parts, angles: activations.angles, logits, hidden: states };
   };
   const again = hooks.length === 0 ? repeatedPasses({ kernels, rotary }, build) : undefined;
   const once = (work: readonly SequenceTokens[]): Float32Array => {
-    const { parts, values } = build(work);
+    const { parts, logits, hidden } = build(work);
     run(
       parts,
       work.reduce((sum, { tokens }) => sum + tokens.length, 0),
     );
-    return inOrder(model, work, values);
+    return inOrder(model, work, { logits: logits.values, hidden });
+  };
+  const checked = (found: Float32Array): Float32Array => {
+    if (noNumbers !== undefined && !allFinite(found)) throw noNumbers();
+    return found;
   };
   return {
     mostTokens,
-    run(work) {
-      const found = again?.(work) ?? once(work);
-      if (noNumbers !== undefined && !allFinite(found)) throw noNumbers();
-      return found;
+    run: (work) => checked(again?.run(work) ?? once(work)),
+    writeGreedily(work) {
+      const written = again?.writeGreedily(work);
+      if (written !== undefined) checked(written.logits);
+      return written;
     },
   };
 }

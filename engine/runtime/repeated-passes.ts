@@ -1,5 +1,6 @@
-import type { Kernels, PreparedOperations } from '../kernels/kernels.ts';
+import type { GreedyOptions, GreedyText, Kernels, PreparedOperations } from '../kernels/kernels.ts';
 import { type RopeSettings, ropeAngles } from '../kernels/rope-angles.ts';
+import type { Vector } from '../kernels/vector.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { PassPart } from './forward.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
@@ -10,15 +11,26 @@ import type { WantedRows } from './wanted-rows.ts';
 export interface BuiltPass {
   readonly parts: readonly PassPart[];
   /** Memory of the angles of its tokens. */
-  readonly angles: Float32Array;
-  /** Memory of logits and hidden states, as far as they are wanted. */
-  readonly values: { readonly logits: Float32Array; readonly hidden: Float32Array };
+  readonly angles: Vector;
+  /** Memory of logits. */
+  readonly logits: Vector;
+  /** Memory of hidden states, as far as they are wanted. */
+  readonly hidden: Float32Array;
 }
 
-interface RepeatedPass {
+interface RepeatedPass extends Pick<BuiltPass, 'angles' | 'logits'> {
   readonly operations: PreparedOperations;
-  readonly angles: Float32Array;
   readonly found: Float32Array;
+}
+
+/** Tokens of a sequence, which are evaluated one by one, and how others follow. */
+export interface GreedyWork extends GreedyOptions, Pick<SequenceTokens, 'cache' | 'tokens' | 'position'> {}
+
+export interface RepeatedPasses {
+  /** Runs a pass. @returns `undefined` where it isn't one that is repeated, and nothing was done */
+  run(work: readonly SequenceTokens[]): Float32Array | undefined;
+  /** Writes the likeliest tokens one after the other, in one call. @returns `undefined` where that isn't possible */
+  writeGreedily(work: GreedyWork): (GreedyText & { readonly logits: Float32Array }) | undefined;
 }
 
 const WANTED: readonly WantedRows[] = ['none', 'last', 'all', 'hidden'];
@@ -28,34 +40,62 @@ const WAYS: readonly SequenceTokens['multiplied'][] = [undefined, 'singly', 'tog
  * Runs passes of few tokens of one sequence, the next one of a text or a verification, which differ in their tokens and
  * position alone. The second pass of a shape prepares its operations: putting them together and encoding them takes
  * about as long as the arithmetic of a model with some hundred thousand weights.
- * @returns a function that runs a pass; it gives `undefined` where this isn't one, and nothing was done
  */
 export function repeatedPasses(
   { kernels, rotary }: { readonly kernels: Pick<Kernels, 'prepare'>; readonly rotary: RopeSettings },
   build: (work: readonly SequenceTokens[]) => BuiltPass,
-): (work: readonly SequenceTokens[]) => Float32Array | undefined {
+): RepeatedPasses {
   /** By sequence and shape; 'once': the shape has come once. */
   const known = new WeakMap<ContextCache, Map<number, RepeatedPass | 'once'>>();
   const prepare = (work: readonly SequenceTokens[]): RepeatedPass | undefined => {
-    const { parts, angles, values } = build(work);
+    const { parts, angles, logits, hidden } = build(work);
     const operations = kernels.prepare?.(parts.flatMap((part) => part.operations));
-    return operations && { operations, angles, found: work[0]?.logits === 'hidden' ? values.hidden : values.logits };
+    return operations && { operations, angles, logits, found: work[0]?.logits === 'hidden' ? hidden : logits.values };
   };
-  return (work) => {
+  /** @param isFirst whether a pass whose shape hasn't come before is prepared */
+  const preparedPass = (work: readonly SequenceTokens[], isFirst: boolean): RepeatedPass | undefined => {
     const [one] = work;
     if (kernels.prepare === undefined || work.length !== 1 || one === undefined) return undefined;
-    const { cache, tokens, position, logits, multiplied } = one;
+    const { cache, tokens, logits, multiplied } = one;
     if (!cache.isWhole || tokens.length > VERIFIED_TOKENS) return undefined;
     const shapes = known.get(cache) ?? new Map<number, RepeatedPass | 'once'>();
     if (shapes.size === 0) known.set(cache, shapes);
     const shape = (tokens.length * WANTED.length + WANTED.indexOf(logits)) * WAYS.length + WAYS.indexOf(multiplied);
     const before = shapes.get(shape);
-    if (before === undefined) shapes.set(shape, 'once');
-    const pass = before === 'once' ? prepare(work) : before;
-    if (pass === undefined) return undefined;
-    shapes.set(shape, pass);
-    ropeAngles(rotary, position, pass.angles);
-    pass.operations.run(tokens, position);
-    return pass.found;
+    if (before === undefined && !isFirst) {
+      shapes.set(shape, 'once');
+      return undefined;
+    }
+    const pass = before === 'once' || before === undefined ? prepare(work) : before;
+    if (pass !== undefined) shapes.set(shape, pass);
+    return pass;
+  };
+  let angles = new Float32Array();
+  return {
+    run(work) {
+      const pass = preparedPass(work, false);
+      const [one] = work;
+      if (pass === undefined || one === undefined) return undefined;
+      ropeAngles(rotary, one.position, pass.angles.values);
+      pass.operations.run(one.tokens, one.position);
+      return pass.found;
+    },
+    writeGreedily({ cache, tokens, position, ...options }) {
+      const pass = preparedPass([{ cache, tokens: tokens.slice(0, 1), position, logits: 'last' }], true);
+      if (pass === undefined) return undefined;
+      const needed = (tokens.length + options.most - 1) * rotary.dimensions;
+      if (angles.length < needed) angles = new Float32Array(2 * needed);
+      ropeAngles(rotary, position, angles.subarray(0, needed));
+      const { logits, angles: passAngles } = pass;
+      const written = pass.operations.writeGreedily({
+        known: tokens,
+        position,
+        ...options,
+        angles,
+        passAngles,
+        logits,
+      });
+      return { ...written, logits: logits.values };
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
+import type { GreedyOptions } from '../kernels/kernels.ts';
 import type { Model } from '../model/model.ts';
 import type { PassPartName } from './weights/weights-layout.ts';
 
@@ -28,6 +29,13 @@ export interface Transformer {
    * @throws RangeError for more than VERIFIED_TOKENS
    */
   verify(tokens: readonly number[]): Float32Array;
+  /**
+   * Evaluates tokens, at least one, and writes the likeliest one after them, and so on; those too are evaluated, all or
+   * without the last.
+   * @returns the tokens that were written; `undefined` where that is no faster than pass by pass, and nothing was done
+   * @throws InputError if all that it may write doesn't fit into the context
+   */
+  writeGreedily(tokens: readonly number[], options: GreedyOptions): readonly number[] | undefined;
   /** Removes all tokens from `position` on. */
   rewind(position: number): void;
 }

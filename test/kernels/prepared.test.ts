@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { quantize } from '../../engine/gguf/formats/formats.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import type { KeyValueCache } from '../../engine/kernels/key-value-cache.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
@@ -81,6 +82,68 @@ native('operations that don’t fit, and attention to pages, are not prepared', 
   const shape = { heads: 2, position: 0, scale: 1, begins: true };
   const attend: Operation = { kind: 'attend-pages', pages, queries: z, y: z, largest: sums, totals: sums, ...shape };
   assert.throws(() => prepared(kernels, [attend]), 'attend-pages: pages have places of their own');
+});
+
+/** Embeds a token and multiplies it with narrow rows: a model whose every token is followed by a fixed one. */
+function chain(kernels: Kernels, type: 'F32' | 'Q8_0') {
+  const [width, rows] = [64, 21];
+  const source = blocks(type, randomValues(randomFrom(5), width * rows, 0.3));
+  const table = kernels.matrix({ source, type, rows, columns: width });
+  const [x, logits, passAngles] = [kernels.vector(width), kernels.vector(rows), kernels.vector(4)];
+  const operations: Operation[] = [
+    { kind: 'embed', table, tokens: [0], y: x },
+    { kind: 'multiply', matrix: table, x, y: logits },
+  ];
+  return { operations, logits, passAngles };
+}
+
+function blocks(type: 'F32' | 'Q8_0', values: readonly number[]): Uint8Array {
+  return type === 'F32' ? new Uint8Array(Float32Array.from(values).buffer) : quantize(type, Float32Array.from(values));
+}
+
+const byLogit = (logits: Float32Array): number[] =>
+  [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number));
+
+native('matrices of small prepared programs give the products of `run`, bit by bit', (kernels) => {
+  for (const type of ['F32', 'Q8_0'] as const) {
+    const { operations, logits } = chain(kernels, type);
+    const again = prepared(kernels, operations);
+    for (const token of [0, 7, 20]) {
+      again.run([token], 0);
+      const found = [...logits.values];
+      kernels.run(operations.map((one) => (one.kind === 'embed' ? { ...one, tokens: [token] } : one)));
+      assert.equal(found, [...logits.values], `${type}, token ${token}`);
+    }
+  }
+});
+
+native('likely tokens are written in one call as they are one by one', (kernels) => {
+  const { operations, logits, passAngles } = chain(kernels, 'Q8_0');
+  const again = prepared(kernels, operations);
+  const written: number[] = [];
+  const leads: number[] = [];
+  again.run([4], 0);
+  for (let token = 3; written.length < 6; token = written.at(-1) as number) {
+    again.run([token], 0);
+    const [first = 0, second = 0] = byLogit(logits.values);
+    leads.push((logits.values[first] as number) - (logits.values[second] as number));
+    written.push(first);
+  }
+  const angles = Float32Array.from({ length: 7 * 4 }, (_, index) => index);
+  const common = { known: [4, 3], position: 2, most: 6, leastLead: 0, ends: new Set<number>() };
+  const text = { ...common, angles, passAngles, logits };
+  assert.equal(again.writeGreedily(text), { tokens: written, passes: 7 });
+  assert.equal([...passAngles.values], [24, 25, 26, 27], 'those of the last pass');
+  assert.equal(again.writeGreedily({ ...text, most: 2 }), { tokens: written.slice(0, 2), passes: 3 });
+  const least = Math.min(...leads);
+  const unsure = leads.indexOf(least);
+  const stopped = again.writeGreedily({ ...text, leastLead: least * (1 + 1e-6) });
+  assert.equal(stopped, { tokens: written.slice(0, unsure), passes: 2 + unsure });
+  const ended = again.writeGreedily({ ...text, ends: new Set([written[0] as number]) });
+  assert.equal(ended, { tokens: written.slice(0, 1), passes: 2 });
+  assert.throws(() => again.writeGreedily({ ...text, known: [] }), 'a text needs tokens before it');
+  assert.throws(() => again.writeGreedily({ ...text, most: 7 }), 'every pass needs its angles');
+  assert.throws(() => again.writeGreedily({ ...text, known: [21] }), 'embed: token 21 of a table of 21 rows');
 });
 
 native('a freed cache ends the programs that use it, and no others', (kernels) => {

@@ -26,6 +26,13 @@ export interface NativeEngine {
   prepare(commands: Float64Array, count: number): number;
   /** @param place the position, then tokens; `count` of them are used */
   runPrepared(program: number, place: Float64Array, count: number): void;
+  /**
+   * @param numbers where a pass finds its angles, and its logits: vector, offset, length of each; the least lead, the most
+   *   tokens, the position, how many tokens are known, each of them, and the tokens that end the text
+   * @param angles of each pass
+   * @returns the number of passes, and the tokens that were written
+   */
+  writeGreedily(program: number, numbers: Float64Array, count: number, angles: Float32Array): number[];
   /** Bytes per second at which the threads read a part of a vector, given in bytes, once. */
   readBandwidth(vector: number, begin: number, bytes: number): number;
   /** Operations per second that the threads could do: in single precision, and in bytes with 32-bit sums. */

@@ -113,17 +113,41 @@ export function nativeKernels(
       encodeAll(operations);
       const program = engine.prepare(commands.numbers, commands.count);
       const check = placeCheck(operations);
+      const numbersOf = (...parts: readonly (readonly number[])[]): number => {
+        const count = parts.reduce((sum, { length }) => sum + length, 0);
+        if (place.length < count) place = new Float64Array(2 * count);
+        let at = 0;
+        for (const part of parts) {
+          place.set(part, at);
+          at += part.length;
+        }
+        return count;
+      };
+      const reading = <Result>(work: () => Result): Result => {
+        try {
+          return work();
+        } catch (error) {
+          throw mappedFileError(error, paths);
+        }
+      };
       return {
         run(tokens, position) {
           check(tokens, position);
-          if (place.length <= tokens.length) place = new Float64Array(2 * tokens.length);
-          place[0] = position;
-          place.set(tokens, 1);
-          try {
-            engine.runPrepared(program, place, 1 + tokens.length);
-          } catch (error) {
-            throw mappedFileError(error, paths);
-          }
+          const count = numbersOf([position], tokens);
+          reading(() => engine.runPrepared(program, place, count));
+        },
+        writeGreedily({ known, position, most, leastLead, ends, angles, passAngles, logits }) {
+          for (const [index, token] of known.entries()) check([token], position + index);
+          check(known.slice(-1), position + known.length + most - 2);
+          const count = numbersOf(
+            [passAngles.id, passAngles.offset, passAngles.values.length],
+            [logits.id, logits.offset, logits.values.length],
+            [leastLead, most, position, known.length],
+            known,
+            [...ends],
+          );
+          const [passes = 0, ...tokens] = reading(() => engine.writeGreedily(program, place, count, angles));
+          return { tokens, passes };
         },
       };
     },

@@ -26,8 +26,20 @@ export interface ModelDrafter {
   begin(): void;
 }
 
+export interface DraftingModel extends RewindableModel {
+  /**
+   * Evaluates tokens, at least one, and writes the likeliest one after them, and so on, as far as each leads the next one
+   * by enough; those too are evaluated, all or without the last.
+   * @returns `undefined` where that is no faster than pass by pass, and nothing was done
+   */
+  readonly writeGreedily?: (
+    tokens: readonly number[],
+    options: { readonly most: number; readonly leastLead: number; readonly ends: ReadonlySet<number> },
+  ) => readonly number[] | undefined;
+}
+
 export interface ModelDrafterOptions {
-  readonly model: RewindableModel;
+  readonly model: DraftingModel;
   /** Makes what chooses its tokens, for one draft: as the large model's are chosen, from the same random numbers. */
   readonly sampler: () => Sampler;
   /** Tokens of the vocabulary that both models have. */
@@ -52,6 +64,9 @@ const READ_MORE = 4;
 
 /** Tokens behind the text from which on it reads the end alone, rather than all that it has missed. */
 const FAR_BEHIND = 64;
+
+/** Tokens behind the text up to which it reads them one by one with those that it writes, rather than before. */
+const READ_SINGLY = 2;
 
 /** Tokens of a reading that cost as much as one that is read alone: they share the reading of weights. */
 const READ_TOGETHER = 4;
@@ -107,6 +122,22 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
     restart(text, Math.max(1, Math.min(window, Math.floor(model.contextLength / 2) - tokens)));
   };
 
+  /** The draft in one call of the model, where it can. @returns `undefined`: nothing was done */
+  const writeGreedily = async (behind: number[], most: number): Promise<readonly number[] | undefined> => {
+    if (model.writeGreedily === undefined) return undefined;
+    if (behind.length > READ_SINGLY) await evaluate(behind.splice(0, behind.length - 1));
+    const start = clock();
+    const before = model.position;
+    const written = model.writeGreedily(behind, { most, leastLead: LEAST_LEAD, ends: stops });
+    if (written === undefined) return undefined;
+    const passes = model.position - before;
+    costs.add(1, (clock() - start) / passes);
+    held.push(...behind);
+    agreed = held.length;
+    held.push(...written.slice(0, passes - behind.length));
+    return written;
+  };
+
   return {
     get isReady() {
       return window > 0;
@@ -143,6 +174,8 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
       const isGreedy = choose.ofCandidates?.k === 1;
       const behind = missing(text);
       rewind();
+      const written = isGreedy ? await writeGreedily(behind, tokens) : undefined;
+      if (written !== undefined) return written;
       let logits = await evaluate(behind);
       agreed = held.length;
       const drafted: number[] = [];
