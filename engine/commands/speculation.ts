@@ -24,6 +24,7 @@ import {
   MOST_DRAFTED,
   type SpeculationFigures,
 } from '../text/speculation/create-speculation.ts';
+import { createDraftLength } from '../text/speculation/draft-length.ts';
 import type { LookAhead } from '../text/speculation/look-ahead.ts';
 import { createModelDrafter, type ModelDrafter } from '../text/speculation/model-drafter.ts';
 import { createPassCosts, type PassCosts } from '../text/speculation/pass-costs.ts';
@@ -124,11 +125,12 @@ export function openDrafts(parts: DrafterParts): Drafts | undefined {
   const { request, file } = parts;
   if (!isDrafting(request)) return undefined;
   const draft = request.draft === undefined ? undefined : openDrafter(request.draft, parts);
+  const length = createDraftLength({ tokens: 1, seconds: 0 });
   return {
     bytes: draft?.bytes ?? 0,
     speculation: (model, earlier = []) =>
       createSpeculation({
-        ...{ model, earlier, drafter: draft?.drafter },
+        ...{ model, earlier, length, drafter: draft?.drafter },
         drafterShare: (draft?.fileBytes ?? 0) / withFile(file, ({ size }) => size),
         lookup: request.lookup === undefined ? undefined : createPromptLookup(request.lookup),
         tokens: request.tokens,

@@ -9,6 +9,8 @@ export interface SpeculationOptions {
   readonly earlier?: readonly number[];
   readonly lookup?: PromptLookup | undefined;
   readonly drafter?: ModelDrafter | undefined;
+  /** How many tokens to draft, by what earlier texts with these models and this drafter taught. Default: by this text alone. */
+  readonly length?: DraftLength;
   /** Seconds of a pass of the drafter in passes of the model, assumed until it is measured. */
   readonly drafterShare?: number;
   /** Tokens to draft at a time, where there are so many; default: as many as pay (createDraftLength). */
@@ -49,7 +51,9 @@ interface LastPass {
   accepted: number;
   /** Of what was done for drafts; without a source none were asked for. `undefined`: nothing was done. */
   readonly times:
-    | (Pick<DoneDraft, 'asked' | 'lookSeconds' | 'draftSeconds'> & { readonly source: string | undefined })
+    | (Pick<DoneDraft, 'asked' | 'lookSeconds' | 'draftSeconds' | 'expectedDraftSeconds'> & {
+        readonly source: string | undefined;
+      })
     | undefined;
 }
 
@@ -63,7 +67,7 @@ interface Way extends Offer {
 export function createSpeculation(options: SpeculationOptions): MeasuredSpeculation {
   const { model, earlier = [], lookup, drafter, drafterShare = 1 } = options;
   const clock = options.clock ?? (() => performance.now() / 1000);
-  let length = createDraftLength({ tokens: 1, seconds: 0 });
+  const length = options.length ?? createDraftLength({ tokens: 1, seconds: 0 });
   let [passes, drafted, accepted] = [0, 0, 0];
   const sources: Record<string, { drafted: number; accepted: number }> = {};
   /** The last pass, which is over when the next one begins. */
@@ -77,7 +81,7 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
     const expected = drafter.readSeconds(text, drafterShare * length.passSeconds(1));
     if (expected > length.allowance) return 0;
     const seconds = await drafter.read(text);
-    length.charge(seconds);
+    length.charge(seconds, expected);
     return seconds;
   };
   const waysFor = (text: readonly number[], most: number): Way[] => {
@@ -120,10 +124,15 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
     const looked = clock();
     const lookSeconds = looked - begun - readSeconds;
     if (choice === undefined)
-      return { tokens: NO_TOKENS, times: { asked: 0, lookSeconds, draftSeconds: 0, source: undefined } };
-    const tokens = await choice.offer.draft(choice.tokens);
+      return {
+        tokens: NO_TOKENS,
+        times: { asked: 0, lookSeconds, draftSeconds: 0, expectedDraftSeconds: 0, source: undefined },
+      };
+    const { tokens: asked, offer } = choice;
+    const tokens = await offer.draft(asked);
     const draftSeconds = clock() - looked;
-    return { tokens, times: { asked: choice.tokens, lookSeconds, draftSeconds, source: choice.offer.source } };
+    const expectedDraftSeconds = offer.startSeconds + asked * offer.tokenSeconds;
+    return { tokens, times: { asked, lookSeconds, draftSeconds, expectedDraftSeconds, source: offer.source } };
   };
   let tokens: readonly number[] = NO_TOKENS;
   let logits: Float32Array = new Float32Array();
@@ -140,7 +149,7 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
 
   return {
     begin(prompt) {
-      length = createDraftLength(prompt);
+      length.begin(prompt);
       last = undefined;
     },
     async next(history, most) {

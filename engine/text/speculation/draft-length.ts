@@ -32,10 +32,16 @@ export interface DonePass {
 export interface DoneDraft extends DonePass, VerifiedDraft {
   readonly source: string;
   readonly draftSeconds: number;
+  /** By the source's offer. */
+  readonly expectedDraftSeconds: number;
 }
 
-/** How many tokens to draft: as many as pay, by what was accepted and what passes cost so far. */
+/** How many tokens to draft: as many as pay, by what was accepted and what passes cost so far, in this and earlier texts. */
 export interface DraftLength {
+  /** Another text begins. What was learned stays. */
+  begin(prompt: PromptTime): void;
+  /** Takes passes into account that were measured beside the texts. */
+  know(pass: PromptTime): void;
   /** Whether to look at what could be drafted; otherwise the next pass is one of a single token. */
   readonly mayDraft: boolean;
   /** `undefined`: a pass of a single token. */
@@ -44,15 +50,15 @@ export interface DraftLength {
   plain(pass: DonePass): void;
   /** Records a verification. */
   verified(pass: DoneDraft): void;
-  /** Adds seconds that a source took beside its drafts. */
-  charge(seconds: number): void;
+  /** Adds seconds that a source took beside its drafts, and those that were expected. */
+  charge(seconds: number, expected: number): void;
   /** Expected seconds of a pass of so many tokens; NaN before one of a single token. */
   passSeconds(tokens: number): number;
   /** Seconds that drafting may cost now without making the text slower than LOSS_SHARE. */
   readonly allowance: number;
-  /** Seconds that the tokens of verifications would have taken one by one, by the passes of one token. */
+  /** Seconds that the tokens of this text's verifications would have taken one by one, by the passes of one token. */
   readonly replacedSeconds: number;
-  /** Seconds that drafts and verifications took. */
+  /** Seconds that its drafts and verifications took. */
   readonly spentSeconds: number;
 }
 
@@ -68,8 +74,17 @@ const PASSES_BETWEEN_PLAIN = 48;
 /** Tokens between attempts at text that hasn't been accepted; doubled after each that fails. */
 const PROBES = { first: 8, last: 256 };
 
+/**
+ * Passes of one token: so much of what earlier texts gained, or didn't lose of what they might have, a text may lose, and
+ * so much of what they lost too much it must gain. The first draft of a short text needs it: its own share comes too late.
+ */
+const CARRIED_PASSES = 8;
+
 /** Share of the time that looks may take which find nothing worth drafting. */
 const LOOK_SHARE = LOSS_SHARE / 4;
+
+/** Verifications of a size that aren't typical: their operations are put together and prepared. */
+const WARMING = 2;
 
 /** Share of a pass of one token in the mean of all. */
 const MEAN_SHARE = 1 / 64;
@@ -77,7 +92,7 @@ const MEAN_SHARE = 1 / 64;
 /** Times that a token takes in a verification, as if it were alone, over its time in a prompt: assumed. */
 const SINGLY = 3;
 
-/** A prompt without drafts, which is part of a text's time. */
+/** A pass without drafts: a prompt, which is part of a text's time, for one. */
 export interface PromptTime {
   readonly tokens: number;
   readonly seconds: number;
@@ -93,17 +108,21 @@ const INTERRUPTED = 2;
  * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts. Where none pays, single
  * tokens are tried now and then, within the same bound.
  * All that a pass takes counts, so that looking for drafts is bounded too: after looks that found none worth making there is a pause.
+ * A text begins with what earlier ones gained, up to CARRIED_PASSES: the bound is that of all texts together.
  * Until verifications are measured, the prompt tells what further tokens of a pass cost; in the first tokens of a text
  * the bound is as good as that.
  */
-export function createDraftLength(prompt: PromptTime): DraftLength {
-  const costs = createPassCosts((first) => {
-    const inPrompt = prompt.tokens > 1 ? Math.max(0, prompt.seconds - first) / (prompt.tokens - 1) : first;
-    return Math.min(ASSUMED_SHARE * first, SINGLY * inPrompt);
+export function createDraftLength(first: PromptTime): DraftLength {
+  let prompt = first;
+  const costs = createPassCosts((one) => {
+    const inPrompt = prompt.tokens > 1 ? Math.max(0, prompt.seconds - one) / (prompt.tokens - 1) : one;
+    return Math.min(ASSUMED_SHARE * one, SINGLY * inPrompt);
   });
   const estimates = new Map<string, DraftEstimate>();
+  /** Verifications by their size. */
+  const sizes = new Map<number, number>();
   let plainSeconds = prompt.seconds;
-  let [replaced, spent] = [0, 0];
+  let [replaced, spent, carried] = [0, 0, 0];
   /** Mean seconds of passes of one token. The recent median is larger when drafts seem to pay: it would favour them. */
   let mean = Number.NaN;
   const single = (): number => Math.min(mean, costs.seconds(1));
@@ -127,7 +146,7 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
   };
   const secondsOf = ({ startSeconds, tokenSeconds }: Offer, tokens: number): number =>
     startSeconds + tokens * tokenSeconds + costs.seconds(tokens + 1);
-  const allowance = (): number => LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
+  const allowance = (): number => carried + LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
   const isAffordable = (seconds: number): boolean => seconds - single() * (1 + LOSS_SHARE) <= allowance();
 
   /** The choice with the most tokens per second that can be afforded, if it beats a pass of one token. */
@@ -161,6 +180,18 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
   };
 
   return {
+    begin(next) {
+      const most = CARRIED_PASSES * single();
+      carried = costs.isKnown ? Math.max(-most, Math.min(most, allowance())) : 0;
+      prompt = next;
+      plainSeconds = next.seconds;
+      [replaced, spent] = [0, 0];
+      unlooked = Number.POSITIVE_INFINITY;
+    },
+    know({ tokens, seconds }) {
+      costs.add(tokens, seconds);
+      if (tokens === 1) mean = Number.isNaN(mean) ? seconds : mean + MEAN_SHARE * (seconds - mean);
+    },
     get mayDraft() {
       if (!costs.isKnown || since >= PASSES_BETWEEN_PLAIN) return false;
       return lookSeconds() <= Math.min(Math.max(0, allowance()), LOOK_SHARE * unlooked * single());
@@ -179,20 +210,23 @@ export function createDraftLength(prompt: PromptTime): DraftLength {
       since = 0;
       untried += 1;
     },
-    verified({ source, asked, drafted, accepted, lookSeconds, draftSeconds, passSeconds }) {
+    verified({ source, asked, drafted, accepted, lookSeconds, draftSeconds, expectedDraftSeconds, passSeconds }) {
       look(lookSeconds);
       // The first of its size takes longer, and others may take the processor: that says nothing of drafts.
       const expected = Math.max(costs.seconds(drafted + 1), (1 + ASSUMED_SHARE * drafted) * single());
-      costs.add(drafted + 1, passSeconds);
+      const pass = Math.min(passSeconds, INTERRUPTED * expected);
+      const earlier = sizes.get(drafted + 1) ?? 0;
+      sizes.set(drafted + 1, earlier + 1);
+      if (earlier >= WARMING) costs.add(drafted + 1, pass);
       estimateOf(source).add({ asked, drafted, accepted });
       replaced += (accepted + 1) * single();
-      spent += draftSeconds + Math.min(passSeconds, INTERRUPTED * expected);
+      spent += Math.min(draftSeconds, INTERRUPTED * expectedDraftSeconds) + pass;
       since += 1;
       untried = 0;
       interval = accepted > 0 ? PROBES.first : Math.min(PROBES.last, 2 * interval);
     },
-    charge(seconds) {
-      spent += seconds;
+    charge(seconds, expected) {
+      spent += Math.min(seconds, INTERRUPTED * expected);
     },
     passSeconds: (tokens) => costs.seconds(tokens),
     get allowance() {

@@ -2,10 +2,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { expectedTokens, speculativeSeconds } from '../../../engine/cost/speculation.ts';
 import { randomStream } from '../../../engine/input/random-stream.ts';
-import { createDraftLength, type Offer } from '../../../engine/text/speculation/draft-length.ts';
+import { createDraftLength, type DraftLength, type Offer } from '../../../engine/text/speculation/draft-length.ts';
 
 /** A machine and a text, in virtual time: passes of one token take 1 s. */
 interface Setting {
+  /** What earlier texts taught; nothing unless given. */
+  readonly length?: DraftLength;
   /** Seconds of a pass of so many tokens. */
   readonly pass: (tokens: number) => number;
   readonly draftSeconds: number;
@@ -24,8 +26,9 @@ interface Setting {
 /** Writes a text. @returns its seconds over those of single tokens */
 function slowdown(setting: Setting): number {
   const { pass, draftSeconds, acceptance, tokens, sure = 1, promptSeconds = 0, lookSeconds = 0, noise = 0 } = setting;
+  const { length = createDraftLength({ tokens: 1, seconds: promptSeconds }) } = setting;
   const [random, noises] = [randomStream(5, 'texts'), randomStream(5, 'noise')];
-  const length = createDraftLength({ tokens: 1, seconds: promptSeconds });
+  length.begin({ tokens: 1, seconds: promptSeconds });
   const varied = (seconds: number): number => seconds * (1 + noise * (noises.next() - 0.5));
   const offer: Offer = { source: 'draft', most: 8, startSeconds: 0, tokenSeconds: draftSeconds };
   let [written, seconds] = [0, promptSeconds];
@@ -43,7 +46,10 @@ function slowdown(setting: Setting): number {
     written += accepted + 1;
     const times = { lookSeconds: look, passSeconds: verification };
     if (asked === 0) length.plain(times);
-    else length.verified({ source: 'draft', asked, drafted, accepted, draftSeconds: draft, ...times });
+    else {
+      const draftTimes = { draftSeconds: draft, expectedDraftSeconds: asked * draftSeconds };
+      length.verified({ source: 'draft', asked, drafted, accepted, ...draftTimes, ...times });
+    }
   }
   return seconds / (promptSeconds + written);
 }
@@ -107,6 +113,26 @@ test('drafting goes on when a text becomes predictable, and ends when it no long
   const earlier = slowdown({ ...common, acceptance: half(0.9, 0) });
   assert.ok(later < 0.5 * (1.03 + always) + 0.1, `${later}, and ${always} where all can be guessed`);
   assert.ok(earlier < 0.5 * (1.03 + always) + 0.05, `${earlier}`);
+});
+
+test('short texts are drafted for once earlier ones have gained', () => {
+  const text = { pass: inRam, draftSeconds: 0.1, acceptance: () => 0.95, tokens: 32 };
+  assert.ok(slowdown(text) > 0.95, 'alone, a text is too short for a first draft');
+  const length = createDraftLength({ tokens: 1, seconds: 0 });
+  const texts = Array.from({ length: 20 }, () => slowdown({ ...text, length }));
+  assert.ok(Math.max(...texts) <= 1.03);
+  const best = speculativeSeconds({ acceptanceRate: 0.95, draftSeconds: 0.1, verifySeconds: inRam, draftTokens: 8 });
+  const later = texts.slice(10).reduce((sum, one) => sum + one, 0) / 10;
+  assert.ok(later <= 1.2 * best, `${later}; the best is ${best}`);
+});
+
+test('what earlier texts gained is not lost where nothing is accepted, but for some passes', () => {
+  const length = createDraftLength({ tokens: 1, seconds: 0 });
+  const common = { pass: inRam, draftSeconds: 0.1, tokens: 500, length };
+  slowdown({ ...common, acceptance: () => 0.95 });
+  const [first, second] = [1, 2].map(() => slowdown({ ...common, acceptance: () => 0 }) as number);
+  assert.ok((first as number) <= 1.03 + 8 / 500, `${first}`);
+  assert.ok((second as number) <= 1.03, `${second}`);
 });
 
 test('a prompt that took long lets the first draft be made at once', () => {
