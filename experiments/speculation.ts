@@ -15,8 +15,9 @@ import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
 import { choices, count, flag, option, text } from './report/options.ts';
 import { PLACES } from './speculation/machine.ts';
+import type { Length, Source } from './speculation/measure.ts';
 import { speculationFindings, speculationPage, speculationTable } from './speculation/report.ts';
-import { type Length, runSpeculation, type Source, stepsOf } from './speculation/run.ts';
+import { runSpeculation, stepsOf } from './speculation/run.ts';
 import { firstDocuments } from './train/grammar/grammar.ts';
 import { documentText } from './train/tokenizer.ts';
 
@@ -64,7 +65,12 @@ await runExperiment({
       (name, list) => readList(name, list).map((item) => readNumber(name, item, 0, 1)),
       { default: '0,0.8' },
     ),
-    weights: choices('--weights <list>', `where weights are: ${PLACES.join(', ')}`, PLACES),
+    weights: choices(
+      '--weights <list>',
+      `where weights are: ${PLACES.join(', ')} (the last on a lab ring of four devices, which needs root)`,
+      PLACES,
+      ['RAM', 'streamed'],
+    ),
     lengths: option(
       '--lengths <list>',
       'drafted tokens at a time, and adaptive',
@@ -83,7 +89,11 @@ await runExperiment({
       most: 100,
     }),
     threads: count('--threads <n>', 'threads of the CPU', { default: availableParallelism(), most: 1024 }),
-    cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
+    cache: text(
+      '--cache <dir>',
+      'where the random model is kept, and the parts of a ring’s',
+      join(tmpdir(), 'hearth-models'),
+    ),
   },
   json: 'speculation.json',
   files: ['speculation.csv'],
@@ -103,7 +113,8 @@ await runExperiment({
     const drafts: readonly Source[] =
       draft === undefined ? acceptance.map((acceptanceRate) => ({ acceptanceRate })) : [{ draft }];
     const sources: readonly Source[] = options.lookup ? [...drafts, 'lookup'] : drafts;
-    const asked = { file, places, sources, lengths, prompts, stops, tokens, repeats, threads, seed };
+    const folder = options.cache;
+    const asked = { file, places, sources, lengths, prompts, stops, tokens, repeats, threads, seed, folder };
     const found = await runSpeculation(asked, progress(stepsOf(asked)));
     const table = speculationTable(found);
     return {

@@ -11,28 +11,33 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
-/** Where a model's weights are: in RAM, or read from the disk by every pass and dropped after it. */
-export const PLACES = ['RAM', 'streamed'] as const;
+/**
+ * Where a model's weights are: in RAM, read from the disk by every pass and dropped after it, or so on a lab ring of four
+ * devices.
+ */
+export const PLACES = ['RAM', 'streamed', 'ring'] as const;
 export type Place = (typeof PLACES)[number];
 
 /** Tokens of the pass by which further tokens of a verification are calibrated. */
 export const CALIBRATED_TOKENS = 9;
 
-/** What is measured of a machine before predictions: seconds of passes. */
-export interface MeasuredPasses {
-  /** One token with weights in RAM. */
+/** Seconds of passes of one token, and of CALIBRATED_TOKENS that are verified together. */
+export interface PassTimes {
   readonly one: number;
-  /** CALIBRATED_TOKENS verified together with weights in RAM. */
   readonly many: number;
-  /** One token with streamed weights; `undefined` where they aren't streamed. */
-  readonly streamed: number | undefined;
 }
+
+/** What is measured of a machine before predictions: passes in each place that is asked for, and in RAM. */
+export type MeasuredPasses = Readonly<Partial<Record<Place, PassTimes>>>;
 
 export interface Asked {
   readonly place: Place;
   readonly acceptanceRate: number;
   readonly sureRate: number;
+  /** Of a drafted token. */
   readonly draftSeconds: number;
+  /** What the draft's reading of a text takes, divided among the text's tokens. */
+  readonly readSeconds: number;
 }
 
 /** Predictions and simulations of drafts on a machine. */
@@ -54,30 +59,38 @@ const SCANT_SHARE = 0.01;
 const SIMULATED_TOKENS = 2000;
 
 /**
- * A machine whose passes of one token, and of several, take what was measured; nothing else is fitted. The closed form
- * adds reading and computing, of which the simulation lets page faults do some at the same time: each has the disk with
- * which its pass of one token takes what was measured.
+ * A machine whose passes of one token, and of several, take what was measured; nothing else is fitted. With streamed
+ * weights those of several are the RAM's: the closed form adds reading and computing, of which the simulation lets page
+ * faults do some at the same time, and each has the disk with which its pass of one token takes what was measured. A ring
+ * is seen as one machine whose passes take what those of the ring take.
  */
 export function answersOf(model: Model, context: number, passes: MeasuredPasses): Answers {
   const workload = createWorkload({ promptTokens: 1, outputTokens: SIMULATED_TOKENS, context });
-  const { one, streamed = Number.NaN } = passes;
+  const timesOf = (place: Place): PassTimes => passes[place] ?? { one: Number.NaN, many: Number.NaN };
+  const { one } = timesOf('RAM');
+  const streamed = timesOf('streamed').one;
   const partsOf = (place: Place, diskSeconds: number) => {
-    const cluster = clusterOf(model, workload, passes, place === 'RAM' ? undefined : diskSeconds);
-    const plan = planOf(model, place === 'RAM' ? 'none' : 'drop');
+    const isStreamed = place === 'streamed';
+    const times = timesOf(isStreamed ? 'RAM' : place);
+    const cluster = clusterOf(model, workload, times, isStreamed ? diskSeconds : undefined);
+    const plan = planOf(model, isStreamed ? 'drop' : 'none');
     return { cluster, truth: cluster, plan, model, workload, runtime: NO_BUFFERS };
   };
+  const readShare = ({ readSeconds }: Pick<Asked, 'readSeconds'>, draftTokens: number) =>
+    draftTokens === 0 ? 0 : readSeconds;
   const verifySeconds =
     ({ place }: Asked) =>
     (verifiedTokens: number): number =>
       predict({ ...partsOf(place, streamed - one), verifiedTokens }).tokenSeconds;
   return {
     predicted: (asked, draftTokens) =>
-      speculativeSeconds({ ...asked, draftTokens, verifySeconds: verifySeconds(asked) }),
-    simulated({ place, ...drafts }, draftTokens) {
+      speculativeSeconds({ ...asked, draftTokens, verifySeconds: verifySeconds(asked) }) +
+      readShare(asked, draftTokens),
+    simulated({ place, readSeconds, ...drafts }, draftTokens) {
       const options = { context: 'fixed', record: 'tokens' } as const;
       const speculation = { ...drafts, draftTokens };
       const { trace } = simulate({ ...partsOf(place, streamed), ...options, speculation });
-      return metrics(trace).tokenSeconds ?? Number.NaN;
+      return (metrics(trace).tokenSeconds ?? Number.NaN) + readShare({ readSeconds }, draftTokens);
     },
     best: (asked, most) => bestDraftTokens({ ...asked, verifySeconds: verifySeconds(asked), most }),
   };
@@ -96,7 +109,7 @@ function planOf({ layers }: Model, release: 'none' | 'drop'): Plan {
 }
 
 /** @param diskSeconds in which the disk reads all weights; `undefined`: they are in RAM */
-function clusterOf(model: Model, workload: Workload, passes: MeasuredPasses, diskSeconds: number | undefined): Cluster {
+function clusterOf(model: Model, workload: Workload, passes: PassTimes, diskSeconds: number | undefined): Cluster {
   const { layers, layer, output } = model;
   const flops = layers * flopsOf(layer) + flopsOf(output);
   const further = (passes.many - passes.one) / (CALIBRATED_TOKENS - 1);

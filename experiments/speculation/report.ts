@@ -3,7 +3,7 @@ import { type Figure, lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
-import { CALIBRATED_TOKENS, type Place } from './machine.ts';
+import { CALIBRATED_TOKENS, type PassTimes, type Place } from './machine.ts';
 import type { SpeculationRow, SpeculationRun } from './run.ts';
 
 const lengthText = ({ length, draftTokens }: SpeculationRow): string =>
@@ -49,16 +49,27 @@ function groupsOf(rows: readonly SpeculationRow[]): SpeculationRow[][] {
   return [...groups.values()];
 }
 
+const PLACE_NAMES: Readonly<Record<Place, string>> = {
+  RAM: 'Weights in RAM',
+  streamed: 'Streamed weights',
+  ring: 'A lab ring that streams',
+};
+
 export function speculationFindings({ rows, passes }: SpeculationRun): string[] {
-  const { one, many, streamed } = passes;
-  const times = `A pass of one token takes ${formatSeconds(one)} with weights in RAM, one of ${CALIBRATED_TOKENS} tokens takes ${threeDigits(many / one)} times as long`;
-  const ofDisk = streamed === undefined ? '' : `; with streamed weights one takes ${formatSeconds(streamed)}`;
+  const { RAM, streamed, ring } = passes;
+  const timesOf = (where: string, { one, many }: PassTimes): string =>
+    `A pass of one token takes ${formatSeconds(one)} ${where}, one of ${CALIBRATED_TOKENS} tokens ${threeDigits(many / one)} times as long.`;
+  const times = [
+    ...(RAM === undefined ? [] : [timesOf('with weights in RAM', RAM)]),
+    ...(streamed === undefined ? [] : [timesOf('with streamed weights', streamed)]),
+    ...(ring === undefined ? [] : [timesOf('on the ring', ring)]),
+  ];
   const sentences = groupsOf(rows).map((group) => {
     const [first] = group as [SpeculationRow];
     const fixed = group.filter(({ length }) => typeof length === 'number' && length > 0);
     const best = fixed.reduce((a, b) => (b.gain.median > a.gain.median ? b : a), fixed[0] ?? first);
     const adaptive = group.find(({ length }) => length === 'adaptive');
-    const where = first.place === 'RAM' ? 'Weights in RAM' : 'Streamed weights';
+    const where = PLACE_NAMES[first.place];
     const parts = [
       ...(fixed.length > 0 ? [`the best fixed length, ${best.length}, gains ×${threeDigits(best.gain.median)}`] : []),
       ...(adaptive === undefined ? [] : [`adaptive drafts ×${threeDigits(adaptive.gain.median)}`]),
@@ -86,7 +97,7 @@ export function speculationFindings({ rows, passes }: SpeculationRun): string[] 
         ];
   const same = rows.filter(({ isSame }) => isSame).length;
   return [
-    `${times}${ofDisk}.`,
+    ...times,
     ...sentences,
     ...judged,
     `${same} of ${rows.length} texts are token for token those without drafts.`,
@@ -94,7 +105,8 @@ export function speculationFindings({ rows, passes }: SpeculationRun): string[] 
 }
 
 const CALIBRATION =
-  'Calibrated: the passes of one token in RAM and with streamed weights, and of nine tokens in RAM, measured by themselves. ' +
+  'Calibrated: the passes of one token and of nine in RAM, of one with streamed weights, and of one and nine on the ring; and ' +
+  'a token of the draft, and its reading of a prompt: each measured by itself. ' +
   'Predicted is Leviathan et al. 2023 (Eq. 1 and Theorem 3.8) with the ring’s closed form for a verification, simulated is ' +
   'the same machine event by event, with drafts accepted at random. No text that is judged here was fitted to.';
 const MEASUREMENT =
