@@ -67,6 +67,39 @@ test('the reference kernels do so too', async () => {
   kernels.close();
 });
 
+testIf(
+  NATIVE_SETS.length > 0,
+  'native kernels are not built',
+  'likely tokens that are written in one call are those of passes one by one, and so is what follows',
+  async () => {
+    const path = await madeFile({ folder, name: 'greedy', mix: 'Q8_0' });
+    const kernels = openKernels({ implementation: 'native', threads: 2 });
+    const open = () => loadTransformer(path, { kernels, context: 64 });
+    const [together, singly] = [open(), open()];
+    const likeliest = (logits: Float32Array): number => logits.indexOf(Math.max(...logits));
+    for (const transformer of [together, singly]) transformer.evaluate(PROMPT);
+    const options = { most: 6, leastLead: 0, ends: new Set<number>() };
+    for (const known of [[3], [141, 59]]) {
+      const written = together.writeGreedily(known, options);
+      const expected: number[] = [];
+      let logits = oneByOne(singly, known).at(-1) as Float32Array;
+      while (expected.length < options.most) {
+        expected.push(likeliest(logits));
+        if (expected.length < options.most) logits = singly.evaluate(expected.slice(-1));
+      }
+      assert.equal(written, expected);
+      assert.is(together.position, singly.position);
+      assert.equal(together.evaluate([7]).slice(), singly.evaluate([7]).slice());
+    }
+    assert.throws(() => together.writeGreedily([3], { ...options, most: 20 }), /tokens don't fit into 64/);
+    const reference = openKernels({ implementation: 'reference' });
+    const slow = loadTransformer(path, { kernels: reference, context: 64 });
+    assert.is(slow.writeGreedily([3], options), undefined);
+    assert.is(slow.position, 0);
+    for (const one of [kernels, reference]) one.close();
+  },
+);
+
 test('more tokens than one verification has are refused', async () => {
   const path = await madeFile({ folder, name: 'many' });
   const kernels = openKernels({ implementation: 'reference' });
