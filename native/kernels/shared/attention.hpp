@@ -1,13 +1,15 @@
 #pragma once
 #include "portable_simd.hpp"
 #include "rows.hpp"
+#include "streams.hpp"
 
 /**
  * Attention of the query heads of one KV head, 64 positions at a time, with a streaming softmax: when a block has a
  * larger score, the earlier sums are multiplied by e^(old maximum − new maximum) (Milakov and Gimelshein 2018,
  * Algorithm 3). Keys are stored by dimension within a block and values by position, so that vectors hold positions for
  * scores and dimensions for output, and no vector is summed across its lanes. For one token each vector is widened once
- * for four or eight queries; for several, a block of keys or values is widened once for all of their queries, which are
+ * for four or eight queries, and of floats the same lines of the next block are prefetched, so that a block is read while
+ * another is multiplied; for several, a block of keys or values is widened once for all of their queries, which are
  * multiplied with it by register tiles. Both sum in the same order: a token has the same result either way. The
  * scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its values: queries and
  * weights are not rounded.
@@ -27,6 +29,8 @@ inline std::size_t attentionScratch(std::size_t tokens, std::size_t heads, std::
 /** Numbers that a vector of a cache is widened from. */
 enum class Stored : std::uint8_t { F32, F16, bytes, lowNibbles, highNibbles };
 
+/** Floats: widened by an instruction, and read from memory as fast as they are multiplied. */
+constexpr bool isPlain(Stored stored) { return stored == Stored::F32 || stored == Stored::F16; }
 constexpr std::size_t storedBytes(Stored stored) { return stored == Stored::F32 ? 4 : stored == Stored::F16 ? 2 : 1; }
 
 template <class S, Stored N>
@@ -51,12 +55,17 @@ struct WeightedSums {
   std::size_t count;
   float* sums;
   std::size_t sumStride;
+  /** Bytes from these rows to those of the next block. */
+  std::size_t blockBytes;
 };
 
+/** Whether the same lines of the next block are prefetched. */
+enum class Ahead : bool { none, block };
+
 /** For Q queries from `query` on and V vectors of lanes from `lane` on. */
-template <class S, Stored N, std::size_t Q, std::size_t V>
+template <class S, Stored N, std::size_t Q, std::size_t V, Ahead A>
 inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) {
-  const auto [allFactors, factorStride, allRows, rowStride, count, allSums, sumStride] = w;
+  const auto [allFactors, factorStride, allRows, rowStride, count, allSums, sumStride, blockBytes] = w;
   const float* factors = allFactors + query * factorStride;
   const std::uint8_t* rows = allRows + lane * storedBytes(N);
   float* sums = allSums + query * sumStride + lane;
@@ -66,7 +75,9 @@ inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) 
   }
   for (std::size_t i = 0; i < count; i++) {
     typename S::Floats row[V];
-    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, N>(rows + (i * rowStride + v * S::width) * storedBytes(N));
+    const std::uint8_t* at = rows + i * rowStride * storedBytes(N);
+    if constexpr (A == Ahead::block) prefetchLines(at + blockBytes, V * S::width * storedBytes(N));
+    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, N>(at + v * S::width * storedBytes(N));
     for (std::size_t q = 0; q < Q; q++) {
       const auto factor = S::set(factors[q * factorStride + i]);
       for (std::size_t v = 0; v < V; v++) tile[q][v] = S::multiplyAdd(factor, row[v], tile[q][v]);
@@ -77,25 +88,32 @@ inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) 
   }
 }
 
-/** For Q queries and `lanes` lanes: by two vectors, then one, then single floats. */
-template <class S, Stored N, std::size_t Q>
+/** For Q queries and `lanes` lanes: by four vectors of floats, where registers allow, by two, by one, then single floats. */
+template <class S, Stored N, std::size_t Q, Ahead A>
 inline void addLanes(const WeightedSums& w, std::size_t query, std::size_t lanes) {
   std::size_t lane = 0;
-  for (; lane + 2 * S::width <= lanes; lane += 2 * S::width) addRows<S, N, Q, 2>(w, query, lane);
-  for (; lane + S::width <= lanes; lane += S::width) addRows<S, N, Q, 1>(w, query, lane);
-  for (; lane < lanes; lane++) addRows<PortableSimd, N, Q, 1>(w, query, lane);
+  if constexpr (S::width == 16 && Q <= 4 && isPlain(N)) {
+    for (; lane + 4 * S::width <= lanes; lane += 4 * S::width) addRows<S, N, Q, 4, A>(w, query, lane);
+  }
+  for (; lane + 2 * S::width <= lanes; lane += 2 * S::width) addRows<S, N, Q, 2, A>(w, query, lane);
+  for (; lane + S::width <= lanes; lane += S::width) addRows<S, N, Q, 1, A>(w, query, lane);
+  // Groups of a quantized cache are whole vectors.
+  if constexpr (isPlain(N)) {
+    for (; lane < lanes; lane++) addRows<PortableSimd, N, Q, 1, Ahead::none>(w, query, lane);
+  }
 }
 
 /** For all of `queries` queries, as many at a time as registers allow. */
 template <class S, Stored N>
 inline void addAll(const WeightedSums& w, std::size_t queries, std::size_t lanes) {
+  constexpr Ahead ahead = isPlain(N) ? Ahead::block : Ahead::none;
   std::size_t q = 0;
-  // 8·2 sums of AVX-512's 32 registers.
-  if constexpr (S::width == 16) {
-    for (; q + 8 <= queries; q += 8) addLanes<S, N, 8>(w, q, lanes);
+  // 8·2 sums of AVX-512's 32 registers; where widening twice costs less than loading twice as many factors, 4·4.
+  if constexpr (S::width == 16 && !isPlain(N)) {
+    for (; q + 8 <= queries; q += 8) addLanes<S, N, 8, ahead>(w, q, lanes);
   }
-  for (; q + 4 <= queries; q += 4) addLanes<S, N, 4>(w, q, lanes);
-  for (; q < queries; q++) addLanes<S, N, 1>(w, q, lanes);
+  for (; q + 4 <= queries; q += 4) addLanes<S, N, 4, ahead>(w, q, lanes);
+  for (; q < queries; q++) addLanes<S, N, 1, ahead>(w, q, lanes);
 }
 
 /** The sums as they are stored: for the queries of one token. */
@@ -120,16 +138,15 @@ struct Widened {
       const std::size_t numbers = w.count * w.rowStride;
       std::size_t i = 0;
       for (; i + S::width <= numbers; i += S::width) S::store(wide + i, widened<S, N>(w.rows + i * storedBytes(N)));
-      // Groups of a quantized cache are whole vectors.
       if constexpr (N == Stored::F16) {
         for (; i < numbers; i++) wide[i] = widened<PortableSimd, N>(w.rows + i * storedBytes(N));
       }
       sums.rows = reinterpret_cast<const std::uint8_t*>(wide);
     }
     std::size_t q = 0;
-    for (; q + S::tileRows <= queries; q += S::tileRows) addLanes<S, Stored::F32, S::tileRows>(sums, q, lanes);
-    for (; q + 4 <= queries; q += 4) addLanes<S, Stored::F32, 4>(sums, q, lanes);
-    for (; q < queries; q++) addLanes<S, Stored::F32, 1>(sums, q, lanes);
+    for (; q + S::tileRows <= queries; q += S::tileRows) addLanes<S, Stored::F32, S::tileRows, Ahead::none>(sums, q, lanes);
+    for (; q + 4 <= queries; q += 4) addLanes<S, Stored::F32, 4, Ahead::none>(sums, q, lanes);
+    for (; q < queries; q++) addLanes<S, Stored::F32, 1, Ahead::none>(sums, q, lanes);
   }
 };
 
@@ -173,10 +190,11 @@ struct AttendedBlock {
 template <class S, Type T, class Sums>
 void scoreBlock(const AttendedBlock& block, std::size_t lanes, const Sums& sums) {
   const auto& [keys, values, size, count, queries, rows, scores] = block;
+  const std::size_t blockBytes = positionBlock * rowBytes(T, size);
   for (std::size_t i = 0; i < rows * positionBlock; i++) scores[i] = 0;
   if constexpr (isFloat(T)) {
     constexpr Stored stored = T == Type::F16 ? Stored::F16 : Stored::F32;
-    sums.template add<stored>({queries, size, keys, positionBlock, size, scores, positionBlock}, rows, lanes);
+    sums.template add<stored>({queries, size, keys, positionBlock, size, scores, positionBlock, blockBytes}, rows, lanes);
   } else {
     float* own = scores + rows * positionBlock;
     alignas(64) float scales[positionBlock];
@@ -185,14 +203,14 @@ void scoreBlock(const AttendedBlock& block, std::size_t lanes, const Sums& sums)
       const std::uint8_t* quants = group + scalesBytes;
       for (std::size_t i = 0; i < rows * positionBlock; i++) own[i] = 0;
       if constexpr (T == Type::Q8_0) {
-        sums.template add<Stored::bytes>({queries + from, size, quants, positionBlock, cacheGroup, own, positionBlock}, rows,
-                                 lanes);
+        sums.template add<Stored::bytes>(
+            {queries + from, size, quants, positionBlock, cacheGroup, own, positionBlock, blockBytes}, rows, lanes);
       } else {
         constexpr std::size_t half = cacheGroup / 2;
-        sums.template add<Stored::lowNibbles>({queries + from, size, quants, positionBlock, half, own, positionBlock}, rows,
-                                      lanes);
-        sums.template add<Stored::highNibbles>({queries + from + half, size, quants, positionBlock, half, own, positionBlock},
-                                       rows, lanes);
+        sums.template add<Stored::lowNibbles>(
+            {queries + from, size, quants, positionBlock, half, own, positionBlock, blockBytes}, rows, lanes);
+        sums.template add<Stored::highNibbles>(
+            {queries + from + half, size, quants, positionBlock, half, own, positionBlock, blockBytes}, rows, lanes);
       }
       loadScales<S>(group, scales);
       mapEach<S>(rows, lanes, own, scales, scores,
@@ -205,9 +223,10 @@ void scoreBlock(const AttendedBlock& block, std::size_t lanes, const Sums& sums)
 template <class S, Type T, class Sums>
 void addValues(const AttendedBlock& block, std::size_t lanes, float* out, const Sums& sums) {
   const auto& [keys, values, size, count, queries, rows, weights] = block;
+  const std::size_t blockBytes = positionBlock * rowBytes(T, size);
   if constexpr (isFloat(T)) {
     constexpr Stored stored = T == Type::F16 ? Stored::F16 : Stored::F32;
-    sums.template add<stored>({weights, positionBlock, values, size, count, out, size}, rows, size);
+    sums.template add<stored>({weights, positionBlock, values, size, count, out, size, blockBytes}, rows, size);
   } else {
     float* own = weights + rows * positionBlock;
     alignas(64) float scales[positionBlock];
@@ -219,11 +238,14 @@ void addValues(const AttendedBlock& block, std::size_t lanes, float* out, const 
         return S::multiply(weight, by);
       });
       if constexpr (T == Type::Q8_0) {
-        sums.template add<Stored::bytes>({own, positionBlock, quants, cacheGroup, count, out + from, size}, rows, cacheGroup);
+        sums.template add<Stored::bytes>({own, positionBlock, quants, cacheGroup, count, out + from, size, blockBytes}, rows,
+                                         cacheGroup);
       } else {
         constexpr std::size_t half = cacheGroup / 2;
-        sums.template add<Stored::lowNibbles>({own, positionBlock, quants, half, count, out + from, size}, rows, half);
-        sums.template add<Stored::highNibbles>({own, positionBlock, quants, half, count, out + from + half, size}, rows, half);
+        sums.template add<Stored::lowNibbles>({own, positionBlock, quants, half, count, out + from, size, blockBytes}, rows,
+                                              half);
+        sums.template add<Stored::highNibbles>(
+            {own, positionBlock, quants, half, count, out + from + half, size, blockBytes}, rows, half);
       }
     }
   }
