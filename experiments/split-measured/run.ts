@@ -55,8 +55,9 @@ export interface Ablation {
 }
 
 /**
- * Runs all splits in turn, repeatedly, with a round of probes of both processors before each turn, so that both see the
- * same state of the machine. The machine that is predicted and simulated is made from probes alone.
+ * Runs all splits in turn, repeatedly, with a round of probes of both processors before each turn and one after the
+ * splits, so that both see the same state of the machine: a probe lasts a tenth of a second, and spreads more than a
+ * split does. The machine that is predicted and simulated is made from probes alone.
  */
 export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
   const { file, threads, promptTokens, outputTokens, repeats } = parts;
@@ -96,6 +97,7 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
         bar.step(`${repeat === 0 ? 'first run' : `${repeat} of ${repeats}`}: k = ${cpuUnits}`);
         await run.once();
       }
+      await probes?.round();
       for (const { name, run } of variants) {
         bar.step(name);
         await run.once();
