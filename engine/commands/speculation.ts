@@ -24,7 +24,7 @@ import {
   MOST_DRAFTED,
   type SpeculationFigures,
 } from '../text/speculation/create-speculation.ts';
-import { createDraftLength } from '../text/speculation/draft-length.ts';
+import { createDraftLength, LEARNING_SECONDS } from '../text/speculation/draft-length.ts';
 import type { LookAhead } from '../text/speculation/look-ahead.ts';
 import { createModelDrafter, type ModelDrafter } from '../text/speculation/model-drafter.ts';
 import { createPassCosts, type PassCosts } from '../text/speculation/pass-costs.ts';
@@ -125,7 +125,7 @@ export function openDrafts(parts: DrafterParts): Drafts | undefined {
   const { request, file } = parts;
   if (!isDrafting(request)) return undefined;
   const draft = request.draft === undefined ? undefined : openDrafter(request.draft, parts);
-  const length = createDraftLength({ tokens: 1, seconds: 0 });
+  const length = createDraftLength({ tokens: 1, seconds: 0 }, LEARNING_SECONDS);
   return {
     bytes: draft?.bytes ?? 0,
     speculation: (model, earlier = []) =>

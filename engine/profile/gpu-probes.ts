@@ -3,7 +3,14 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import type { WebgpuKernels } from '../kernels/webgpu/webgpu-kernels.ts';
 import type { Quantization } from '../model/quantization.ts';
-import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing, repeatedCrossing } from './probes/crossing.ts';
+import {
+  CROSSING_BYTES,
+  crossing,
+  LARGE_CROSSING_BYTES,
+  largeCrossing,
+  repeatedCrossing,
+  smallProduct,
+} from './probes/crossing.ts';
 import type { ProcessorClock } from './processor-clock.ts';
 import {
   createProcessorProbes,
@@ -39,6 +46,12 @@ export interface GpuProbes extends Omit<ProcessorProbes, 'measures'> {
 /** Bytes of weights of each format: more than the caches of today's GPUs hold (H100: 50 MB, RTX 5090: 96 MB). */
 const WEIGHT_BYTES = 128 * 2 ** 20;
 
+/**
+ * Seconds for which a GPU computes before a round: one in software takes up to a third longer just after probes of the
+ * CPU, which in a model's passes it doesn't.
+ */
+const WARMING_SECONDS = 0.5;
+
 export interface GpuProbeOptions extends FurtherProbes {
   readonly gpu: GpuKernels;
   /** The CPU that crosses to it. */
@@ -72,9 +85,17 @@ export async function createGpuProbes({
     { label: 'copying to the GPU', ...sampling(largeCrossing({ gpu: kernels, cpu })) },
     { label: 'crossing again and again', ...sampling(repeatedCrossing(bench)) },
   ] as const;
+  const product = smallProduct(kernels);
+  const warmUp = async (): Promise<void> => {
+    for (const begun = performance.now(); performance.now() - begun < 1000 * WARMING_SECONDS; ) {
+      kernels.run([product]);
+      await kernels.read(product.y);
+    }
+  };
   return {
     labels: [...processor.labels, ...crossings.map(({ label }) => label)],
     async round(onProbe) {
+      await warmUp();
       await processor.round(onProbe);
       for (const { label, take } of crossings) {
         onProbe?.(label);

@@ -5,7 +5,7 @@ import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { generate, type VerifyingModel } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { createSpeculation, type SpeculationOptions } from '../../engine/text/speculation/create-speculation.ts';
-import { createDraftLength, type DraftLength } from '../../engine/text/speculation/draft-length.ts';
+import { createDraftLength, type DraftLength, LEARNING_SECONDS } from '../../engine/text/speculation/draft-length.ts';
 import { lookAhead } from '../../engine/text/speculation/look-ahead.ts';
 import { createModelDrafter, type ModelDrafter } from '../../engine/text/speculation/model-drafter.ts';
 import { createPassCosts } from '../../engine/text/speculation/pass-costs.ts';
@@ -131,7 +131,7 @@ async function measure(
     if (source === 'lookup' || 'draft' in source) return draft?.drafter;
     return standIn([...(prompts[index] ?? []), ...(plain.texts[index] ?? [])], source.acceptanceRate, seed);
   };
-  const learned = createDraftLength({ tokens: 1, seconds: 0 });
+  const learned = createDraftLength({ tokens: 1, seconds: 0 }, LEARNING_SECONDS);
   learned.know({ tokens: 1, seconds: passes.one });
   learned.know({ tokens: CALIBRATED_TOKENS, seconds: passes.many });
   const write = (length: Length) =>

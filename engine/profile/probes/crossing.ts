@@ -1,5 +1,5 @@
 import type { Kernels } from '../../kernels/kernels.ts';
-import type { Operation } from '../../kernels/operation.ts';
+import type { MultiplyOperation, Operation } from '../../kernels/operation.ts';
 import type { WebgpuKernels } from '../../kernels/webgpu/webgpu-kernels.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
 import { sampleOf } from '../sample.ts';
@@ -83,7 +83,8 @@ function betweenStages({ gpu, cpu }: CrossingBench, values: number): () => Promi
   };
 }
 
-function smallProduct(kernels: Kernels): Operation {
+/** A product of 2048 × 2048 weights and a token. */
+export function smallProduct(kernels: Kernels): MultiplyOperation {
   const source = new Uint8Array(ROWS * quantizedBytes(COLUMNS, 'Q8_0')).fill(0x2a);
   const matrix = kernels.matrix({ source, type: 'Q8_0', rows: ROWS, columns: COLUMNS });
   return { kind: 'multiply', matrix, x: kernels.vector(COLUMNS), y: kernels.vector(ROWS) };

@@ -155,6 +155,7 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
     async next(history, most) {
       let begun = clock();
       if (last !== undefined) record(last, begun - last.begun);
+      length.expect(most);
       tokens = NO_TOKENS;
       let times: LastPass['times'];
       if (options.tokens !== undefined || length.mayDraft) {

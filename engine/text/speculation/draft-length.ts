@@ -40,6 +40,8 @@ export interface DoneDraft extends DonePass, VerifiedDraft {
 export interface DraftLength {
   /** Another text begins. What was learned stays. */
   begin(prompt: PromptTime): void;
+  /** Says how many tokens are still wanted: a part of what they may lose can be spent before they come. */
+  expect(tokens: number): void;
   /** Takes passes into account that were measured beside the texts. */
   know(pass: PromptTime): void;
   /** Whether to look at what could be drafted; otherwise the next pass is one of a single token. */
@@ -54,7 +56,7 @@ export interface DraftLength {
   charge(seconds: number, expected: number): void;
   /** Expected seconds of a pass of so many tokens; NaN before one of a single token. */
   passSeconds(tokens: number): number;
-  /** Seconds that drafting may cost now without making the text slower than LOSS_SHARE. */
+  /** Seconds that drafting may cost now within what a text may lose. */
   readonly allowance: number;
   /** Seconds that the tokens of this text's verifications would have taken one by one, by the passes of one token. */
   readonly replacedSeconds: number;
@@ -80,8 +82,21 @@ const PROBES = { first: 8, last: 256 };
  */
 const CARRIED_PASSES = 8;
 
+/**
+ * What of the promise may be spent ahead: this share of the time of the tokens that are still wanted, as far as a text
+ * that ends early hardly notices it. Otherwise the first draft of a text of a hundred tokens comes at its end.
+ */
+const AHEAD_SHARE = 0.01;
+const MOST_AHEAD_PASSES = 4;
+
 /** Share of the time that looks may take which find nothing worth drafting. */
 const LOOK_SHARE = LOSS_SHARE / 4;
+
+/**
+ * What the texts of a process may lose together beyond their shares: in a model whose passes take a tenth of a
+ * millisecond, code that runs for the first time takes longer than what a short text may lose.
+ */
+export const LEARNING_SECONDS = 5e-3;
 
 /** Verifications of a size that aren't typical: their operations are put together and prepared. */
 const WARMING = 2;
@@ -105,14 +120,15 @@ const INTERRUPTED = 2;
  * Asks for γ tokens where (1 − α^(γ+1))/(1 − α)/(γ·d + c(γ+1)), the tokens per second (Leviathan et al. 2023, Theorem
  * 3.8), is largest, with α by source and c(t) as measured; of a source that stops where it isn't sure, with the means
  * over what it drafts (`speculativeSeconds`). What it may lose is bounded whatever α is: no draft is made
- * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts. Where none pays, single
- * tokens are tried now and then, within the same bound.
+ * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts, and AHEAD_SHARE of what is
+ * still to come. Where none pays, single tokens are tried now and then, within the same bound.
  * All that a pass takes counts, so that looking for drafts is bounded too: after looks that found none worth making there is a pause.
  * A text begins with what earlier ones gained, up to CARRIED_PASSES: the bound is that of all texts together.
  * Until verifications are measured, the prompt tells what further tokens of a pass cost; in the first tokens of a text
  * the bound is as good as that.
+ * @param learningSeconds what texts may lose beyond their shares, all together
  */
-export function createDraftLength(first: PromptTime): DraftLength {
+export function createDraftLength(first: PromptTime, learningSeconds = 0): DraftLength {
   let prompt = first;
   const costs = createPassCosts((one) => {
     const inPrompt = prompt.tokens > 1 ? Math.max(0, prompt.seconds - one) / (prompt.tokens - 1) : one;
@@ -122,7 +138,7 @@ export function createDraftLength(first: PromptTime): DraftLength {
   /** Verifications by their size. */
   const sizes = new Map<number, number>();
   let plainSeconds = prompt.seconds;
-  let [replaced, spent, carried] = [0, 0, 0];
+  let [replaced, spent, carried, wanted] = [0, 0, 0, 0];
   /** Mean seconds of passes of one token. The recent median is larger when drafts seem to pay: it would favour them. */
   let mean = Number.NaN;
   const single = (): number => Math.min(mean, costs.seconds(1));
@@ -146,7 +162,9 @@ export function createDraftLength(first: PromptTime): DraftLength {
   };
   const secondsOf = ({ startSeconds, tokenSeconds }: Offer, tokens: number): number =>
     startSeconds + tokens * tokenSeconds + costs.seconds(tokens + 1);
-  const allowance = (): number => carried + LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
+  const earned = (): number => carried + LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
+  let learning = learningSeconds;
+  const allowance = (): number => earned() + learning + Math.min(MOST_AHEAD_PASSES, AHEAD_SHARE * wanted) * single();
   const isAffordable = (seconds: number): boolean => seconds - single() * (1 + LOSS_SHARE) <= allowance();
 
   /** The choice with the most tokens per second that can be afforded, if it beats a pass of one token. */
@@ -181,12 +199,17 @@ export function createDraftLength(first: PromptTime): DraftLength {
 
   return {
     begin(next) {
-      const most = CARRIED_PASSES * single();
-      carried = costs.isKnown ? Math.max(-most, Math.min(most, allowance())) : 0;
+      const most = costs.isKnown ? CARRIED_PASSES * single() : 0;
+      const own = costs.isKnown ? earned() : 0;
+      carried = Math.max(-most, Math.min(most, own));
+      learning = Math.max(0, learning - Math.max(0, carried - own));
       prompt = next;
       plainSeconds = next.seconds;
-      [replaced, spent] = [0, 0];
+      [replaced, spent, wanted] = [0, 0, 0];
       unlooked = Number.POSITIVE_INFINITY;
+    },
+    expect(tokens) {
+      wanted = tokens;
     },
     know({ tokens, seconds }) {
       costs.add(tokens, seconds);

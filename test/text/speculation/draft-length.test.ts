@@ -33,6 +33,7 @@ function slowdown(setting: Setting): number {
   const offer: Offer = { source: 'draft', most: 8, startSeconds: 0, tokenSeconds: draftSeconds };
   let [written, seconds] = [0, promptSeconds];
   while (written < tokens) {
+    length.expect(tokens - written - 1);
     const looks = length.mayDraft;
     const choice = looks ? length.choose([{ ...offer, most: Math.min(8, tokens - written) }]) : undefined;
     const asked = choice?.tokens ?? 0;
@@ -116,7 +117,7 @@ test('drafting goes on when a text becomes predictable, and ends when it no long
 });
 
 test('short texts are drafted for once earlier ones have gained', () => {
-  const text = { pass: inRam, draftSeconds: 0.1, acceptance: () => 0.95, tokens: 32 };
+  const text = { pass: inRam, draftSeconds: 0.1, acceptance: () => 0.95, tokens: 16 };
   assert.ok(slowdown(text) > 0.95, 'alone, a text is too short for a first draft');
   const length = createDraftLength({ tokens: 1, seconds: 0 });
   const texts = Array.from({ length: 20 }, () => slowdown({ ...text, length }));
@@ -124,6 +125,14 @@ test('short texts are drafted for once earlier ones have gained', () => {
   const best = speculativeSeconds({ acceptanceRate: 0.95, draftSeconds: 0.1, verifySeconds: inRam, draftTokens: 8 });
   const later = texts.slice(10).reduce((sum, one) => sum + one, 0) / 10;
   assert.ok(later <= 1.2 * best, `${later}; the best is ${best}`);
+});
+
+test('the first text is drafted for at once where it may lose a pass', () => {
+  const common = { pass: inRam, draftSeconds: 0.1, tokens: 96 };
+  const found = slowdown({ ...common, acceptance: () => 0.95 });
+  const best = speculativeSeconds({ acceptanceRate: 0.95, draftSeconds: 0.1, verifySeconds: inRam, draftTokens: 8 });
+  assert.ok(found <= 1.3 * best, `${found}; the best is ${best}`);
+  assert.ok(slowdown({ ...common, acceptance: () => 0 }) <= 1.03);
 });
 
 test('what earlier texts gained is not lost where nothing is accepted, but for some passes', () => {
