@@ -7,7 +7,8 @@ import { AIMS, errorOf, FIGURES, loadRows, loadTable, passTable, throughputTable
 import type { ServingRun } from './run.ts';
 
 const REQUESTS =
-  'No load was fitted to. The same requests are simulated and measured; predictions know their mean lengths and the rate.';
+  'No load was fitted to, but for the figures “with passes as measured”, where they stand: there passes are longer by one ' +
+  'factor, with which they take as long as measured under that load. The same requests are simulated and measured; predictions know their mean lengths and the rate.';
 const CLOCK =
   'Times are those that the model’s threads had for themselves: the server’s clock stands still while the system keeps ' +
   'them waiting for a processor that other programs have, and requests arrive by that clock. “Wall / own” says how much ' +

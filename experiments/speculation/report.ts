@@ -108,7 +108,8 @@ const CALIBRATION =
   'Calibrated: the passes of one token and of nine in RAM, of one with streamed weights, and of one and nine on the ring; and ' +
   'a token of the draft, and its reading of a prompt: each measured by itself. ' +
   'Predicted is Leviathan et al. 2023 (Eq. 1 and Theorem 3.8) with the ring’s closed form for a verification, simulated is ' +
-  'the same machine event by event, with drafts accepted at random. No text that is judged here was fitted to.';
+  'the same machine event by event, with drafts accepted at random. α and σ are those of these very texts, by drafts of one ' +
+  'token; no time of a judged text was fitted to.';
 const MEASUREMENT =
   'Every text with drafts is timed right after one without, and the gain is the ratio of the two; spread is half the range ' +
   'of the middle half. A stand-in knows the text and errs at random, so that its acceptance rate is known; its drafts cost ' +
