@@ -13,8 +13,10 @@ export interface ControlRates {
   readonly flops: number;
   /** Bytes per second of weights that are multiplied for a token. */
   readonly bandwidth: number;
-  /** Bytes of KV cache per second in attention. */
+  /** Bytes of KV cache per second in attention of a token. */
   readonly attention: number;
+  /** The same of a prompt, whose tokens share what they read, so that a token meets half of the prompt on average. */
+  readonly promptAttention: number;
   /** Bytes (F32) per second of what lies between operators, attention apart, and seconds per layer besides. */
   readonly activations: number;
   readonly dispatch: number;
@@ -26,6 +28,8 @@ const REPEATS = 30;
 const MATRICES = 8;
 /** Tokens of the product that stands for prompts. */
 const PROMPT = 64;
+/** Tokens that attention meets, of a prompt and of a token: what a call takes by itself no longer counts for much. */
+const ATTENDED = 256;
 /** A byte that makes a reasonable weight and a reasonable scale at any position in a block. */
 const WEIGHT_BYTE = 0x2a;
 
@@ -49,14 +53,18 @@ export function controlThreadProbe(kernels: Kernels, model: Model): () => Promis
         kernels.run([{ kind: 'multiply', matrix, x, y }]);
       });
   };
-  const [ofPrompt, ofToken, attention] = [product(PROMPT), product(1), probeAttention(kernels, model)];
-  const between = probeBetween(kernels, model);
-  return async () => ({
-    ...(await between()),
-    flops: (2 * rows * columns * PROMPT) / (await ofPrompt()),
-    bandwidth: bytes / (await ofToken()),
-    attention: await attention(),
-  });
+  const [ofPrompt, ofToken] = [product(PROMPT), product(1)];
+  const [between, attention] = [probeBetween(kernels, model), probeAttention(kernels, model)];
+  return async () => {
+    const [{ activations, dispatch }, { call, ...attending }] = [await between(), await attention()];
+    return {
+      flops: (2 * rows * columns * PROMPT) / (await ofPrompt()),
+      bandwidth: bytes / (await ofToken()),
+      ...attending,
+      activations,
+      dispatch: dispatch + call,
+    };
+  };
 }
 
 /**
@@ -100,16 +108,33 @@ function probeBetween(kernels: Kernels, model: Model): () => Promise<Pick<Contro
   };
 }
 
-/** Bytes of KV cache per second in attention over as many tokens. */
-function probeAttention(kernels: Kernels, model: Model): () => Promise<number> {
+type AttentionProbe = Pick<ControlRates, 'attention' | 'promptAttention'> & {
+  /** Seconds of a call for a token, before any bytes. */
+  readonly call: number;
+};
+
+/** Attention of a prompt, and of the last token of one and of a shorter one, whose difference is without the call itself. */
+function probeAttention(kernels: Kernels, model: Model): () => Promise<AttentionProbe> {
   const { heads, kvHeads, headSize } = model;
-  const cache = kernels.cache({ type: 'F16', kvHeads, capacity: PROMPT, headSize });
-  const queries = kernels.vector(new Float32Array(heads * headSize).fill(0.01));
-  const y = kernels.vector(heads * headSize);
+  const cache = kernels.cache({ type: 'F16', kvHeads, capacity: ATTENDED, headSize });
   const scale = 1 / Math.sqrt(headSize);
-  const position = PROMPT - 1;
-  const operation = { kind: 'attention', cache, queries, y, heads, position, scale } as const;
-  return async () => (PROMPT * kvBytesPerToken(model)) / (await secondsOf(() => kernels.run([operation])));
+  const attention = (tokens: number, position: number): (() => Promise<number>) => {
+    const queries = kernels.vector(new Float32Array(tokens * heads * headSize).fill(0.01));
+    const y = kernels.vector(tokens * heads * headSize);
+    return () => secondsOf(() => kernels.run([{ kind: 'attention', cache, queries, y, heads, position, scale }]));
+  };
+  const bytes = ATTENDED * kvBytesPerToken(model);
+  const [ofPrompt, late, early] = [attention(ATTENDED, 0), attention(1, ATTENDED - 1), attention(1, ATTENDED / 4 - 1)];
+  return async () => {
+    const [longer, shorter] = [await late(), await early()];
+    const difference = (4 / 3) * (longer - shorter);
+    const attending = difference > 0 ? Math.min(longer, difference) : longer;
+    return {
+      attention: bytes / attending,
+      promptAttention: (bytes * ATTENDED) / 2 / (await ofPrompt()),
+      call: longer - attending,
+    };
+  };
 }
 
 /** Seconds of a probe's run, which other programs disturbed little. */

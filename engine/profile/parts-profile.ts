@@ -58,7 +58,7 @@ export function medianParts(profiles: readonly PartsProfile[]): PartsProfile {
   };
 }
 
-const RATES = ['flops', 'bandwidth', 'attention', 'activations', 'dispatch'] as const;
+const RATES = ['flops', 'bandwidth', 'attention', 'promptAttention', 'activations', 'dispatch'] as const;
 const SIZES = ['rows', 'columns', 'tokens'] as const;
 
 export function partsText(profile: PartsProfile): string {

@@ -17,7 +17,7 @@ export interface MeasuredChip extends ControlRates {
  * @param tokens that products have, which is how much naive synchronisation copies
  */
 export function slowedChip(chip: ChipDevice, measured: MeasuredChip, tokens = 1): ChipDevice {
-  const { flops, bandwidth, attention, activations, dispatch, handOver, oversleep } = measured;
+  const { flops, bandwidth, attention, promptAttention, activations, dispatch, handOver, oversleep } = measured;
   const slower = flops / chip.gpu.flops.F16;
   const narrower = bandwidth / chip.gpu.bandwidth;
   const npu = { flops: scaled(chip.npu.flops, slower), bandwidth: chip.npu.bandwidth * narrower };
@@ -28,7 +28,7 @@ export function slowedChip(chip: ChipDevice, measured: MeasuredChip, tokens = 1)
       ...chip.gpu,
       flops: rates as unknown as FlopRates,
       bandwidth,
-      attention: { memory: attention, cache: attention },
+      attention: { memory: attention, cache: promptAttention },
       activationBandwidth: activations,
       dispatch,
     },

@@ -62,6 +62,7 @@ export function createProbes({ file, model, chip, kernels, npuKernels }: ProbePa
         flops: of(({ flops }) => flops),
         bandwidth: of(({ bandwidth }) => bandwidth),
         attention: of(({ attention }) => attention),
+        promptAttention: of(({ promptAttention }) => promptAttention),
         activations: of(({ activations }) => activations),
         dispatch: of(({ dispatch }) => dispatch),
         oversleep: of(({ oversleep }) => oversleep),

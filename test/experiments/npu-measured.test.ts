@@ -26,6 +26,7 @@ const MEASURED = {
   flops: 1e9,
   bandwidth: 2e8,
   attention: 1e8,
+  promptAttention: 3e8,
   activations: 1e9,
   dispatch: 1e-5,
   handOver: { fast: 1e-5, naive: 5e-5, naivePerToken: 1e-6 },

@@ -26,7 +26,14 @@ test('a prompt is cut by whole graphs, in one or several, and by quarters of the
 
 test('a fixed rate gives time by FLOPs for prompts, and by bytes for tokens', () => {
   const operator: Operator = { name: 'down', rows: 100, columns: 10, bytes: 1000 };
-  const seconds = fixedRate({ flops: 200, bandwidth: 50, attention: 1, activations: 1, dispatch: 0 });
+  const seconds = fixedRate({
+    flops: 200,
+    bandwidth: 50,
+    attention: 1,
+    promptAttention: 1,
+    activations: 1,
+    dispatch: 0,
+  });
   assert.equal([seconds(operator, 50, 4), seconds(operator, 50, 1)], [20, 10]);
 });
 

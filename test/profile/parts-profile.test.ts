@@ -5,7 +5,7 @@ import { TOY_CHIP_MODEL } from '../support/toy-chip.ts';
 
 const PROFILE: PartsProfile = {
   model: TOY_CHIP_MODEL.name,
-  rates: { flops: 1e9, bandwidth: 2e9, attention: 3e9, activations: 4e9, dispatch: 0 },
+  rates: { flops: 1e9, bandwidth: 2e9, attention: 3e9, promptAttention: 6e9, activations: 4e9, dispatch: 0 },
   paces: { prefill: { gpu: 0.7, npu: 0.6 }, decode: { gpu: 1, npu: 0.9 } },
   parts: [
     { processor: 'gpu', rows: 8, columns: 4, tokens: 1, seconds: 0.5 },
