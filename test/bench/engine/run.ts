@@ -5,6 +5,7 @@ import { withFile } from '../../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
+import { FILE_MIXES } from '../../../engine/model/mix.ts';
 import { readChoice, readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
 import { benchModel } from './bench-model.ts';
@@ -23,7 +24,8 @@ const HELP = `npm run bench:engine -- [options]
 Decoding and prefilling by Hearth and by its peers, with what memory and processors allow in the same minutes. Tables go
 to stdout: medians of tokens per second, and medians and quartiles of the ratio of two turns of the same round.
 
-  --types F16,Q8_0,Q4_K_M  weights; the models (1.1B, random weights) are made once, in the folder of temporary files
+  --types F16,Q8_0,Q4_K_M  weights; the models (1.1B, random weights) are made once, in the folder of temporary files;
+                           any mix that hearth make-model writes
   --threads 1,2            of all engines
   --what decode:128,prefill:128,prefill:512
                            what is timed, and with how many tokens
@@ -40,21 +42,6 @@ to stdout: medians of tokens per second, and medians and quartiles of the ratio 
 
 See also: npm run bench:engine:kernels (each kernel against bandwidth and peak).
 `;
-
-const TYPES = [
-  'F16',
-  'BF16',
-  'F32',
-  'Q8_0',
-  'Q4_K_M',
-  'Q4_K_S',
-  'Q6_K',
-  'Q5_K',
-  'Q3_K',
-  'Q2_K',
-  'Q4_0',
-  'Q5_0',
-] as const;
 
 /** Tokens by which llama.cpp's cache grows. */
 const CONTEXT_STEP = 256;
@@ -97,7 +84,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const types = readChoices('--types', values.types, TYPES);
+  const types = readChoices('--types', values.types, FILE_MIXES);
   const threadCounts = readList('--threads', values.threads).map((text) => readCount('--threads', text, 1, 1024));
   const repetitions =
     values.repeat === undefined ? (values.quick ? 3 : 7) : readCount('--repeat', values.repeat, 1, 1000);
