@@ -12,7 +12,7 @@ import { type MachineProfile, profileMachine } from '../profile/profile-machine.
 import { profileTable } from '../profile/profile-table.ts';
 import { createShareProgress, type ShareProgress } from '../terminal/progress.ts';
 import { PROGRESS_LINES, progressLines } from './measured-share.ts';
-import { checkOutputFile, FORCE, writeOutputFile } from './output-file.ts';
+import { checkOutputFile, FORCE, removedIfInterrupted, writeOutputFile } from './output-file.ts';
 import { profilePartsOf, readLengths } from './profile-parts.ts';
 import { readSeed, readThreads } from './shared-options.ts';
 
@@ -92,16 +92,15 @@ async function run(options: Options): Promise<void> {
       return;
     }
     const file = options.diskFile ?? join(dirname(options.out), `hearth-profile.${process.pid}.tmp`);
-    profile = await profileMachine({
-      name,
-      host: THIS_HOST,
-      threads,
-      gpu: await openGpu(options.device),
-      file,
-      seed,
-      quick: options.quick === true,
-      onProgress: progress.show,
-    });
+    const gpu = await openGpu(options.device);
+    profile = await removedIfInterrupted(file, () =>
+      profileMachine({
+        ...{ name, threads, gpu, file, seed },
+        host: THIS_HOST,
+        quick: options.quick === true,
+        onProgress: progress.show,
+      }),
+    );
   } finally {
     progress.stop();
   }

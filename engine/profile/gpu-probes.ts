@@ -45,6 +45,13 @@ export interface GpuProbes extends Omit<ProcessorProbes, 'measures'> {
 
 /** Bytes of weights of each format: more than the caches of today's GPUs hold (H100: 50 MB, RTX 5090: 96 MB). */
 const WEIGHT_BYTES = 128 * 2 ** 20;
+/** The same on a GPU with little memory, whose caches are small too: the largest matrix, and at most half of the memory. */
+const LEAST_WEIGHT_BYTES = 32 * 2 ** 20;
+
+/** Bytes of weights of each of `formats` formats on a GPU with this memory, all of which are there at once. */
+export function probedWeightBytes(memoryBytes: number, formats: number): number {
+  return Math.min(WEIGHT_BYTES, Math.max(LEAST_WEIGHT_BYTES, memoryBytes / 2 / formats));
+}
 
 /**
  * Seconds for which a GPU computes before a round: one in software takes up to a third longer just after probes of the
@@ -78,7 +85,7 @@ export async function createGpuProbes({
     : { bytes: await gpu.memory(), rule: 'as much as could be allocated' };
   const weights = kernels.mapFile(weightsFile);
   const clocks = { clock: gpuClock(kernels), deviceClock: deviceClockOf(kernels) };
-  const bench = { kernels, ...clocks, weights, weightBytes: WEIGHT_BYTES };
+  const bench = { kernels, ...clocks, weights, weightBytes: probedWeightBytes(memory.bytes, formats.length) };
   const processor = createProcessorProbes(bench, formats, further);
   const crossings = [
     { label: 'crossing to the GPU', ...sampling(crossing({ gpu: kernels, cpu })) },

@@ -1,16 +1,10 @@
 import { DEFAULT_KV_FORMAT, type QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
+import { otherEvents } from '../runtime/other-events.ts';
 import { activationRate } from './probes/activations.ts';
 import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/attention.ts';
 import type { Bench } from './probes/bench.ts';
-import {
-  FEW_PROMPT_TOKENS,
-  GENERATED_TOKENS,
-  generatedProducts,
-  matrixProducts,
-  packedProducts,
-  vectorProducts,
-} from './probes/products.ts';
+import { FEW_PROMPT_TOKENS, GENERATED_TOKENS, productProbes } from './probes/products.ts';
 import { type Depth, SEVERAL_TEXTS, smallBatch, smallPass } from './probes/small-pass.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
@@ -61,7 +55,10 @@ export interface PassMeasures {
 export interface ProcessorProbes {
   /** Names of the probes, in the order of a round. */
   readonly labels: readonly string[];
-  /** Runs each probe once. The first round determines the length of the runs and isn't counted. */
+  /**
+   * Runs each probe once; between them other events are handled. The first round determines the length of the runs and
+   * isn't counted.
+   */
   readonly round: (onProbe?: (label: string) => void) => Promise<void>;
   /** @throws RangeError before the second round */
   readonly measures: () => ProcessorMeasures;
@@ -87,11 +84,10 @@ export function createProcessorProbes(
   { passes = false, caches = [] }: FurtherProbes = {},
 ): ProcessorProbes {
   const probe = (label: string, measure: () => Promise<number>): Probe => ({ label, measure, values: [] });
-  const vectors = formats.map((type) => probe(`${type}, one token`, vectorProducts(bench, type)));
-  const matrices = formats.map((type) => probe(`${type}, a prompt`, matrixProducts(bench, type)));
-  const fewPrompt = formats.map((type) =>
-    probe(`${type}, a short prompt`, packedProducts(bench, type, FEW_PROMPT_TOKENS)),
-  );
+  const products = productProbes(bench);
+  const vectors = formats.map((type) => probe(`${type}, one token`, products.vector(type)));
+  const matrices = formats.map((type) => probe(`${type}, a prompt`, products.matrix(type)));
+  const fewPrompt = formats.map((type) => probe(`${type}, a short prompt`, products.packed(type, FEW_PROMPT_TOKENS)));
   const byDepth = (
     label: string,
     measure: (depth: Depth) => () => Promise<number>,
@@ -101,7 +97,7 @@ export function createProcessorProbes(
   });
   const overhead = byDepth('small layers', (depth) => smallPass(bench, depth));
   const [onePrompt, fromMemory, fromCache, copy, activations] = [
-    probe('a prompt of one token', packedProducts(bench, formats[0] as Quantization, 1)),
+    probe('a prompt of one token', products.packed(formats[0] as Quantization, 1)),
     probe('attention from memory', attentionFromMemory(bench, DEFAULT_KV_FORMAT)),
     probe('attention from a cache', attentionFromCache(bench, DEFAULT_KV_FORMAT)),
     probe('KV copy', keyValueCopy(bench)),
@@ -116,7 +112,7 @@ export function createProcessorProbes(
     ? undefined
     : {
         generated: GENERATED_TOKENS.map((tokens) =>
-          formats.map((type) => probe(`${type}, tokens of ${tokens} texts`, generatedProducts(bench, type, tokens))),
+          formats.map((type) => probe(`${type}, tokens of ${tokens} texts`, products.generated(type, tokens))),
         ),
         oneText: byDepth('small layers, one text', (depth) => smallBatch(bench, depth, 1)),
         severalTexts: byDepth('small layers, several texts', (depth) => smallBatch(bench, depth, SEVERAL_TEXTS)),
@@ -142,6 +138,7 @@ export function createProcessorProbes(
       for (const { label, measure, values } of all) {
         onProbe?.(label);
         values.push(await measure());
+        await otherEvents();
       }
     },
     measures: () => ({

@@ -11,6 +11,12 @@ import { type Bench, isCpu, secondsPerOperations } from './bench.ts';
  */
 const HIDDEN = 2048;
 const INNER = 5632;
+/** Its matrices: gate, up and down. */
+const FEED_FORWARD = [
+  { rows: INNER, columns: HIDDEN },
+  { rows: INNER, columns: HIDDEN },
+  { rows: HIDDEN, columns: INNER },
+];
 /** What stands for it on a GPU. */
 const GPU_MATRIX = { rows: 4096, columns: 2048 };
 /**
@@ -25,55 +31,69 @@ export const GENERATED_TOKENS = [2, 4, 8, 16] as const;
 /** Number of result vectors used in rotation on a GPU, so that products of one token can overlap. */
 const RESULTS = { one: 64, prompt: 4 };
 
-/** Measures the seconds per weight of a product with one token's vector, as in decode: weights come from memory. */
-export function vectorProducts(bench: Bench, type: Quantization): () => Promise<number> {
-  return products(bench, type, 1);
-}
-
-/** Measures the seconds per weight and token of a product with many tokens, as in prefill. */
-export function matrixProducts(bench: Bench, type: Quantization): () => Promise<number> {
-  const measure = products(bench, type, PROMPT_TOKENS);
-  return async () => (await measure()) / PROMPT_TOKENS;
-}
-
-/** Measures the seconds per weight of a product with so many generated tokens of as many texts. */
-export function generatedProducts(bench: Bench, type: Quantization, tokens: number): () => Promise<number> {
-  return products(bench, type, tokens, 'singly');
-}
-
-/** Measures the seconds per weight of a product with the tokens of a short prompt, or of the end of a longer one. */
-export function packedProducts(bench: Bench, type: Quantization, tokens: number): () => Promise<number> {
-  return products(bench, type, tokens, 'together');
-}
-
 type Multiplied = MultiplyOperation['multiplied'];
 
-function products(bench: Bench, type: Quantization, tokens: number, multiplied?: Multiplied): () => Promise<number> {
-  return (isCpu(bench) ? feedForward : oneByOne)(bench, { type, tokens, multiplied });
+/** Probes of products; each function makes one. */
+export interface ProductProbes {
+  /** Seconds per weight of a product with one token's vector, as in decode: weights come from memory. */
+  vector(type: Quantization): () => Promise<number>;
+  /** Seconds per weight and token of a product with many tokens, as in prefill. */
+  matrix(type: Quantization): () => Promise<number>;
+  /** Seconds per weight of a product with so many generated tokens of as many texts. */
+  generated(type: Quantization, tokens: number): () => Promise<number>;
+  /** Seconds per weight of a product with the tokens of a short prompt, or of the end of a longer one. */
+  packed(type: Quantization, tokens: number): () => Promise<number>;
 }
 
-interface Probed {
-  readonly type: Quantization;
-  readonly tokens: number;
-  readonly multiplied: Multiplied;
+/** Probes that share the weights of each format, and activations: a GPU needs room for `weightBytes` of each only. */
+export function productProbes(bench: Bench): ProductProbes {
+  const shapes = isCpu(bench) ? FEED_FORWARD : [GPU_MATRIX];
+  const weights = remembered((type: Quantization) => matricesInTurn(bench, type, shapes));
+  const operations = remembered((tokens: number) => (isCpu(bench) ? feedForward : oneByOne)(bench, tokens));
+  const weightsOfUnit = shapes.reduce((sum, { rows, columns }) => sum + rows * columns, 0);
+  const probe = (type: Quantization, tokens: number, multiplied?: Multiplied) => {
+    const [groups, of] = [weights(type), operations(tokens)];
+    const perUnit = secondsPerOperations(bench, (index) => {
+      return of(groups[index % groups.length] as readonly Matrix[], { index, multiplied });
+    });
+    return async () => (await perUnit()) / weightsOfUnit;
+  };
+  return {
+    vector: (type) => probe(type, 1),
+    matrix(type) {
+      const measure = probe(type, PROMPT_TOKENS);
+      return async () => (await measure()) / PROMPT_TOKENS;
+    },
+    generated: (type, tokens) => probe(type, tokens, 'singly'),
+    packed: (type, tokens) => probe(type, tokens, 'together'),
+  };
 }
+
+function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
+  };
+}
+
+/** The operations of a unit of work on a group of matrices, the unit of this number. */
+type Unit = (
+  matrices: readonly Matrix[],
+  { index, multiplied }: { readonly index: number; readonly multiplied: Multiplied },
+) => readonly Operation[];
 
 /**
  * Products as a layer has them: each waits for all threads of the one before it, and rounds its input anew. What lies
  * between them takes next to nothing.
  */
-function feedForward(bench: Bench, { type, tokens, multiplied }: Probed): () => Promise<number> {
-  const { kernels } = bench;
+function feedForward({ kernels }: Bench, tokens: number): Unit {
   const [x, h, y] = [HIDDEN, HIDDEN, HIDDEN].map((width) => filled(kernels, tokens * width)) as Three<Vector>;
   const [gate, up, inner] = [INNER, INNER, INNER].map((width) => kernels.vector(tokens * width)) as Three<Vector>;
   const weight = filled(kernels, HIDDEN);
-  const [wide, narrow] = [
-    { rows: INNER, columns: HIDDEN },
-    { rows: HIDDEN, columns: INNER },
-  ];
-  const groups = matricesInTurn(bench, type, [wide, wide, narrow]);
-  const perLayer = secondsPerOperations(bench, (index): Operation[] => {
-    const [ofGate, ofUp, ofDown] = groups[index % groups.length] as Three<Matrix>;
+  return (matrices, { multiplied }) => {
+    const [ofGate, ofUp, ofDown] = matrices as Three<Matrix>;
     return [
       { kind: 'rms-norm', x, weight, y: h, epsilon: 1e-5 },
       { kind: 'multiply', matrix: ofGate, x: h, y: gate, multiplied },
@@ -81,25 +101,20 @@ function feedForward(bench: Bench, { type, tokens, multiplied }: Probed): () => 
       { kind: 'swiglu', gate, up, y: inner },
       { kind: 'multiply', matrix: ofDown, x: inner, y, multiplied },
     ];
-  });
-  return async () => (await perLayer()) / (3 * HIDDEN * INNER);
+  };
 }
 
 type Three<Value> = [Value, Value, Value];
 
-function oneByOne(bench: Bench, { type, tokens, multiplied }: Probed): () => Promise<number> {
-  const { kernels } = bench;
+function oneByOne({ kernels }: Bench, tokens: number): Unit {
   const { rows, columns } = GPU_MATRIX;
   const x = filled(kernels, tokens * columns);
   const results = tokens === 1 ? RESULTS.one : RESULTS.prompt;
   const y = kernels.vector(results * tokens * rows);
   const parts = Array.from({ length: results }, (_, at) => y.slice(at * tokens * rows, (at + 1) * tokens * rows));
-  const matrices = matricesInTurn(bench, type, [GPU_MATRIX]).flat();
-  const perMatrix = secondsPerOperations(bench, (index): Operation[] => {
-    const matrix = matrices[index % matrices.length] as Matrix;
-    return [{ kind: 'multiply', matrix, x, y: parts[index % results] as Vector, multiplied }];
-  });
-  return async () => (await perMatrix()) / (rows * columns);
+  return ([matrix], { index, multiplied }) => [
+    { kind: 'multiply', matrix: matrix as Matrix, x, y: parts[index % results] as Vector, multiplied },
+  ];
 }
 
 const filled = (kernels: Kernels, values: number): Vector => kernels.vector(new Float32Array(values).fill(0.01));

@@ -3,7 +3,7 @@ import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../../engine/kernels/webgpu/node-gpu.ts';
 import { QUANTIZATIONS } from '../../../engine/model/quantization.ts';
 import { gpuClock } from '../../../engine/profile/gpu-probes.ts';
-import { vectorProducts } from '../../../engine/profile/probes/products.ts';
+import { productProbes } from '../../../engine/profile/probes/products.ts';
 import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
 import type { Contestant, Task } from './contestant.ts';
 import { serve } from './serve.ts';
@@ -35,12 +35,10 @@ async function load({ model, threads, context, gpu }: Task): Promise<Contestant>
     },
     async limits() {
       const weights = new Uint8Array(probes === undefined ? PROBE_BYTES : 0).fill(PROBE_BYTE);
+      const bench = { kernels, clock: gpuClock(kernels), weights, weightBytes: PROBE_BYTES };
       probes ??= (['F16', 'F32'] as const).map((type) => {
         const { bytes, block } = QUANTIZATIONS[type];
-        const perWeight = vectorProducts(
-          { kernels, clock: gpuClock(kernels), weights, weightBytes: PROBE_BYTES },
-          type,
-        );
+        const perWeight = productProbes(bench).vector(type);
         return async () => bytes / block / (await perWeight());
       });
       const rates: number[] = [];
