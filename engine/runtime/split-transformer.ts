@@ -3,6 +3,7 @@ import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
+import { DeviceFailureError } from '../kernels/device-failure-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace } from '../kernels/key-value-cache.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
@@ -121,7 +122,9 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
     const passesOf = (plan: SplitPlan, stages: readonly Stage[]): SplitPasses => {
       const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
       outer.output.loadOutput();
-      return createSplitPasses({ ...outer, chooses: plan.output.processor === 'gpu', stages, path });
+      const passes = createSplitPasses({ ...outer, chooses: plan.output.processor === 'gpu', stages, path });
+      const onGpu = stages.reduce((sum, { part, from, to }) => sum + (part === parts.gpu ? to - from : 0), 0);
+      return withLayersNamed(passes, `it had ${onGpu} of ${model.layers}`);
     };
     return {
       model,
@@ -188,6 +191,17 @@ function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): voi
   if (streamed) throw new InputError('plan', 'streams weights to the GPU, which is predicted and simulated only');
   if (kvCache === 'host' && stages.filter(({ processor }) => processor === 'gpu').length > 1)
     throw new InputError('plan', 'has several stages on the GPU, whose KV cache is in RAM; allowed: one');
+}
+
+/** Passes that say of a device that fails what it had. */
+function withLayersNamed({ run, logits, hidden, largest }: SplitPasses, had: string): SplitPasses {
+  const named =
+    <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    (...given: Given): Promise<Result> =>
+      call(...given).catch((error: Error) => {
+        throw error instanceof DeviceFailureError ? new InputError(error.where, `${error.problem} (${had})`) : error;
+      });
+  return { run: named(run), logits: named(logits), hidden: named(hidden), largest: largest && named(largest) };
 }
 
 interface SplitParts {

@@ -1,8 +1,8 @@
 import type { ByteSource } from '../../gguf/byte-source.ts';
 import { formatBytes } from '../../input/format.ts';
-import { InputError } from '../../input/input-error.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
 import { checkCache, checkMatrix, checkOperation } from '../checks.ts';
+import { DeviceFailureError } from '../device-failure-error.ts';
 import type { Kernels } from '../kernels.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
@@ -69,13 +69,16 @@ export function webgpuKernels({
   let pendingChecks: Promise<void> = Promise.resolve();
 
   device.addEventListener('uncapturederror', ({ error }) => {
-    failure ??= new Error(`${adapter}: ${error.message}`);
+    failure ??=
+      error instanceof GPUOutOfMemoryError
+        ? new DeviceFailureError(adapter, 'has no memory for activations; try again, with fewer layers on it')
+        : new Error(`${adapter}: ${error.message}`);
   });
   let closed = false;
   const lost = device.lost.then(({ message }) => {
     if (closed) return;
     const reason = message.split('\n')[0];
-    failure = new InputError(adapter, `the device was lost (${reason}); try again, with fewer layers on it`);
+    failure = new DeviceFailureError(adapter, `the device was lost (${reason}); try again, with fewer layers on it`);
   });
 
   let arena: Arena;
@@ -87,14 +90,20 @@ export function webgpuKernels({
     device.pushErrorScope('out-of-memory');
     const result = allocate();
     const check = device.popErrorScope().then((error) => {
-      if (error !== null) failure ??= new InputError(adapter, `has no memory for ${what}`);
+      if (error !== null) failure ??= new DeviceFailureError(adapter, `has no memory for ${what}`);
     });
     pendingChecks = Promise.all([pendingChecks, check]).then(() => {});
     return result;
   };
 
-  const upload = (place: number, values: Float32Array): void => {
+  /** What operations use that were encoded, but perhaps not submitted: vectors by their ids, and token ids. */
+  const used = new Set<number | 'tokens'>();
+  const submit = (): void => {
     program.submit();
+    used.clear();
+  };
+  /** Writes at once: what was encoded before, and uses it, must have been submitted. */
+  const upload = (place: number, values: Float32Array): void => {
     device.queue.writeBuffer(arena.buffer, 4 * place, values as Float32Array<ArrayBuffer>);
   };
   const room = (): ((values: number) => number) => {
@@ -105,15 +114,22 @@ export function webgpuKernels({
     };
   };
   const tokensRoom = room();
+  const placeOf = ({ id, offset }: Vector): number => (places[id] as number) + offset;
   const context: EncodingContext = {
     lanes,
     packedDot,
     tileValues: device.features.has('shader-f16') ? 'f16' : 'f32',
     matrix: (id) => matrices[id] as UploadedMatrix,
     cache: (id) => caches[id] as GPUBuffer,
-    place: ({ id, offset }) => (places[id] as number) + offset,
+    place(vector) {
+      used.add(vector.id);
+      return placeOf(vector);
+    },
     tokens(tokens) {
       const place = tokensRoom(tokens.length);
+      // `submit` would forget what the operation that is being encoded uses.
+      if (used.has('tokens')) program.submit();
+      used.add('tokens');
       upload(place, Float32Array.from(tokens));
       return place;
     },
@@ -177,7 +193,7 @@ export function webgpuKernels({
       program.copy(source, 0, target, source.size);
     },
     freeCache({ id }) {
-      program.submit();
+      submit();
       caches[id]?.destroy();
       caches[id] = undefined;
     },
@@ -186,7 +202,8 @@ export function webgpuKernels({
       for (const operation of operations) for (const dispatch of encode(context, operation)) program.add(dispatch);
     },
     write(vector) {
-      upload(context.place(vector), vector.values);
+      if (used.has(vector.id)) submit();
+      upload(placeOf(vector), vector.values);
     },
     async read(vector: Vector) {
       const bytes = vector.values.byteLength;
@@ -194,8 +211,8 @@ export function webgpuKernels({
       staging.set(bytes, free);
       const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
       const buffer = free.pop() ?? device.createBuffer({ label: 'results', size: bytes, usage });
-      program.copy(arena.buffer, 4 * context.place(vector), buffer, bytes);
-      program.submit();
+      program.copy(arena.buffer, 4 * placeOf(vector), buffer, bytes);
+      submit();
       try {
         await wait(buffer.mapAsync(GPUMapMode.READ));
         vector.values.set(new Float32Array(buffer.getMappedRange()));

@@ -12,6 +12,7 @@ import { goldenModel } from '../../support/golden-models.ts';
 import { GPU_ENVIRONMENT, GPU_MISSING } from '../../support/gpu.ts';
 import { testIf } from '../../support/needs.ts';
 import { type Ended, runCommand } from '../../support/run-script.ts';
+import { kernelsWith } from './kernels-with.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hearth-drivers-'));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -97,10 +98,27 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a lost device is one line 
       (error: Error) => `${error.constructor.name} ${error.message}`,
     );
   };
-  const expected = /^InputError Test GPU: the device was lost \(.*\); try again, with fewer layers on it$/;
+  const expected = /^DeviceFailureError Test GPU: the device was lost \(.*\); try again, with fewer layers on it$/;
   assert.match(await lost(), expected);
   assert.match(await lost(), expected);
   kernels.close();
 });
+
+testIf(
+  GPU_MISSING === undefined,
+  GPU_MISSING ?? '',
+  'a device without memory for activations is one line',
+  async () => {
+    let report: (event: { readonly error: GPUError }) => void = () => {};
+    const listen = (_: string, listener: typeof report): void => {
+      report = listener;
+    };
+    const kernels = await kernelsWith(() => ({ addEventListener: listen as GPUDevice['addEventListener'] }));
+    report({ error: new GPUOutOfMemoryError('vectors') });
+    const refused = await Promise.resolve(kernels.read(kernels.vector(1))).catch((error: Error) => error.message);
+    assert.is(refused, 'Test GPU: has no memory for activations; try again, with fewer layers on it');
+    kernels.close();
+  },
+);
 
 test.run();

@@ -1,43 +1,25 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openFile } from '../../../engine/gguf/file-source.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { openDevice } from '../../../engine/kernels/webgpu/open-device.ts';
-import { scratchFile } from '../../../engine/kernels/webgpu/scratch-file.ts';
-import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
 import { quantizedBytes } from '../../../engine/model/quantization.ts';
 import { testGpu } from '../../support/gpu.ts';
 import { randomFrom } from '../random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from '../whole-number-rows.ts';
+import { changed, kernelsWith } from './kernels-with.ts';
 
 const ROWS = 70;
-/** Dawn frees an instance that nothing refers to, even while its devices are in use. */
-const instances: GPU[] = [];
-
-/** A device that can bind so many bytes; `matrices` are the sizes of buffers that were made for weights. */
+/** Kernels on a device that can bind so many bytes; `matrices` are the sizes of buffers that were made for weights. */
 async function openLimited(limit: number) {
-  const { create, globals } = await import('webgpu');
-  Object.assign(globalThis, globals);
-  const gpu = create([]);
-  instances.push(gpu);
-  const { device } = await openDevice(gpu);
   const matrices: number[] = [];
-  const limits = { maxBufferSize: device.limits.maxBufferSize, maxStorageBufferBindingSize: limit };
-  const limited = new Proxy(device, {
-    get(target, key) {
-      if (key === 'limits') return limits;
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== 'function') return value;
-      if (key !== 'createBuffer') return value.bind(target);
-      return (descriptor: GPUBufferDescriptor) => {
-        if (descriptor.label === 'IQ2_S' || descriptor.label === 'Q6_K') matrices.push(descriptor.size);
-        return target.createBuffer(descriptor);
-      };
+  const kernels = await kernelsWith((device) => ({
+    limits: changed(device.limits, { maxStorageBufferBindingSize: limit }),
+    createBuffer(descriptor) {
+      if (descriptor.label === 'IQ2_S' || descriptor.label === 'Q6_K') matrices.push(descriptor.size);
+      return device.createBuffer(descriptor);
     },
-  });
-  const options = { adapter: 'Small GPU', openFile, openScratch: scratchFile, packedDot: false };
-  return { kernels: webgpuKernels({ device: limited, ...options }), matrices };
+  }));
+  return { kernels, matrices };
 }
 
 testGpu('a matrix larger than what shaders can bind is divided by rows, for products and as an embedding', async () => {
