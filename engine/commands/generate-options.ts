@@ -41,7 +41,7 @@ export interface GenerateRequest {
   readonly gpuLayers: GpuLayers;
   /** The GPU, by its name or a part of it; `undefined`: the fastest. */
   readonly device: string | undefined;
-  /** A limit to the GPU's memory, with pages of its KV cache in RAM; `undefined`: all is on the GPU. */
+  /** Pages of the GPU's KV cache in RAM: those beyond a limit to its memory, or all but the newest; `undefined`: none. */
   readonly gpuPaging: GpuPaging | undefined;
   /** The profile by which `auto` decides; `undefined`: the machine is measured. */
   readonly profile: string | undefined;
@@ -77,6 +77,7 @@ interface Options extends SamplingTexts, DraftTexts {
   readonly gpuLayers?: string;
   readonly device?: string;
   readonly gpuMemory?: string;
+  readonly kvHost?: true;
   readonly profile?: string;
   readonly context?: string;
   readonly kv: string;
@@ -116,15 +117,19 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
       '--gpu-memory <size>',
       "with --gpu-layers: the GPU's memory for weights and KV cache, such as 200MiB; the cache's oldest pages go to RAM",
     )
+    .option(
+      '--kv-host',
+      'with --gpu-layers: the KV cache of its layers is in RAM too, all but the newest page, and passes through the GPU for every token',
+    )
     .option('--profile <file>', 'with --gpu-layers auto: a file of hearth profile (default: the machine is measured)')
     .addOption(OPTIONS.context)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .option(
       '--kv-memory <size>',
-      'RAM for the KV cache, such as 200MiB; its oldest pages go to a file; with --gpu-memory: RAM for pages that leave the GPU',
+      'RAM for the KV cache, such as 200MiB; its oldest pages go to a file; with --gpu-memory or --kv-host: RAM for pages that leave the GPU',
     )
-    .option('--kv-pages <n>', `with --kv-memory or --gpu-memory: tokens in a page (default: ${PAGE_TOKENS})`)
+    .option('--kv-pages <n>', `with --kv-memory, --gpu-memory or --kv-host: tokens in a page (default: ${PAGE_TOKENS})`)
     .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
     .addOption(SPECULATION_OPTIONS.draft)
     .addOption(SPECULATION_OPTIONS.lookup)
@@ -175,46 +180,57 @@ function readOptions(options: Options): GenerateRequest {
 
 /** @throws InputError, also for what only a CPU does */
 function readGpuRequest(options: Options): GpuLayers {
-  const { gpuLayers, device, gpuMemory, profile, memory, kvMemory, trace, draft, lookup } = options;
+  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, trace, draft, lookup } = options;
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
   if (gpuMemory !== undefined && gpuLayers === undefined)
     throw new InputError('--gpu-memory', 'is used only with --gpu-layers; add it');
+  if (kvHost && gpuLayers === undefined) throw new InputError('--kv-host', 'is used only with --gpu-layers; add it');
+  if (kvHost && gpuMemory !== undefined)
+    throw new InputError('--kv-host', 'keeps one page on the GPU, --gpu-memory as many as it has room for; give one');
   if (profile !== undefined && gpuLayers !== 'auto')
     throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
   if (gpuLayers === undefined) return 0;
-  const onCpu = gpuMemory === undefined ? kvMemory : undefined;
+  const onCpu = pagesFromGpu(options) ? undefined : kvMemory;
   const alone = { '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--draft': draft, '--lookup': lookup };
   for (const [name, value] of Object.entries(alone)) {
     if (value !== undefined) {
-      const other = name === '--kv-memory' ? ', or add --gpu-memory' : '';
+      const other = name === '--kv-memory' ? ', or add --gpu-memory or --kv-host' : '';
       throw new InputError(name, `works on the CPU alone; leave --gpu-layers out${other}`);
     }
   }
   return readGpuLayers(gpuLayers);
 }
 
-function readPaging({ kvMemory, kvPages, kvFolder, gpuMemory }: Options): KvPaging | undefined {
-  if (kvMemory !== undefined && gpuMemory === undefined) {
+/** Whether pages of the KV cache leave a GPU. */
+function pagesFromGpu({ gpuMemory, kvHost }: Options): boolean {
+  return gpuMemory !== undefined || kvHost === true;
+}
+
+function readPaging(options: Options): KvPaging | undefined {
+  const { kvMemory, kvPages, kvFolder } = options;
+  if (kvMemory !== undefined && !pagesFromGpu(options)) {
     const pageTokens = readPageTokens(kvPages);
     return { memory: parseQuantity(kvMemory, 'size', '--kv-memory'), pageTokens, folder: kvFolder ?? tmpdir() };
   }
-  const pagesAlone = kvPages !== undefined && gpuMemory === undefined;
+  const pagesAlone = kvPages !== undefined && !pagesFromGpu(options);
   const folderAlone = kvFolder !== undefined && kvMemory === undefined;
   const alone = pagesAlone ? '--kv-pages' : folderAlone ? '--kv-folder' : undefined;
   if (alone !== undefined) throw new InputError(alone, 'is used only with --kv-memory; add it');
   return undefined;
 }
 
-function readGpuPaging({ gpuMemory, kvPages, kvMemory, kvFolder }: Options): GpuPaging | undefined {
-  return optional(gpuMemory, (text) => ({
-    gpuMemory: parseQuantity(text, 'size', '--gpu-memory'),
+function readGpuPaging(options: Options): GpuPaging | undefined {
+  const { gpuMemory, kvPages, kvMemory, kvFolder } = options;
+  if (!pagesFromGpu(options)) return undefined;
+  return {
+    gpuMemory: optional(gpuMemory, (text) => parseQuantity(text, 'size', '--gpu-memory')),
     pageTokens: readPageTokens(kvPages),
     place: {
       folder: kvFolder ?? tmpdir(),
       ram: optional(kvMemory, (ram) => parseQuantity(ram, 'size', '--kv-memory')) ?? Number.POSITIVE_INFINITY,
     },
-  }));
+  };
 }
 
 function readPageTokens(text: string | undefined): number {

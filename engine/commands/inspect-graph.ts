@@ -81,8 +81,8 @@ export function graphDot({ model, units }: ModelGraph): string {
 }
 
 function nodeLabel(node: GraphNode): string {
-  const { kind, weights, output, flops, weightBytes } = node;
-  const costs = flops === 0 ? '' : `\n${flopsText(flops)} MFLOP, ${formatBytes(weightBytes)}`;
+  const { kind, weights, output, flops, weightBytes, cacheBytes } = node;
+  const costs = flops === 0 ? '' : `\n${flopsText(flops)} MFLOP, ${formatBytes(weightBytes + cacheBytes)}`;
   return `${kind}${weights === undefined ? '' : ` ${weights.tensor}`}\n${shapeText(output)}${costs}`;
 }
 

@@ -81,6 +81,19 @@ test('pages have 512 tokens by default, as in HELM, and their file is in the tem
   });
 });
 
+test('pages leave a GPU beyond its memory, or all but one', async () => {
+  const paging = async (...options: readonly string[]) => {
+    const request = await requested('--gpu-layers', '2', ...options);
+    return typeof request === 'string' ? request : request.gpuPaging;
+  };
+  const place = { folder: tmpdir(), ram: Number.POSITIVE_INFINITY };
+  assert.equal(await paging(), undefined);
+  assert.equal(await paging('--gpu-memory', '200MiB'), { gpuMemory: 200 * 2 ** 20, pageTokens: 512, place });
+  assert.equal(await paging('--kv-host', '--kv-pages', '64', '--kv-memory', '1MiB', '--kv-folder', '/data'), {
+    ...{ gpuMemory: undefined, pageTokens: 64, place: { folder: '/data', ram: 2 ** 20 } },
+  });
+});
+
 test('drafts come from a model, from the text, or both', async () => {
   const drafts = async (...options: readonly string[]) => {
     const request = await requested(...options);
@@ -110,6 +123,17 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     '--memory: "600" has no unit; a size with its unit is needed, such as "4.1 GiB" or "512 MB"',
   ],
   ['a GPU’s memory without layers', ['--gpu-memory', '1GiB'], '--gpu-memory: is used only with --gpu-layers; add it'],
+  ['a cache in RAM without layers', ['--kv-host'], '--kv-host: is used only with --gpu-layers; add it'],
+  [
+    'two sizes of the GPU’s cache',
+    ['--gpu-layers', '2', '--kv-host', '--gpu-memory', '1GiB'],
+    '--kv-host: keeps one page on the GPU, --gpu-memory as many as it has room for; give one',
+  ],
+  [
+    'RAM for a cache that is on the GPU',
+    ['--gpu-layers', '2', '--kv-memory', '1GiB'],
+    '--kv-memory: works on the CPU alone; leave --gpu-layers out, or add --gpu-memory or --kv-host',
+  ],
   ['a GPU without layers', ['--device', 'x'], '--device: is used only with --gpu-layers; add it'],
   [
     'a profile for given layers',
