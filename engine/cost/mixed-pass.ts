@@ -1,4 +1,4 @@
-import type { ProcessorRates } from '../hardware/device.ts';
+import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import {
@@ -69,27 +69,51 @@ export function passTokens({ generated, prompt }: PassLoad): number {
  * attention, of one prompt, where such passes aren't known to cost more.
  */
 export function passLayerSeconds(model: Model, load: PassLoad, processor: ProcessorRates): LayerSeconds {
-  const { texts, generated, prompt, generatedContext, promptContext, promptCache, kvFormat } = load;
-  const { bandwidth, attention, passes } = processor;
+  const { texts, generated, prompt, kvFormat } = load;
+  const { bandwidth, passes } = processor;
   const dispatch = passes?.dispatch ?? processor.dispatch ?? 0;
   const token = kvBytesPerToken(model, kvFormat);
-  const rates = attention && attentionRates(attention, kvFormat);
   const kinds = Math.min(1, generated) + Math.min(1, prompt);
   const products =
     generatedProductSeconds(model.layer, generated, processor) + promptProductSeconds(model.layer, prompt, processor);
-  const attended = attendedFlops(model, generatedContext + promptContext) / processor.flops.F16;
-  const kvSeconds =
-    rates === undefined
-      ? (token * (generatedContext + promptCache)) / bandwidth
-      : token * (generatedContext / rates.memory + promptContext / rates.cache);
+  const attended = attentionSeconds(model, load, processor);
   return {
-    compute: attention === undefined ? products + attended : products,
+    compute: products + attended.compute,
     kvCopy: processor.kvCopyLatency + (token * passTokens(load)) / bandwidth,
-    memory: (kinds * model.layer.bytes) / bandwidth + kvSeconds,
+    memory: (kinds * model.layer.bytes) / bandwidth + attended.memory,
     overhead:
       overheadSeconds(model, passTokens(load), { ...processor, dispatch }) +
       (kinds - 1) * dispatch +
       (texts - 1) * (passes?.text ?? 0),
+  };
+}
+
+/**
+ * Seconds of attention. With `PassRates.attention`, which was measured in F16, the ratio of a format to F16 is that of the
+ * processor's `attention`.
+ */
+function attentionSeconds(
+  model: Model,
+  { generatedContext, promptContext, promptCache, kvFormat }: PassLoad,
+  { attention, passes, bandwidth, flops }: ProcessorRates,
+): Pick<LayerSeconds, 'compute' | 'memory'> {
+  const token = kvBytesPerToken(model, kvFormat);
+  if (attention === undefined)
+    return {
+      compute: attendedFlops(model, generatedContext + promptContext) / flops.F16,
+      memory: (token * (generatedContext + promptCache)) / bandwidth,
+    };
+  const rates = attentionRates(attention, kvFormat);
+  const paged = passes?.attention;
+  if (paged === undefined)
+    return { compute: 0, memory: token * (generatedContext / rates.memory + promptContext / rates.cache) };
+  const inF16 = kvBytesPerToken(model);
+  const ratio = (place: keyof AttentionRates): number => (token / rates[place]) * (attention[place] / inF16);
+  return {
+    compute:
+      (ratio('memory') * attendedFlops(model, generatedContext)) / paged.flops +
+      (ratio('cache') * attendedFlops(model, promptContext)) / paged.promptFlops,
+    memory: (ratio('memory') * inF16 * generatedContext) / paged.memory,
   };
 }
 

@@ -34,6 +34,20 @@ export interface PassRates {
   /** The same for every text after the first. */
   readonly textStart: number;
   readonly text: number;
+  /** Attention over a text's pages, in place of the processor's, where measured. */
+  readonly attention?: PagedAttentionRates;
+}
+
+/**
+ * Rates of attention in such passes, which begin with each text's pages anew while caches hold weights. What it computes
+ * and what it reads count apart, since models differ in how many query heads share a key.
+ */
+export interface PagedAttentionRates {
+  /** Bytes of an F16 cache per second for a generated token, and FLOP/s beside reading. */
+  readonly memory: number;
+  readonly flops: number;
+  /** FLOP/s for a prompt's tokens, which share what they read. */
+  readonly promptFlops: number;
 }
 
 /** Rates of products with a number of generated tokens, from 2 on. */

@@ -19,6 +19,7 @@ import {
   type NetworkLink,
   type Npu,
   OPERATING_SYSTEMS,
+  type PagedAttentionRates,
   type PassRates,
   type ProcessorRates,
   type PromptRates,
@@ -166,12 +167,24 @@ function readPrompts(fields: Fields): PromptRates {
 }
 
 function readPasses(fields: Fields): PassRates {
+  const attention = fields.optionalObject('attention');
   const rates = {
     generated: readGenerated(fields),
     start: fields.quantity('start', 'time'),
     dispatch: fields.quantity('dispatch', 'time'),
     textStart: fields.quantity('textStart', 'time'),
     text: fields.quantity('text', 'time'),
+    ...(attention !== undefined && { attention: readPagedAttention(attention) }),
+  };
+  fields.end();
+  return rates;
+}
+
+function readPagedAttention(fields: Fields): PagedAttentionRates {
+  const rates = {
+    memory: fields.quantity('memory', 'rate'),
+    flops: fields.quantity('compute', 'compute'),
+    promptFlops: fields.quantity('promptCompute', 'compute'),
   };
   fields.end();
   return rates;

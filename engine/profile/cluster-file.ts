@@ -113,7 +113,7 @@ function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<s
     };
   }
 
-  function passRates({ generated, start, dispatch, textStart, text }: PassFacts): object {
+  function passRates({ generated, start, dispatch, textStart, text, attention }: PassFacts): object {
     return {
       generated: [...generated].map(([tokens, own]) => ({
         tokens,
@@ -123,6 +123,11 @@ function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<s
       dispatch: quantity(dispatch, seconds, 'a layer with very small matrices, its keys and values in pages'),
       textStart: quantity(textStart, seconds, 'a pass of very small layers, without them, for each text more'),
       text: quantity(text, seconds, 'a layer with very small matrices, for each text more'),
+      attention: {
+        memory: quantity(attention.memory, rate, 'KV cache in pages, as much as queries don’t add'),
+        compute: quantity(attention.flops, flops, 'attention to pages, for each query more'),
+        promptCompute: quantity(attention.promptFlops, flops, 'attention of a prompt'),
+      },
     };
   }
 }

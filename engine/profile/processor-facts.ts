@@ -1,6 +1,7 @@
 import type { QuantizedKvFormat } from '../model/kv-format.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
-import { COPIED_BYTES } from './probes/attention.ts';
+import { COPIED_BYTES, FLOPS_PER_BYTE } from './probes/attention.ts';
+import { FLOPS_PER_QUERY, QUERY_GROUPS } from './probes/paged-attention.ts';
 import { FEW_PROMPT_TOKENS, PROMPT_TOKENS } from './probes/products.ts';
 import { DEPTHS, SEVERAL_TEXTS } from './probes/small-pass.ts';
 import type { AttentionMeasures, ByDepth, PassMeasures, ProcessorMeasures } from './processor-probes.ts';
@@ -39,6 +40,13 @@ export interface PassFacts {
   readonly dispatch: Fact;
   readonly textStart: Fact;
   readonly text: Fact;
+  readonly attention: PagedAttentionFacts;
+}
+
+export interface PagedAttentionFacts {
+  readonly memory: Fact;
+  readonly flops: Fact;
+  readonly promptFlops: Fact;
 }
 
 export interface Fact {
@@ -128,7 +136,8 @@ function passParts({ shallow, deep }: ByDepth, crossing: number): { readonly sta
 }
 
 /** Facts of passes over several texts. */
-function passFacts({ vectorProducts }: ProcessorMeasures, passes: PassMeasures, crossing: number): PassFacts {
+function passFacts(measures: ProcessorMeasures, passes: PassMeasures, crossing: number): PassFacts {
+  const { vectorProducts, attentionFromCache } = measures;
   const generated = new Map(
     [...passes.generated].map(([tokens, byFormat]) => [tokens, furtherTokens(vectorProducts, byFormat, tokens)]),
   );
@@ -137,7 +146,20 @@ function passFacts({ vectorProducts }: ProcessorMeasures, passes: PassMeasures, 
     value: Math.max(0, several[part].value - one[part].value) / (SEVERAL_TEXTS - 1),
     sample: several[part].sample,
   });
-  return { generated, start: one.start, dispatch: one.layer, textStart: each('start'), text: each('layer') };
+  const attention = pagedAttentionFacts(passes.attention, attentionFromCache);
+  return { generated, start: one.start, dispatch: one.layer, textStart: each('start'), text: each('layer'), attention };
+}
+
+/** Seconds for each byte grow in a line with the queries that share it: what is read, and what each computes. */
+function pagedAttentionFacts({ few, many }: PassMeasures['attention'], prompts: Sample): PagedAttentionFacts {
+  const flops = (QUERY_GROUPS.many - QUERY_GROUPS.few) * FLOPS_PER_QUERY;
+  const computing = Math.max(many.median - few.median, LEAST_SHARE * many.median) / flops;
+  const reading = few.median - QUERY_GROUPS.few * FLOPS_PER_QUERY * computing;
+  return {
+    memory: { value: 1 / Math.max(reading, LEAST_SHARE * few.median), sample: few },
+    flops: { value: 1 / computing, sample: many },
+    promptFlops: { value: FLOPS_PER_BYTE * prompts.median, sample: prompts },
+  };
 }
 
 /** Rates of the tokens after the first, by format. */

@@ -4,6 +4,7 @@ import { otherEvents } from '../runtime/other-events.ts';
 import { activationRate } from './probes/activations.ts';
 import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/attention.ts';
 import type { Bench } from './probes/bench.ts';
+import { pagedAttention, type QueryGroup } from './probes/paged-attention.ts';
 import { FEW_PROMPT_TOKENS, GENERATED_TOKENS, productProbes } from './probes/products.ts';
 import { type Depth, SEVERAL_TEXTS, smallBatch, smallPass } from './probes/small-pass.ts';
 import { type Sample, sampleOf } from './sample.ts';
@@ -49,6 +50,8 @@ export interface PassMeasures {
   /** Seconds of a pass of very small layers for one text, and for SEVERAL_TEXTS texts. */
   readonly oneText: ByDepth;
   readonly severalTexts: ByDepth;
+  /** Seconds for each byte of KV cache in pages, for a generated token, by QUERY_GROUPS. */
+  readonly attention: Readonly<Record<QueryGroup, Sample>>;
 }
 
 /** Probes that run in turn, so that changes in the machine's speed affect all of them alike. */
@@ -116,6 +119,10 @@ export function createProcessorProbes(
         ),
         oneText: byDepth('small layers, one text', (depth) => smallBatch(bench, depth, 1)),
         severalTexts: byDepth('small layers, several texts', (depth) => smallBatch(bench, depth, SEVERAL_TEXTS)),
+        attention: {
+          few: probe('attention to pages, one query', pagedAttention(bench, 'few')),
+          many: probe('attention to pages', pagedAttention(bench, 'many')),
+        },
       };
   const quantized = ofCaches.flatMap(({ memory, cache }) => [memory, cache]);
   const between = [fromMemory, fromCache, ...quantized, copy, ...Object.values(overhead), activations];
@@ -123,6 +130,7 @@ export function createProcessorProbes(
     ...ofPasses.generated.flat(),
     ...Object.values(ofPasses.oneText),
     ...Object.values(ofPasses.severalTexts),
+    ...Object.values(ofPasses.attention),
   ];
   const all = [...vectors, ...matrices, ...fewPrompt, onePrompt, ...between, ...(together ?? [])];
   const sample = ({ values }: Probe): Sample => sampleOf(values.slice(1));
@@ -164,6 +172,7 @@ export function createProcessorProbes(
           ),
           oneText: samples(ofPasses.oneText),
           severalTexts: samples(ofPasses.severalTexts),
+          attention: { few: sample(ofPasses.attention.few), many: sample(ofPasses.attention.many) },
         },
       }),
     }),

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { layerSeconds, outputSeconds, totalLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import { type PassText, passLayerSeconds, passLoad, passOutputSeconds } from '../../engine/cost/mixed-pass.ts';
 import type { FlopRates } from '../../engine/hardware/device.ts';
+import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { near } from '../support/near.ts';
@@ -55,6 +56,35 @@ test('measured rates: generated tokens and texts after the first, and prompts in
   const output = (...texts: PassText[]) => passOutputSeconds(TOY_MODEL, passLoad(texts), cpu).overhead;
   near(output(prompt(1)), 4);
   near(output(generated(0), generated(0), generated(0)), 4 + 2 * 0.25);
+});
+
+test('attention to pages: generated tokens read and compute, prompts compute', () => {
+  const attention = { memory: 400, cache: 800, quantized: { Q8_0: { memory: 100, cache: 400 } } };
+  const flat = { generated: [{ tokens: 2, flops: all(8000) }], start: 0, dispatch: 0, textStart: 0, text: 0 };
+  const paged = { memory: 100, flops: 500, promptFlops: 2000 };
+  const [cpu, plain] = [{ ...flat, attention: paged }, flat].map((passes) => ({ ...TOY_CPU, attention, passes }));
+  const of = (processor: typeof cpu, text: PassText, kvFormat?: 'Q8_0') => {
+    assert.ok(processor);
+    return passLayerSeconds(TOY_MODEL, { ...passLoad([text]), kvFormat }, processor);
+  };
+  const added = (text: PassText, longer: PassText, kvFormat?: 'Q8_0') => {
+    const [short, long] = [of(cpu, text, kvFormat), of(cpu, longer, kvFormat)];
+    return { compute: long.compute - short.compute, memory: long.memory - short.memory };
+  };
+  // 10 positions: 4 × 10 heads × 5 wide × 10 = 2000 FLOPs.
+  const bytes = 10 * kvBytesPerToken(TOY_MODEL);
+  const generatedMore = added(generated(0), generated(10));
+  near(generatedMore.compute, 2000 / 500);
+  near(generatedMore.memory, bytes / 100);
+  const promptMore = added(prompt(1), { ...prompt(1), position: 10 });
+  near(promptMore.compute, 2000 / 2000);
+  near(promptMore.memory, 0);
+  // A position of another format takes as many times longer as the processor's rates say.
+  const ratio = kvBytesPerToken(TOY_MODEL, 'Q8_0') / 100 / (kvBytesPerToken(TOY_MODEL) / 400);
+  near(added(generated(0), generated(10), 'Q8_0').memory, (ratio * bytes) / 100);
+  near(added(generated(0), generated(10), 'Q8_0').compute, (ratio * 2000) / 500);
+  // Without such rates the processor's hold.
+  near(of(plain, generated(10)).memory - of(plain, generated(0)).memory, bytes / 400);
 });
 
 test('between measured numbers of generated tokens products grow in a line, beyond the last at its rate', () => {

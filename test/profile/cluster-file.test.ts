@@ -83,6 +83,7 @@ test('rates of passes of several texts are written where they were measured, and
     generated: new Map([2, 8].map((tokens) => [tokens, each(tokens * 1e-10)])),
     oneText: { shallow: sample(0.3e-3), deep: sample(1e-3) },
     severalTexts: { shallow: sample(0.5e-3), deep: sample(2e-3) },
+    attention: { few: sample(8e-11), many: sample(1.1e-10) },
   };
   const cpu = { ...MEASURES, passes };
   const expected = processorFacts(cpu).passes;
@@ -97,6 +98,8 @@ test('rates of passes of several texts are written where they were measured, and
   close(read?.start, expected?.start.value ?? 0);
   close(read?.textStart, expected?.textStart.value ?? 0);
   close(read?.text, expected?.text.value ?? 0);
+  for (const rate of ['memory', 'flops', 'promptFlops'] as const)
+    close(read?.attention?.[rate], expected?.attention[rate].value ?? 0);
   assert.is(parseCluster(text, 'laptop.json').devices[0]?.cpu.passes, undefined);
 });
 

@@ -33,6 +33,7 @@ testIf(
     const probes = createProcessorProbes(
       { kernels, clock, weights: kernels.mapFile(file), weightBytes: 32 * MEBIBYTE },
       ['Q4_K'],
+      { passes: true },
     );
     const seen: string[] = [];
     await probes.round((label) => seen.push(label));
@@ -54,6 +55,13 @@ testIf(
       assert.ok(seconds.median > 1e-9 && seconds.median < 0.1, `${seconds.median} s`);
     }
     assert.ok(deep.median > shallow.median, `${deep.median} and ${shallow.median} s`);
+    const { passes } = measures;
+    assert.ok(passes);
+    const { oneText, severalTexts, attention } = passes;
+    assert.ok(severalTexts.deep.median > oneText.deep.median);
+    // A byte takes longer where more queries share it.
+    const [few, many] = [attention.few.median, attention.many.median];
+    assert.ok(few > 1e-13 && many > few && many < 1e-7, `${few} and ${many} s per byte`);
     const perWeight = measures.onePrompt.median;
     assert.ok(perWeight > 1e-13 && perWeight < 1e-8, `${perWeight} s per weight`);
   },

@@ -94,6 +94,8 @@ test('rates of passes are what measured passes of texts imply', () => {
       generated: new Map([8, 16].map((tokens) => [tokens, of((one) => one + (tokens - 1) * further)])),
       oneText: byDepth(1),
       severalTexts: byDepth(SEVERAL_TEXTS),
+      // A byte of a cache in F16 is read in 70 ps, and each query that shares it computes one FLOP in 10 ps.
+      attention: { few: sample(80e-12), many: sample(110e-12) },
     },
   });
   for (const type of QUANTIZATION_NAMES)
@@ -102,6 +104,10 @@ test('rates of passes are what measured passes of texts imply', () => {
   near(passes?.dispatch.value ?? 0, layer);
   near(passes?.textStart.value ?? 0, textStart);
   near(passes?.text.value ?? 0, text);
+  near(passes?.attention.memory.value ?? 0, 1 / 70e-12);
+  near(passes?.attention.flops.value ?? 0, 1 / 10e-12);
+  // Four queries share a key in that probe.
+  near(passes?.attention.promptFlops.value ?? 0, 4 * MEASURES.attentionFromCache.median);
 });
 
 test.run();

@@ -9,6 +9,8 @@ const KV_HEADS = 8;
 const HEAD_SIZE = 128;
 /** Bytes of a position's keys and values. */
 const positionBytes = (format: KvFormat): number => kvBytesPerToken({ kvHeads: KV_HEADS, headSize: HEAD_SIZE }, format);
+/** FLOPs of attention for each byte of KV cache that it attends to: 4 d_h for each head and token (HELM Eq. 4.11). */
+export const FLOPS_PER_BYTE = (4 * HEADS * HEAD_SIZE) / positionBytes(DEFAULT_KV_FORMAT);
 
 /**
  * A layer's cache has 2 MiB; together the layers exceed any second-level cache, so the next token reads them from
