@@ -1,6 +1,4 @@
-import { tmpdir } from 'node:os';
 import { Option } from 'commander';
-import { PAGE_TOKENS } from '../batch/request-policy.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
@@ -11,7 +9,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { Model } from '../model/model.ts';
 import { createDraftModel } from '../runtime/batch/draft-model.ts';
 import type { BatchDraftOptions } from '../runtime/batch/drafting.ts';
-import { loadSequences, loadTransformer } from '../runtime/load-transformer.ts';
+import { loadTexts, loadTransformer } from '../runtime/load-transformer.ts';
 import type { Transformer } from '../runtime/transformer.ts';
 import { kvCachesBytes } from '../runtime/transformer-bytes.ts';
 import { readCount } from '../terminal/options.ts';
@@ -202,13 +200,15 @@ export async function openServedDrafts(parts: ServedDraftsParts): Promise<BatchD
   const { draft, lookup, tokens } = request;
   if (draft === undefined) return { lookup, tokens };
   const { room, vocabularySize } = checkDraft(draft, parts);
-  const sequences = loadSequences(draft, {
-    ...{ kernels: kernels(), context: Math.min(room, SERVED_CONTEXT), folder: tmpdir() },
-    // As many as the model's: no text has more tokens here.
-    ...{ pageTokens: PAGE_TOKENS, pages: parallel * Math.ceil(context / PAGE_TOKENS) },
+  const served = Math.min(room, SERVED_CONTEXT);
+  // Room for as many tokens as the model's.
+  const texts = loadTexts(draft, {
+    kernels: kernels(),
+    context: served,
+    texts: parallel * Math.ceil(context / served),
   });
   const { stops } = parts.tokenizer;
-  const model = await createDraftModel({ sequences, vocabularySize, stops, clock: () => performance.now() / 1000 });
+  const model = await createDraftModel({ texts, vocabularySize, stops, clock: () => performance.now() / 1000 });
   return { lookup, model, tokens };
 }
 

@@ -22,6 +22,7 @@ import { noNumbers } from './no-numbers.ts';
 import { BATCH_TOKENS, createPasses, type Passes } from './passes.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { createSequences, type Sequences } from './sequences.ts';
+import { createTexts, type Texts } from './texts.ts';
 import type { PartTime, PassHooks, Transformer } from './transformer.ts';
 import { kvCachesBytes } from './transformer-bytes.ts';
 import { loadWeights, readVector, type WeightsSource } from './transformer-weights.ts';
@@ -112,6 +113,23 @@ export function loadSequences(path: string, options: SequencesLoadOptions): Sequ
     stages: [stage],
     run: (work) => passes.run(work.map(({ caches, ...rest }) => ({ ...rest, cache: caches[0] as ContextCache }))),
   });
+}
+
+export interface TextsLoadOptions extends Pick<LoadOptions, 'kernels' | 'context' | 'kvCache' | 'warn'> {
+  /** Texts that have memory at the same time. */
+  readonly texts: number;
+}
+
+/**
+ * Loads a small model that continues several texts.
+ * @throws InputError as loadTransformer does
+ */
+export function loadTexts(path: string, { texts, ...options }: TextsLoadOptions): Texts {
+  const { kernels, kvCache: type = DEFAULT_KV_FORMAT } = options;
+  const kvBytes = (model: Model, context: number): number => texts * kvCachesBytes(model, context, type);
+  const { model, contextLength, passes } = loadPasses(path, options, kvBytes);
+  const newCache = (): ContextCache => contextOf(kernels, model, { capacity: contextLength, type });
+  return createTexts({ model, contextLength, passes, most: texts, newCache });
 }
 
 /** Kernels in RAM evict to a file alone. */

@@ -4,7 +4,7 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import { createDraftModel } from '../../engine/runtime/batch/draft-model.ts';
-import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences, loadTexts } from '../../engine/runtime/load-transformer.ts';
 
 /**
  * What drafts cost where none is accepted: the processor time of a token in two engines by turns, with guesses and
@@ -29,10 +29,11 @@ const kernels = openKernels({ threads: 1 });
 async function engineOf(isDrafting: boolean) {
   const sequences = loadSequences(values.model, { kernels, ...SIZE });
   if (!isDrafting) return createBatchEngine({ sequences, tokenizer: TOKENIZER });
-  const draft = values.draft === undefined ? undefined : loadSequences(values.draft, { kernels, ...SIZE });
+  const draft =
+    values.draft === undefined ? undefined : loadTexts(values.draft, { kernels, context: SIZE.context, texts: 16 });
   const { vocabularySize } = sequences.model;
   const clock = () => performance.now() / 1000;
-  const model = draft && (await createDraftModel({ sequences: draft, vocabularySize, stops: new Set(), clock }));
+  const model = draft && (await createDraftModel({ texts: draft, vocabularySize, stops: new Set(), clock }));
   return createBatchEngine({ sequences, tokenizer: TOKENIZER, drafts: { lookup: 4, model, tokens: undefined } });
 }
 

@@ -1,30 +1,28 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RewindableModel } from '../../text/conversation.ts';
 import type { Sampler } from '../../text/sampling/sampler.ts';
-import { createModelDrafter, type ModelDrafter } from '../../text/speculation/model-drafter.ts';
+import { createModelDrafter, type DraftingModel, type ModelDrafter } from '../../text/speculation/model-drafter.ts';
 import { createPassCosts } from '../../text/speculation/pass-costs.ts';
-import type { Sequence, Sequences } from '../sequences.ts';
+import type { Text, Texts, TextWork } from '../texts.ts';
 
 /** A small model that guesses at the tokens of several texts. */
 export interface DraftModel {
   /**
    * What guesses at a text, whose readings and drafts must be work of `together`.
-   * @param tokens that the text can have
    * @returns `undefined` if there is no room for it beside the others
    */
-  open(sampler: () => Sampler, tokens: number): TextDrafter | undefined;
-  /** Does work of several drafters, whose tokens go through the model together. */
+  open(sampler: () => Sampler): TextDrafter | undefined;
+  /** Does work of several drafters, whose tokens go through the model together. One alone writes greedily in one call. */
   together<Result>(work: readonly (() => Promise<Result>)[]): Promise<Result[]>;
 }
 
 export interface TextDrafter extends ModelDrafter {
-  /** Gives its pages back. It must not be used afterwards. */
+  /** Gives its memory back. It must not be used afterwards. */
   close(): void;
 }
 
 export interface DraftModelOptions {
   /** Those of the small model, for it alone. */
-  readonly sequences: Sequences;
+  readonly texts: Texts;
   /** Tokens of the vocabulary that both models have. */
   readonly vocabularySize: number;
   /** Tokens that end a text. */
@@ -38,34 +36,30 @@ const MEASURED_TOKENS = [16, 1, 16, 1, 16, 1, 16, 1];
 const WARMING = 2;
 
 /** Tokens that wait for a pass. */
-interface Waiting {
-  readonly sequence: Sequence;
-  readonly tokens: readonly number[];
+interface Waiting extends TextWork {
   readonly resolve: (logits: Float32Array) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Measures a few passes. */
 export async function createDraftModel(options: DraftModelOptions): Promise<DraftModel> {
-  const { sequences, vocabularySize, stops, clock } = options;
-  const { pageTokens, pages, mostTokens } = sequences;
+  const { texts, vocabularySize, stops, clock } = options;
+  const { mostTokens } = texts;
   // A text, or the end of it, is read in one pass.
-  const contextLength = Math.min(sequences.contextLength, mostTokens);
+  const contextLength = Math.min(texts.contextLength, mostTokens);
   const costs = createPassCosts();
-  let reserved = 0;
   let active = 0;
   let waiting: Waiting[] = [];
 
   /** A pass, once all who work have asked for one. What it finds is theirs until they ask again. */
-  const passIfAllWait = async (): Promise<void> => {
+  const passIfAllWait = (): void => {
     if (waiting.length === 0 || waiting.length < active) return;
     const asked = waiting;
     waiting = [];
     const groups = groupsOf(asked, mostTokens);
     for (const group of groups) {
       try {
-        const work = group.map(({ sequence, tokens }) => ({ sequence, tokens, logits: 'last' as const }));
-        const found = await sequences.evaluate(work);
+        const found = texts.evaluate(group);
         const kept = groups.length === 1 ? found : found.slice();
         const width = kept.length / group.length;
         for (const [index, { resolve }] of group.entries()) resolve(kept.subarray(index * width, (index + 1) * width));
@@ -74,18 +68,19 @@ export async function createDraftModel(options: DraftModelOptions): Promise<Draf
       }
     }
   };
-  const evaluate = (sequence: Sequence, tokens: readonly number[]): Promise<Float32Array> =>
+  const evaluate = (text: Text, tokens: readonly number[]): Promise<Float32Array> =>
     new Promise((resolve, reject) => {
-      waiting.push({ sequence, tokens, resolve, reject });
+      waiting.push({ text, tokens, resolve, reject });
       passIfAllWait();
     });
-  const modelOf = (sequence: Sequence): RewindableModel => ({
+  const modelOf = (text: Text): DraftingModel => ({
     contextLength,
     get position() {
-      return sequence.position;
+      return text.position;
     },
-    rewind: sequence.rewind,
-    evaluate: (tokens) => evaluate(sequence, tokens),
+    rewind: text.rewind,
+    evaluate: (tokens) => evaluate(text, tokens),
+    writeGreedily: (tokens, asked) => (active === 1 ? text.writeGreedily(tokens, asked) : undefined),
   });
   const together = async <Result>(work: readonly (() => Promise<Result>)[]): Promise<Result[]> => {
     active = work.length;
@@ -105,30 +100,23 @@ export async function createDraftModel(options: DraftModelOptions): Promise<Draf
     });
   };
 
-  const sequence = sequences.open();
+  const measured = texts.open();
   for (const [index, tokens] of MEASURED_TOKENS.entries()) {
-    if (tokens > contextLength) continue;
-    sequence.rewind(0);
+    if (measured === undefined || tokens > contextLength) continue;
+    measured.rewind(0);
     const start = clock();
-    await sequences.evaluate([{ sequence, tokens: new Array(tokens).fill(0), logits: 'last' }]);
+    texts.evaluate([{ text: measured, tokens: new Array(tokens).fill(0) }]);
     if (index >= WARMING) costs.add(tokens, clock() - start);
     await setImmediate();
   }
-  sequence.close();
+  measured?.close();
 
   return {
-    open(sampler, tokens) {
-      const needed = Math.ceil(Math.min(tokens, contextLength) / pageTokens);
-      if (reserved + needed > pages) return undefined;
-      reserved += needed;
-      const own = sequences.open();
-      const drafter = createModelDrafter({ model: modelOf(own), sampler, vocabularySize, stops, costs, clock });
-      return Object.assign(drafter, {
-        close() {
-          reserved -= needed;
-          own.close();
-        },
-      });
+    open(sampler) {
+      const text = texts.open();
+      if (text === undefined) return undefined;
+      const drafter = createModelDrafter({ model: modelOf(text), sampler, vocabularySize, stops, costs, clock });
+      return Object.assign(drafter, { close: text.close });
     },
     together,
   };

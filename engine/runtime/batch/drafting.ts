@@ -70,7 +70,7 @@ export function createDrafting({ lookup, model, tokens: fixed }: BatchDraftOptio
       drafter: undefined,
     };
     opened.set(id, known);
-    known.drafter ??= model?.open(task.draftSampler, task.mostTokens);
+    known.drafter ??= model?.open(task.draftSampler);
     return known;
   };
   /** Lets drafters read more of their texts where that is allowed. */

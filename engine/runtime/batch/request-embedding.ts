@@ -29,7 +29,6 @@ export function createRequestEmbedding({ tokens, signal }: EmbeddingRequest, hid
     },
     begin: () => void sums.fill(0),
     mostDrafted: 0,
-    mostTokens: tokens.length,
     draftSampler: () => () => 0,
     wanted: () => 'hidden',
     take(states, { isLast }) {

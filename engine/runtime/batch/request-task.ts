@@ -21,8 +21,6 @@ export interface RequestTask {
   begin(): void;
   /** Tokens that may be guessed after its last one; 0: none. */
   readonly mostDrafted: number;
-  /** Tokens that it can have. */
-  readonly mostTokens: number;
   /** Makes what chooses tokens as it will, for one draft. */
   readonly draftSampler: () => Sampler;
   /** What it needs of tokens in a pass. @param isLast whether all tokens are evaluated then */

@@ -70,7 +70,6 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
       // A pass gives a token more than it verifies.
       return request.tokens - (history.length - prompt.length) - 1;
     },
-    mostTokens: prompt.length + request.tokens,
     draftSampler: request.draftSampler ?? mostLikely,
     take(logits, { isLast, cachedTokens, drafted }) {
       if (!isLast) return true;

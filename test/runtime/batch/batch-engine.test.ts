@@ -12,7 +12,7 @@ import type { BatchRequest, BatchResult, GeneratedPiece } from '../../../engine/
 import { type BatchEngineOptions, createBatchEngine } from '../../../engine/runtime/batch/create-batch-engine.ts';
 import { createDraftModel } from '../../../engine/runtime/batch/draft-model.ts';
 import type { BatchDraftOptions } from '../../../engine/runtime/batch/drafting.ts';
-import { loadSequences, loadTransformer } from '../../../engine/runtime/load-transformer.ts';
+import { loadSequences, loadTexts, loadTransformer } from '../../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../../engine/runtime/sequences.ts';
 import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
 import { generate } from '../../../engine/text/generate.ts';
@@ -278,10 +278,9 @@ for (const name of ['llama-Q8_0', 'llama-F16'] satisfies GoldenModel[])
 
 /** A model whose drafts are evaluated together, with room for fewer texts than there are. */
 function draftModel(path: string, kernels: Kernels) {
-  const size = { context: 64, kvCache: 'F32', pages: 40, pageTokens: 8 } as const;
-  const sequences = loadSequences(path, { kernels, ...size, folder, warn: () => {} });
-  const { vocabularySize } = sequences.model;
-  return createDraftModel({ sequences, vocabularySize, stops: new Set(), clock: () => performance.now() / 1000 });
+  const texts = loadTexts(path, { kernels, context: 64, kvCache: 'F32', texts: 5, warn: () => {} });
+  const { vocabularySize } = texts.model;
+  return createDraftModel({ texts, vocabularySize, stops: new Set(), clock: () => performance.now() / 1000 });
 }
 
 testNative('so it has with tokens that a model guesses, beside those that are looked up', async () => {
@@ -292,6 +291,43 @@ testNative('so it has with tokens that a model guesses, beside those that are lo
   await aloneAndTogether(() => ({ path, kernels }), { drafts: { lookup: undefined, model, tokens: undefined } });
   kernels.close();
 });
+
+testNative(
+  'a greedy text alone is guessed at in one call of the model, and several together pass by pass',
+  async () => {
+    const kernels = openKernels({ implementation: 'native', threads: 2 });
+    const path = goldenModel('llama-Q8_0');
+    const texts = loadTexts(path, { kernels, context: 64, kvCache: 'F32', texts: 5, warn: () => {} });
+    const passes: number[] = [];
+    const evaluate: typeof texts.evaluate = (work) => {
+      passes.push(work.length);
+      return texts.evaluate(work);
+    };
+    const { vocabularySize } = texts.model;
+    const clock = () => performance.now() / 1000;
+    const model = await createDraftModel({ texts: { ...texts, evaluate }, vocabularySize, stops: new Set(), clock });
+    const asked = [3, 5].map((seed) => ({ prompt: prompt(seed, 9), tokens: 24, sampler: greedy() }));
+    const written = async (drafts: BatchDraftOptions | undefined, prompts: typeof asked) => {
+      const { engine } = engineOf({ path, kernels, pages: 8, pageTokens: 64, drafts });
+      passes.splice(0);
+      const results = await Promise.all(prompts.map((one) => engine.submit(one).result));
+      const { drafted } = engine.load;
+      await engine.close();
+      return { tokens: results.map(({ tokens }) => tokens), drafted };
+    };
+    const drafts = { lookup: undefined, model, tokens: 4 };
+    const plain = await written(undefined, asked);
+    const alone = await written(drafts, asked.slice(0, 1));
+    // Its prompt is read before: all but the last token, and that.
+    assert.equal(passes, [1, 1]);
+    assert.equal(alone.tokens, plain.tokens.slice(0, 1));
+    assert.ok(alone.drafted > 8, `${alone.drafted} drafted`);
+    const together = await written(drafts, asked);
+    assert.equal(together.tokens, plain.tokens);
+    assert.ok(passes.filter((count) => count === 2).length > 4, passes.join());
+    kernels.close();
+  },
+);
 
 test('a model that guesses its own texts is always right, greedy and drawn, in the company of others', async () => {
   for (const temperature of [0, 0.8]) {
