@@ -3,6 +3,7 @@ import { withFile } from '../../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { formatPercent, threeDigits } from '../../../engine/input/format.ts';
+import { InputError } from '../../../engine/input/input-error.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
@@ -11,7 +12,9 @@ import { benchModel, SHAPES, type ShapeName } from './bench-model.ts';
 import { decodeBytes } from './cell.ts';
 import { type Child, startChild } from './child.ts';
 import { type Discipline, middle } from './contest.ts';
-import { findLlama } from './find-llama.ts';
+import type { Engine } from './engine.ts';
+import { findLlama, NODE_LLAMA } from './find-llama.ts';
+import { type LlamaBench, readLlamaBenches, startLlamaBench } from './llama-bench.ts';
 
 /** Compares Hearth with llama.cpp on a GPU: the same files, each engine in its own process, taking turns. */
 const HELP = `npm run bench:gpu -- [options]
@@ -27,6 +30,9 @@ the bandwidth at which Hearth's probe reads weights in the same minutes.
   --prompts 512,2048       lengths of prompts
   --repeat 5               turns of each engine: medians, and the least and largest ratio of a turn
   --device <name>          the GPU, by a part of its name (hearth inspect --devices)
+  --peer <name=path>       a program llama-bench, of any build of llama.cpp, in place of node-llama-cpp's: where nothing
+                           can be installed, or with the CUDA of the machine; may be repeated
+  --peer node-llama-cpp    those builds beside it
   --alone                  Hearth by itself
   --json                   the same as JSON
   --help
@@ -37,9 +43,10 @@ const TYPES = ['F16', 'Q8_0', 'Q4_K_M', 'Q4_0', 'Q6_K'] as const;
 /** Tokens by which llama.cpp's cache grows. */
 const CONTEXT_STEP = 256;
 
-interface Engine {
-  readonly name: string;
-  readonly child: Child;
+/** Hearth, and what it is compared with. */
+interface Engines {
+  readonly hearth: Child;
+  readonly all: readonly Engine[];
 }
 
 /** A model in one discipline: tokens per second of every turn, by engine. */
@@ -61,6 +68,7 @@ async function main(): Promise<void> {
       prompts: { type: 'string', default: '512,2048' },
       repeat: { type: 'string', default: '5' },
       device: { type: 'string' },
+      peer: { type: 'string', multiple: true },
       alone: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -80,9 +88,12 @@ async function main(): Promise<void> {
     })),
   ];
   const repeats = readCount('--repeat', values.repeat, 1, 1000);
-  const library = values.alone ? undefined : await findLlama();
+  if (values.alone && values.peer !== undefined) throw new InputError('--alone', 'excludes --peer; leave one out');
+  const peers = values.alone ? [] : (values.peer ?? [NODE_LLAMA]);
+  const programs = readLlamaBenches('--peer', peers);
+  const library = peers.includes(NODE_LLAMA) ? await findLlama() : undefined;
   if (library !== undefined && 'reason' in library)
-    process.stderr.write(`no llama.cpp to compare with (${library.reason}); Hearth by itself\n`);
+    process.stderr.write(`no llama.cpp to compare with (${library.reason})\n`);
   const folder = library !== undefined && 'folder' in library ? library.folder : undefined;
   const made = shapes.flatMap((shape) => types.map((type) => () => benchModel(type, shape)));
   const files =
@@ -90,7 +101,7 @@ async function main(): Promise<void> {
   const cells: GpuCell[] = [];
   const engines = new Set<string>();
   for (const file of files) {
-    const contest = { file: await file(), disciplines, repeats, device: values.device, folder };
+    const contest = { file: await file(), disciplines, repeats, device: values.device, folder, programs };
     cells.push(...(await runModel(contest, (description) => engines.add(description))));
   }
   const text = `${[...engines].join('\n')}\n\n${gpuTable(cells)}`;
@@ -103,10 +114,11 @@ interface ModelContest {
   readonly repeats: number;
   readonly device: string | undefined;
   readonly folder: string | undefined;
+  readonly programs: readonly LlamaBench[];
 }
 
 async function runModel(contest: ModelContest, described: (engine: string) => void): Promise<GpuCell[]> {
-  const { file, disciplines, repeats, device, folder } = contest;
+  const { file, disciplines, repeats, device, folder, programs } = contest;
   const model = withFile(file, (bytes) => modelFromGguf(readGguf(bytes)));
   const most = Math.max(...disciplines.map(({ tokens }) => tokens)) + 8;
   const task = {
@@ -116,29 +128,29 @@ async function runModel(contest: ModelContest, described: (engine: string) => vo
     vocabulary: model.vocabularySize,
   };
   process.stderr.write(`${model.name} ${model.mix}\n`);
-  const engines: Engine[] = [];
+  const all: Engine[] = [];
   try {
-    engines.push({
-      name: 'Hearth',
-      child: await startChild('hearth-gpu', { ...task, gpu: { build: 'vulkan', device } }),
-    });
+    const hearth = await startChild('hearth-gpu', { ...task, gpu: { build: 'vulkan', device } });
+    all.push(hearth);
     for (const build of folder === undefined ? [] : (['vulkan', 'cuda'] as const)) {
       const started = await startChild('llama', { ...task, library: folder ?? '', gpu: { build, device } }).catch(
         ({ message }: Error) => message,
       );
       if (typeof started === 'string') process.stderr.write(`  llama.cpp, ${build}: ${started}\n`);
-      else engines.push({ name: `llama.cpp ${build}`, child: started });
+      else all.push({ ...started, name: `llama.cpp ${build}` });
     }
-    for (const { child } of engines) {
-      described(child.description);
-      await child.prefill(Math.max(...disciplines.map(({ kind, tokens }) => (kind === 'prefill' ? tokens : 1))));
-      await child.decode(2);
+    for (const program of programs) all.push(await startLlamaBench(program, task));
+    for (const engine of all) {
+      described(engine.description);
+      if (!engine.continues) continue; // warms up in each turn
+      await engine.prefill(Math.max(...disciplines.map(({ kind, tokens }) => (kind === 'prefill' ? tokens : 1))));
+      await engine.decode(2);
     }
     const cells: GpuCell[] = [];
-    for (const discipline of disciplines) cells.push(await runDiscipline(model, discipline, engines, repeats));
+    for (const discipline of disciplines) cells.push(await runDiscipline(model, discipline, { hearth, all }, repeats));
     return cells;
   } finally {
-    for (const { child } of engines) child.close();
+    for (const engine of all) engine.close();
   }
 }
 
@@ -146,21 +158,21 @@ async function runModel(contest: ModelContest, described: (engine: string) => vo
 async function runDiscipline(
   model: Model,
   { kind, tokens }: Discipline,
-  engines: readonly Engine[],
+  { hearth, all }: Engines,
   repeats: number,
 ): Promise<GpuCell> {
-  const rates: Record<string, number[]> = Object.fromEntries(engines.map(({ name }) => [name, []]));
+  const rates: Record<string, number[]> = Object.fromEntries(all.map(({ name }) => [name, []]));
   const shares: number[] = [];
   for (let repeat = 0; repeat < repeats; repeat++) {
-    for (let turn = 0; turn < engines.length; turn++) {
-      const { name, child } = engines[(repeat + turn) % engines.length] as Engine;
-      if (kind === 'decode') await child.prefill(1);
-      const { seconds } = kind === 'decode' ? await child.decode(tokens) : await child.prefill(tokens);
-      rates[name]?.push(tokens / seconds);
+    for (let turn = 0; turn < all.length; turn++) {
+      const engine = all[(repeat + turn) % all.length] as Engine;
+      if (kind === 'decode' && engine.continues) await engine.prefill(1);
+      const { seconds } = kind === 'decode' ? await engine.decode(tokens) : await engine.prefill(tokens);
+      rates[engine.name]?.push(tokens / seconds);
     }
     if (kind === 'decode') {
-      const { readBandwidth } = await (engines[0] as Engine).child.limits();
-      shares.push(((rates.Hearth?.at(-1) ?? Number.NaN) * decodeBytes(model)) / readBandwidth);
+      const { readBandwidth } = await hearth.limits();
+      shares.push(((rates[hearth.name]?.at(-1) ?? Number.NaN) * decodeBytes(model)) / readBandwidth);
     }
   }
   const own = Object.entries(rates).map(([name, each]) => `${name} ${threeDigits(middle(each))}`);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { parseLlamaBench, readLlamaBench, startLlamaBench } from './llama-bench.ts';
+import { parseLlamaBench, readLlamaBench, readLlamaBenches, startLlamaBench } from './llama-bench.ts';
 
 const test = suite('bench: llama-bench as a peer');
 const folder = mkdtempSync(join(tmpdir(), 'hearth-llama-bench-'));
@@ -25,6 +25,15 @@ test('the seconds of every repetition and the build are read from an array and f
   const expected = { seconds: [1.5, 2.5], description: 'build 4567 (8337e4cd3), Some Processor' };
   assert.equal(parseLlamaBench('bench', JSON.stringify([TEST], null, 2)), expected);
   assert.equal(parseLlamaBench('bench', `${JSON.stringify(TEST)}\n`), expected);
+  const onGpu = parseLlamaBench('bench', JSON.stringify({ ...TEST, gpu_info: 'Some GPU' }));
+  assert.is(onGpu.description, 'build 4567 (8337e4cd3), Some Processor, Some GPU');
+});
+
+test('peers have names of their own, and node-llama-cpp is no program', () => {
+  const path = process.execPath;
+  assert.equal(readLlamaBenches('--peer', ['node-llama-cpp', `a=${path}`]), [{ name: 'a', path }]);
+  for (const twice of [[`a=${path}`, `a=${path}`], [`Hearth=${path}`], ['node-llama-cpp', `node-llama-cpp=${path}`]])
+    assert.throws(() => readLlamaBenches('--peer', twice), /is the name of two engines; choose another$/);
 });
 
 test('whatever else a program prints is an error that says what', () => {

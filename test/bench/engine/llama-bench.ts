@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { InputError } from '../../../engine/input/input-error.ts';
 import type { Task, Turn } from './contestant.ts';
 import type { Engine } from './engine.ts';
+import { NODE_LLAMA } from './find-llama.ts';
 
 /** A program `llama-bench`, of llama.cpp or ik_llama.cpp, and the name that tables give it. */
 export interface LlamaBench {
@@ -25,6 +26,7 @@ const TEST = z.object({
   build_commit: z.string(),
   build_number: z.number(),
   cpu_info: z.string(),
+  gpu_info: z.string().optional(),
   n_prompt: z.number(),
   n_gen: z.number(),
   samples_ns: z.array(z.number().positive()).min(1),
@@ -47,10 +49,11 @@ export function parseLlamaBench(where: string, printed: string): BenchRun {
   if (tests.length !== 1) throw failed(`${tests.length} tests`);
   const parsed = TEST.safeParse(tests[0]);
   if (!parsed.success) throw failed(`no valid "${parsed.error.issues[0]?.path.join('.')}"`);
-  const { samples_ns, build_commit, build_number, cpu_info } = parsed.data;
+  const { samples_ns, build_commit, build_number, cpu_info, gpu_info = '' } = parsed.data;
+  const processors = [cpu_info, gpu_info].map((info) => info.trim()).filter((info) => info !== '');
   return {
     seconds: samples_ns.map((nanoseconds) => nanoseconds / 1e9),
-    description: `build ${build_number} (${build_commit}), ${cpu_info.trim()}`,
+    description: `build ${build_number} (${build_commit}), ${processors.join(', ')}`,
   };
 }
 
@@ -69,6 +72,18 @@ export function readLlamaBench(flag: string, text: string): LlamaBench {
   }
   if (!statSync(path).isFile()) throw new InputError(flag, `${path} is not a program; give the path of llama-bench`);
   return { name, path };
+}
+
+/**
+ * Reads the programs among the named peers; others than node-llama-cpp are `NAME=PATH`.
+ * @throws InputError for a name that occurs twice or is Hearth's, or a path that is not a program
+ */
+export function readLlamaBenches(flag: string, texts: readonly string[]): LlamaBench[] {
+  const programs = texts.flatMap((text) => (text === NODE_LLAMA ? [] : [readLlamaBench(flag, text)]));
+  const names = ['Hearth', ...texts.filter((text) => text === NODE_LLAMA), ...programs.map(({ name }) => name)];
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new InputError(flag, `"${twice}" is the name of two engines; choose another`);
+  return programs;
 }
 
 /**

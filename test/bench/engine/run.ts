@@ -15,7 +15,7 @@ import { contest, type Discipline } from './contest.ts';
 import type { Task } from './contestant.ts';
 import type { Engine } from './engine.ts';
 import { findLlama, NODE_LLAMA } from './find-llama.ts';
-import { readLlamaBench, startLlamaBench } from './llama-bench.ts';
+import { readLlamaBenches, startLlamaBench } from './llama-bench.ts';
 import { type MemoryOf, memoryTable, speedTable } from './report.ts';
 
 /** Compares Hearth with its peers: the same files, each engine in its own process, taking turns. */
@@ -107,12 +107,9 @@ async function main(): Promise<void> {
   else writeFileSync(values.out, text);
 }
 
-/** @throws InputError for a name that occurs twice or is Hearth's, or a path that is not a program */
+/** @throws InputError as readLlamaBenches does */
 async function readPeers(texts: readonly string[]): Promise<PeerStarter[]> {
-  const programs = texts.flatMap((text) => (text === NODE_LLAMA ? [] : [readLlamaBench('--peer', text)]));
-  const names = ['Hearth', ...texts.filter((text) => text === NODE_LLAMA), ...programs.map(({ name }) => name)];
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new InputError('--peer', `"${twice}" is the name of two engines; choose another`);
+  const programs = readLlamaBenches('--peer', texts);
   const starters: PeerStarter[] = programs.map((program) => (task) => startLlamaBench(program, task));
   if (texts.includes(NODE_LLAMA)) {
     const found = await findLlama();
