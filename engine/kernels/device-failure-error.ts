@@ -1,4 +1,4 @@
 import { InputError } from '../input/input-error.ts';
 
-/** A device that computes, such as a GPU, was lost or has too little memory. */
+/** A device that computes, such as a GPU, was lost, has too little memory, or can't do what a model needs. */
 export class DeviceFailureError extends InputError {}

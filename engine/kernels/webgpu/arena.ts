@@ -1,16 +1,22 @@
+import { formatBytes } from '../../input/format.ts';
+import { DeviceFailureError } from '../device-failure-error.ts';
+
 /** The memory of all vectors: one buffer, so that a shader can work on any of them in place. */
 export interface Arena {
   readonly buffer: GPUBuffer;
   /** Changes when the arena grows, which makes bindings of the buffer before invalid. */
   readonly generation: number;
-  /** @returns where `length` values begin @throws RangeError where the adapter can't bind so much memory */
+  /** @returns where `length` values begin @throws DeviceFailureError where the adapter can't bind so much memory */
   reserve(length: number): number;
 }
 
 const VALUE_BYTES = 4;
 
-/** @param submit submits what was encoded so far, so that the vectors' contents can be moved */
-export function createArena(device: GPUDevice, submit: () => void): Arena {
+/**
+ * @param adapter what the adapter is called, for messages
+ * @param submit submits what was encoded so far, so that the vectors' contents can be moved
+ */
+export function createArena(device: GPUDevice, adapter: string, submit: () => void): Arena {
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
   const most = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize) / VALUE_BYTES;
   const create = (values: number) => device.createBuffer({ label: 'vectors', size: values * VALUE_BYTES, usage });
@@ -20,7 +26,11 @@ export function createArena(device: GPUDevice, submit: () => void): Arena {
   let generation = 0;
   const grow = (needed: number): void => {
     if (needed > most) {
-      throw new RangeError(`activations of ${needed * VALUE_BYTES} bytes; the adapter can bind ${most * VALUE_BYTES}`);
+      const [asked, possible] = [needed, most].map((values) => formatBytes(values * VALUE_BYTES));
+      throw new DeviceFailureError(
+        adapter,
+        `can bind ${possible}, and activations take ${asked}: run on the CPU instead`,
+      );
     }
     submit();
     const larger = Math.min(most, Math.max(needed, 2 * capacity));

@@ -83,7 +83,7 @@ export function webgpuKernels({
 
   let arena: Arena;
   const program = createProgram(device, () => arena);
-  arena = createArena(device, () => program.submit());
+  arena = createArena(device, adapter, () => program.submit());
 
   /** Calls `allocate`; that the device has no memory for it is known later, and thrown by the next `read`. */
   const allocated = <Result>(what: string, allocate: () => Result): Result => {
@@ -165,7 +165,8 @@ export function webgpuKernels({
     cache(shape) {
       const { type, kvHeads, capacity, headSize } = shape;
       if (headSize > MOST_HEAD_SIZE) {
-        throw new RangeError(`heads of ${headSize} values; at most ${MOST_HEAD_SIZE} on a GPU`);
+        const found = `heads of ${headSize} values; at most ${MOST_HEAD_SIZE} are possible on a GPU`;
+        throw new DeviceFailureError(adapter, `${found}: run on the CPU instead`);
       }
       checkCache(shape);
       const size = 4 * 2 * kvHeads * capacity * kvRowWords(type, headSize);

@@ -55,9 +55,15 @@ testGpu('more vectors than what shaders can bind are refused', async () => {
   const { kernels } = await openLimited(2 ** 22);
   assert.throws(
     () => kernels.vector(2 ** 21),
-    ({ message }: Error) => message === 'activations of 8388608 bytes; the adapter can bind 4194304',
+    ({ message }: Error) =>
+      message === 'Test GPU: can bind 4.00 MiB, and activations take 8.00 MiB: run on the CPU instead',
   );
   kernels.close();
+});
+
+testGpu('heads that are too wide for its attention are refused', async (kernels) => {
+  const wide = { type: 'F16', kvHeads: 1, capacity: 1, headSize: 1024 } as const;
+  assert.throws(() => kernels.cache(wide), /: heads of 1024 values; at most \d+ are possible on a GPU: run on the CPU/);
 });
 
 test.run();
