@@ -228,7 +228,7 @@ function measuredCosts(model: Transformer): PassCosts {
   return costs;
 }
 
-/** `12 of 20 drafted tokens accepted, 2.3 tokens a pass, ×1.6`. @param tokens of the text */
+/** `12 of 20 drafted tokens accepted, 2.3 tokens a pass, ×1.6 with drafts`. @param tokens of the text */
 export function describeSpeculation({ passes, drafted, accepted, gain }: SpeculationFigures, tokens: number): string {
   if (drafted === 0) return 'no drafted tokens';
   const perPass = `${threeDigits((tokens - 1) / passes)} tokens a pass`;

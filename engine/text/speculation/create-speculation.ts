@@ -29,7 +29,7 @@ export interface SpeculationFigures {
   readonly sources: Readonly<Record<string, { readonly drafted: number; readonly accepted: number }>>;
   /**
    * Time of the verified tokens one by one, by the passes that had one token, over the time that it took; `undefined`
-   * without verifications, or without such passes.
+   * with fewer than LEAST_VERIFIED verifications, or without such passes.
    */
   readonly gain: number | undefined;
 }
@@ -40,6 +40,9 @@ export interface MeasuredSpeculation extends Speculation {
 
 /** The most tokens to draft: more are seldom accepted, and logits of all are kept. */
 export const MOST_DRAFTED = 16;
+
+/** Passes of a size differ by 10 to 20 % where others use the processor: the gain of fewer verifications is mostly chance. */
+const LEAST_VERIFIED = 10;
 
 /** A pass that isn't over. */
 interface LastPass {
@@ -68,7 +71,7 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
   const { model, earlier = [], lookup, drafter, drafterShare = 1 } = options;
   const clock = options.clock ?? (() => performance.now() / 1000);
   const length = options.length ?? createDraftLength({ tokens: 1, seconds: 0 });
-  let [passes, drafted, accepted] = [0, 0, 0];
+  let [passes, verified, drafted, accepted] = [0, 0, 0, 0];
   const sources: Record<string, { drafted: number; accepted: number }> = {};
   /** The last pass, which is over when the next one begins. */
   let last: LastPass | undefined;
@@ -173,13 +176,14 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
       if (last === undefined || source === undefined) return;
       model.rewind(last.position + 1 + kept);
       last.accepted = kept;
+      verified += 1;
       drafted += last.drafted;
       accepted += kept;
       const { drafted: earlierDrafted = 0, accepted: earlierAccepted = 0 } = sources[source] ?? {};
       sources[source] = { drafted: earlierDrafted + last.drafted, accepted: earlierAccepted + kept };
     },
     get figures() {
-      return { passes, drafted, accepted, sources, gain: gainOf(length) };
+      return { passes, drafted, accepted, sources, gain: verified < LEAST_VERIFIED ? undefined : gainOf(length) };
     },
   };
 }

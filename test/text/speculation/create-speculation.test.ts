@@ -4,6 +4,7 @@ import { randomStream } from '../../../engine/input/random-stream.ts';
 import { generate, type VerifyingModel } from '../../../engine/text/generate.ts';
 import { createSampler, type SamplerOptions } from '../../../engine/text/sampling/sampler.ts';
 import { createSpeculation, type SpeculationOptions } from '../../../engine/text/speculation/create-speculation.ts';
+import { createDraftLength } from '../../../engine/text/speculation/draft-length.ts';
 import { lookAhead } from '../../../engine/text/speculation/look-ahead.ts';
 import { createModelDrafter } from '../../../engine/text/speculation/model-drafter.ts';
 import { createPromptLookup } from '../../../engine/text/speculation/prompt-lookup.ts';
@@ -78,6 +79,8 @@ interface Writing {
   readonly prompt?: readonly number[];
   /** Tokens after which the draft has nothing more. */
   readonly stops?: ReadonlySet<number>;
+  /** Of a pass of one token, as far as it is known before. */
+  readonly passSeconds?: number;
 }
 
 async function write(writing: Writing = {}): Promise<Written> {
@@ -96,8 +99,10 @@ async function write(writing: Writing = {}): Promise<Written> {
       stops,
       clock,
     });
+  const length = createDraftLength({ tokens: 1, seconds: 0 });
+  if (writing.passSeconds !== undefined) length.know({ tokens: 1, seconds: writing.passSeconds });
   const options: SpeculationOptions = {
-    ...{ model, drafter, clock },
+    ...{ model, drafter, clock, length },
     lookup: lookup === undefined ? undefined : createPromptLookup(lookup),
     tokens: drafted === 'adaptive' ? undefined : drafted,
   };
@@ -125,6 +130,18 @@ test('a draft that is the model itself is always accepted, greedy and drawn', as
   assert.equal(model.passes, [3, ...new Array(20).fill(5)]);
   const greedy = await write({ sampling: GREEDY, draft: toyModel(1), drafted: 4, tokens: 101 });
   assert.is(greedy.figures?.accepted, greedy.figures?.drafted);
+});
+
+test('the gain is that of ten verifications or more', async () => {
+  const writing = { sampling: SAMPLED, drafted: 4, passSeconds: 1 };
+  for (const [verifications, isSaid] of [
+    [9, false],
+    [10, true],
+  ] as const) {
+    const { figures } = await write({ ...writing, draft: toyModel(1), tokens: 1 + 5 * verifications });
+    assert.is(figures?.passes, verifications);
+    assert.is(figures?.gain !== undefined, isSaid, `${figures?.gain}`);
+  }
 });
 
 test('in a greedy text a draft ends before a token that leads the next one by less than ln 1.25', async () => {
