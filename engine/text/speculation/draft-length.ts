@@ -77,6 +77,12 @@ const PASSES_BETWEEN_PLAIN = 48;
 const PROBES = { first: 8, last: 256 };
 
 /**
+ * Tokens of an attempt, unless the one before failed or it can't be afforded. A single one would say little of longer
+ * drafts: reading the text and the first pass of a size take as long as it is worth.
+ */
+const PROBE_TOKENS = 4;
+
+/**
  * Passes of one token: so much of what earlier texts gained, or didn't lose of what they might have, a text may lose, and
  * so much of what they lost too much it must gain. The first draft of a short text needs it: its own share comes too late.
  */
@@ -121,7 +127,7 @@ const INTERRUPTED = 2;
  * 3.8), is largest, with α by source and c(t) as measured; of a source that stops where it isn't sure, with the means
  * over what it drafts (`speculativeSeconds`). What it may lose is bounded whatever α is: no draft is made
  * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts, and AHEAD_SHARE of what is
- * still to come. Where none pays, single tokens are tried now and then, within the same bound.
+ * still to come. Where none pays, a few tokens are tried now and then, within the same bound.
  * All that a pass takes counts, so that looking for drafts is bounded too: after looks that found none worth making there is a pause.
  * A text begins with what earlier ones gained, up to CARRIED_PASSES: the bound is that of all texts together.
  * Until verifications are measured, the prompt tells what further tokens of a pass cost; in the first tokens of a text
@@ -143,7 +149,7 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
   let mean = Number.NaN;
   const single = (): number => Math.min(mean, costs.seconds(1));
   /** Verifications since a pass of one token, and tokens since a verification. */
-  let [since, untried] = [0, 0];
+  let [since, untried] = [0, PROBES.first];
   let interval = PROBES.first;
   /** Seconds of looks; passes since the last one, if it found nothing. */
   const looks = createPassCosts();
@@ -193,8 +199,10 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
   const probe = <Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | undefined => {
     if (untried < interval) return undefined;
     const [cheapest] = offers.toSorted((a, b) => secondsOf(a, 1) - secondsOf(b, 1));
-    if (cheapest === undefined || !isAffordable(secondsOf(cheapest, 1))) return undefined;
-    return { offer: cheapest, tokens: 1 };
+    if (cheapest === undefined) return undefined;
+    let tokens = interval === PROBES.first ? Math.min(PROBE_TOKENS, cheapest.most) : 1;
+    while (tokens > 0 && !isAffordable(secondsOf(cheapest, tokens))) tokens -= 1;
+    return tokens === 0 ? undefined : { offer: cheapest, tokens };
   };
 
   return {

@@ -68,6 +68,12 @@ const FAR_BEHIND = 64;
 /** Tokens behind the text up to which it reads them one by one with those that it writes, rather than before. */
 const READ_SINGLY = 2;
 
+/**
+ * Passes of a call from which on their mean is what a pass takes: a call takes time of its own, so that with fewer a
+ * long draft would seem to cost several times what it does, and never be tried.
+ */
+const TIMED_PASSES = 4;
+
 /** Tokens of a reading that cost as much as one that is read alone: they share the reading of weights. */
 const READ_TOGETHER = 4;
 
@@ -83,6 +89,9 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
   const held: number[] = [];
   let agreed = 0;
   let window = 0;
+  /** Seconds that a call for a greedy draft takes beside its passes. */
+  const calls = createPassCosts();
+  const callSeconds = (): number => (calls.isKnown ? calls.seconds(1) : 0);
 
   const lengthOf = (text: readonly number[]): number => (from === 0 ? text.length : text.length - from + 1);
   const at = (text: readonly number[], place: number): number =>
@@ -131,7 +140,9 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
     const written = model.writeGreedily(behind, { most, leastLead: LEAST_LEAD, ends: stops });
     if (written === undefined) return undefined;
     const passes = model.position - before;
-    costs.add(1, (clock() - start) / passes);
+    const seconds = clock() - start;
+    if (passes >= TIMED_PASSES || !costs.isKnown) costs.add(1, seconds / passes);
+    calls.add(1, Math.max(0, seconds - passes * costs.seconds(1)));
     held.push(...behind);
     agreed = held.length;
     held.push(...written.slice(0, passes - behind.length));
@@ -165,7 +176,8 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
     offer(text) {
       if (lengthOf(text) - known(text) > FAR_BEHIND) restart(text, READ_FIRST);
       const one = costs.seconds(1);
-      return { startSeconds: costs.seconds(lengthOf(text) - known(text)) - one, tokenSeconds: one };
+      const reading = costs.seconds(lengthOf(text) - known(text)) - one;
+      return { startSeconds: callSeconds() + reading, tokenSeconds: one };
     },
     async draft(text, tokens) {
       stayInside(text, tokens);

@@ -144,6 +144,39 @@ test('the gain is that of ten verifications or more', async () => {
   }
 });
 
+test('what a call takes beside its passes is no part of what a drafted token takes', async () => {
+  let now = 0;
+  let position = 0;
+  const model = {
+    contextLength: 100,
+    get position() {
+      return position;
+    },
+    rewind(to: number) {
+      position = to;
+    },
+    evaluate(tokens: readonly number[]) {
+      position += tokens.length;
+      now += tokens.length;
+      return new Float32Array(VOCABULARY);
+    },
+    writeGreedily(tokens: readonly number[], { most }: { readonly most: number }) {
+      position += tokens.length + most - 1;
+      now += 5 + tokens.length + most - 1;
+      return new Array<number>(most).fill(1);
+    },
+  };
+  const drafter = createModelDrafter({
+    ...{ model, vocabularySize: VOCABULARY, stops: TOKENIZER.stops, clock: () => now },
+    sampler: () => createSampler(GREEDY, { next: () => 0 }),
+  });
+  await drafter.read([1, 2, 3], true);
+  const offer = () => drafter.offer([1, 2, 3]);
+  assert.equal(offer(), { startSeconds: 0, tokenSeconds: 1 });
+  await drafter.draft([1, 2, 3], 2);
+  assert.equal(offer(), { startSeconds: 5, tokenSeconds: 1 });
+});
+
 test('in a greedy text a draft ends before a token that leads the next one by less than ln 1.25', async () => {
   const [text, leads] = [[1, 2, 3], [] as number[]];
   const model = toyModel(1);

@@ -70,6 +70,25 @@ test('where nothing is accepted, no text is more than 3 % slower, however long i
         }
 });
 
+test('an attempt is of four tokens, of as many as can be afforded, and of one after one that failed', () => {
+  const offer: Offer = { source: 'draft', most: 8, startSeconds: 0.5, tokenSeconds: 0.4 };
+  const times = { lookSeconds: 0, passSeconds: 1 };
+  const attempt = (learningSeconds: number): readonly (number | undefined)[] => {
+    const length = createDraftLength({ tokens: 1, seconds: 0 }, learningSeconds);
+    length.plain(times);
+    const first = length.choose([offer])?.tokens;
+    const drafted = { drafted: 4, accepted: 0, draftSeconds: 2.1, expectedDraftSeconds: 2.1 };
+    length.verified({ source: 'draft', asked: 4, ...drafted, ...times });
+    const soon = length.choose([offer])?.tokens;
+    for (let token = 0; token < 16; token++) length.plain(times);
+    return [first, soon, length.choose([offer])?.tokens];
+  };
+  // A draft of n tokens takes 0.5 + 0.4n, and their verification 0.7n more than a pass of one is assumed to.
+  assert.equal(attempt(100), [4, undefined, 1]);
+  assert.is(attempt(2.8)[0], 2);
+  assert.is(attempt(1)[0], undefined);
+});
+
 test('looking at what could be drafted is bounded as drafts are: in small models it takes a part of a pass', () => {
   for (const lookSeconds of [0.01, 0.05, 0.2, 1])
     for (const tokens of [16, 100, 1000]) {
