@@ -39,8 +39,8 @@ export interface PassRates {
 }
 
 /**
- * Rates of attention in such passes, which begin with each text's pages anew while caches hold weights. What it computes
- * and what it reads count apart, since models differ in how many query heads share a key.
+ * Rates of attention in such passes, which reads each text's pages while caches hold weights. What it computes and what
+ * it reads count apart, since models differ in how many query heads share a key.
  */
 export interface PagedAttentionRates {
   /** Bytes of an F16 cache per second for a generated token, and FLOP/s beside reading. */
