@@ -215,21 +215,27 @@ export async function openServedDrafts(parts: ServedDraftsParts): Promise<BatchD
 /** Tokens of readings by which a draft's costs are known before a text begins, the first one unmeasured. */
 const MEASURED_TOKENS = [16, 16, 16, 16];
 /** Tokens of the drafts by which they are, which prepares the passes of those to come. */
-const MEASURED_DRAFT = 8;
-const MEASURED_DRAFTS = 4;
+const MEASURED_DRAFT = 4;
+const MEASURED_DRAFTS = 6;
+/** One measured draft is enough of a model for which it takes longer: a text waits for them. */
+const MEASURED_SECONDS = 0.01;
 
 function measuredCosts(model: Transformer): PassCosts {
   const costs = createPassCosts();
-  const measure = (tokens: number, passes: number, isFirst: boolean, run: () => unknown): void => {
+  /** @returns seconds */
+  const measure = (tokens: number, passes: number, isFirst: boolean, run: () => unknown): number => {
     model.rewind(0);
     const start = performance.now();
     run();
-    if (!isFirst) costs.add(tokens, (performance.now() - start) / 1000 / passes);
+    const seconds = (performance.now() - start) / 1000;
+    if (!isFirst) costs.add(tokens, seconds / passes);
+    return seconds;
   };
   const most = Math.min(MEASURED_DRAFT, model.contextLength);
   const greedily = { most, leastLead: Number.NEGATIVE_INFINITY, ends: new Set<number>() };
-  for (let draft = 0; draft < MEASURED_DRAFTS; draft++)
-    measure(1, most, draft === 0, () => {
+  let left = MEASURED_SECONDS;
+  for (let draft = 0; draft < MEASURED_DRAFTS && (draft < 2 || left > 0); draft++)
+    left -= measure(1, most, draft === 0, () => {
       if (model.writeGreedily([0], greedily) === undefined)
         for (let token = 0; token < most; token++) model.evaluate([0]);
     });
