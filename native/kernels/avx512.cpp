@@ -19,7 +19,7 @@ void setDecoded(FewTokens& few, ManyTokens& many) {
     few.unpack = unpackRows<T>;
     few.matvecUnpacked = matvecUnpacked<T, R>;
   }
-  many = {quantPackBytes<T, R>, packQuants<T, R>, quantScratchBytes<T>, matmulQuantized<T, R>};
+  many = manyTokensQuantized<T, R>();
 }
 
 std::size_t activationBytesAvx512(Type type, std::size_t columns) {

@@ -108,8 +108,8 @@ struct Attention {
 
 /**
  * How factors are rounded. word: activations to 15 bits for quantized weights, nothing else. byte: activations to a
- * byte, with a scale for every 32, for quantized weights; for many tokens, both factors of products with weights of 16
- * bits to bfloat16, and those of attention to 16 bits.
+ * byte, with a scale for every 32 (shared/activations.hpp), for quantized weights; for many tokens, both factors of
+ * products with weights of 16 bits to bfloat16, and those of attention to 16 bits.
  */
 enum class Rounding : std::uint8_t { word, byte };
 

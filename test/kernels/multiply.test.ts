@@ -88,12 +88,16 @@ for (const type of QUANTIZATION_NAMES) {
         ] as const;
         const bytes = [weights, roundedToBytes(type, x)] as const;
         const ternary = [weights, roundedWithWholeScales(x)] as const;
+        const inUnits = [weights, roundedInSuperblocks(x)] as const;
         const halves = [roundedToBf16(weights), roundedToBf16(x)] as const;
         for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
           const matrix = kernels.matrix({ source, type, rows, columns });
           const y = kernels.vector(rows * tokens);
           kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
-          const inBytes = hasWholeScales(kernels.instructionSet, type) ? [ternary, bytes] : [bytes];
+          const inBytes = [
+            ...(hasWholeScales(kernels.instructionSet, type) ? [ternary] : []),
+            hasUnits(kernels.instructionSet, type, tokens) ? inUnits : bytes,
+          ];
           const rounded = roundsToBf16(kernels.instructionSet, type, tokens) ? [halves] : [...inBytes, ...exact];
           for (const [at, value] of y.values.entries()) {
             const place = { columns, token: Math.floor(at / rows), row: at % rows };
@@ -121,6 +125,7 @@ testNative('AVX-512, its tiles of bytes and AVX2 round activations to bytes, unl
       dequantize(type, source, weights);
       const bytes = roundedToBytes(type, x);
       const ternary = roundedWithWholeScales(x);
+      const inUnits = roundedInSuperblocks(x);
       for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
         const { instructionSet = '' } = kernels;
         if (!instructionSet.startsWith('avx') && instructionSet !== 'amxint8') continue;
@@ -130,7 +135,8 @@ testNative('AVX-512, its tiles of bytes and AVX2 round activations to bytes, unl
         const near = y.values.every((value, at) => {
           const place = { columns, token: Math.floor(at / rows), row: at % rows };
           const whole = tokens < 3 && hasWholeScales(instructionSet, type);
-          const { sum, size } = rowProduct(weights, whole ? ternary : bytes, place);
+          const own = hasUnits(instructionSet, type, tokens) ? inUnits : whole ? ternary : bytes;
+          const { sum, size } = rowProduct(weights, own, place);
           return Math.abs(value - sum) <= 4e-6 * size;
         });
         assert.is(near, i < natives.length, `${instructionSet}, ${type}, ${tokens} tokens`);
@@ -191,6 +197,32 @@ function roundedToBytes(type: Quantization, x: Float32Array): Float64Array {
 /** Whether the instruction set makes scales whole numbers where few tokens are multiplied. */
 function hasWholeScales(set: string | undefined, type: Quantization): boolean {
   return (set === 'avx2' || set === 'avxvnni') && (type === 'TQ1_0' || type === 'TQ2_0');
+}
+
+/** Whether the scales of a superblock's activations are multiples of a unit, for so many tokens. */
+function hasUnits(set: string | undefined, type: Quantization, tokens: number): boolean {
+  return (set?.startsWith('avx512') === true || set === 'amxint8') && QUANTIZATIONS[type].block === 256 && tokens >= 4;
+}
+
+/**
+ * Values rounded to bytes: 32 share a scale, the smallest by which none of them is above 127, among eight: that of the
+ * largest of 256, and eighths of it.
+ */
+function roundedInSuperblocks(x: Float32Array): Float64Array {
+  const out = new Float64Array(x.length);
+  const largestOf = (values: Float32Array): number =>
+    values.reduce((found, value) => Math.max(found, Math.abs(value)), 0);
+  for (let begin = 0; begin < x.length; begin += 256) {
+    const largest = largestOf(x.subarray(begin, begin + 256));
+    const [unit, inverse] = [Math.fround(largest / (8 * 127)), Math.fround((8 * 127) / largest)];
+    for (let group = begin; group < Math.min(begin + 256, x.length); group += 32) {
+      const values = x.subarray(group, group + 32);
+      const units = Math.ceil((8 * largestOf(values)) / largest);
+      const own = Math.fround(inverse / units);
+      for (const [i, value] of values.entries()) out[group + i] = unit * units * roundToEven(Math.fround(value * own));
+    }
+  }
+  return out;
 }
 
 /** Values rounded to bytes, with scales that are multiples of a power of two: the largest of eight is 2048 to 4096 of it. */

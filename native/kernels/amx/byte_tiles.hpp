@@ -8,8 +8,9 @@
  * unpacked rows, and of a pack what the group is multiplied with is a tile too.
  *
  * A tile is as deep as a group, 32 columns or 16 of 64 that are possible: deeper ones would add up products of different
- * scales. Their sums leave the tile after every product, for a conversion, a multiplication and an addition of 16
- * vectors (one more for a minimum), which at two a cycle take 24 cycles (32) beside 16 of the product.
+ * scales. Their sums leave the tile after every product, for a conversion, a multiplication or permutation of scales, and
+ * an addition of 16 vectors (one more for a minimum, of superblocks half of one), which at two a cycle take 24 cycles
+ * (32, 29) beside 16 of the product.
  */
 namespace hearth {
 namespace {
@@ -18,11 +19,6 @@ inline constexpr std::size_t byteTileRows = 16;
 
 constexpr std::size_t wholeTiles(std::size_t rows) {
   return (rows + byteTileRows - 1) / byteTileRows * byteTileRows;
-}
-
-template <Type T>
-std::size_t byteTileScratchBytes(std::size_t rows, std::size_t columns, std::size_t tokens) {
-  return quantScratchBytes<T>(wholeTiles(rows), columns, tokens);
 }
 
 /** dots[16 rows][16 tokens] of one group, by the first tiles or by the second ones. */
@@ -43,22 +39,43 @@ inline void dotGroup(const std::uint8_t* weights, std::size_t stride, const std:
   }
 }
 
+/**
+ * Calls `add` with every group from `begin` to `end` and its dots[16 rows][16 tokens]. `weights` and x are those of
+ * `begin`.
+ */
+template <std::size_t Group, class Add>
+[[gnu::always_inline]] inline void forEachGroup(const std::uint8_t* weights, std::size_t stride, const std::int8_t* x,
+                                                std::size_t groups, const Add& add) {
+  alignas(64) std::int32_t dots[2][byteTileRows * packLanes];
+  // Two by turns, so that a product doesn't wait for the sums before to be stored.
+  std::size_t g = 0;
+  const auto addGroup = [&]<bool First>() __attribute__((always_inline)) {
+    std::int32_t* own = dots[First ? 0 : 1];
+    dotGroup<First>(weights + g * Group, stride, x + g * Group * packLanes, own);
+    add(g, own);
+    g++;
+  };
+  while (g + 2 <= groups) {
+    addGroup.template operator()<true>();
+    addGroup.template operator()<false>();
+  }
+  if (g < groups) addGroup.template operator()<true>();
+}
+
 /** out[row][lane] += Σ over the pass's columns, for 16 rows at a distance of two packs. */
 template <Type T>
 inline void addByteTiles(const QuantRows& rows, const QuantPass& pass, const QuantPack& pack, float* out) {
   constexpr std::size_t group = scaleWeights(T);
   const std::size_t groups = pass.columns / group;
-  const std::size_t stride = quantStride(pass.columns);
-  alignas(64) std::int32_t dots[2][byteTileRows * packLanes];
+  const std::size_t first = pass.firstGroup;
   __m512 sums[byteTileRows];
   for (std::size_t r = 0; r < byteTileRows; r++) sums[r] = _mm512_loadu_ps(out + r * 2 * packLanes);
-  const auto addGroup = [&]<bool First>(std::size_t g) __attribute__((always_inline)) {
-    std::int32_t* own = dots[First ? 0 : 1];
-    dotGroup<First>(rows.quants + g * group, stride, pack.quants + g * group * packLanes, own);
+  const auto add = [&](std::size_t i, const std::int32_t* dots) __attribute__((always_inline)) {
+    const std::size_t g = first + i;
     const __m512 xScale = _mm512_loadu_ps(pack.scales + g * packLanes);
     for (std::size_t r = 0; r < byteTileRows; r++) {
       const __m512 scale = _mm512_mul_ps(xScale, _mm512_set1_ps(rows.scales[r * groups + g]));
-      sums[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(own + r * packLanes)), scale, sums[r]);
+      sums[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(dots + r * packLanes)), scale, sums[r]);
     }
     if constexpr (formatOf(T).hasMinimum) {
       const __m512 xSum = _mm512_loadu_ps(pack.sums + g * packLanes);
@@ -67,42 +84,65 @@ inline void addByteTiles(const QuantRows& rows, const QuantPass& pass, const Qua
       }
     }
   };
-  // Two by turns, so that a product doesn't wait for the sums before to be stored.
-  std::size_t g = pass.firstGroup;
-  for (; g + 2 <= pass.endGroup; g += 2) {
-    addGroup.template operator()<true>(g);
-    addGroup.template operator()<false>(g + 1);
-  }
-  if (g < pass.endGroup) addGroup.template operator()<true>(g);
+  forEachGroup<group>(rows.quants + first * group, quantStride(pass.columns), pack.quants + first * group * packLanes,
+                      pass.endGroup - first, add);
   for (std::size_t r = 0; r < byteTileRows; r++) _mm512_storeu_ps(out + r * 2 * packLanes, sums[r]);
 }
 
-/** Unpacks a row as signed bytes. */
+/** The same of one superblock of 16 rows. */
+template <std::size_t Group, bool Minimums>
+inline void addByteSuperblocks(const Superblock<Group, Minimums>* rows, std::size_t superblock, const SuperblockPack& pack,
+                               float* out) {
+  constexpr std::size_t groups = 256 / Group;
+  const std::size_t first = superblock * groups;
+  __m512 sums[byteTileRows];
+  for (std::size_t r = 0; r < byteTileRows; r++) sums[r] = superblockStart(rows[r], pack, superblock);
+  const auto add = [&](std::size_t g, const std::int32_t* dots) __attribute__((always_inline)) {
+    const __m512i multiples = load512(pack.multiples + (first + g) * packLanes);
+    for (std::size_t r = 0; r < byteTileRows; r++) {
+      const __m512 products = _mm512_cvtepi32_ps(_mm512_load_si512(dots + r * packLanes));
+      sums[r] = _mm512_fmadd_ps(products, pickScale(rows[r].scales[g], multiples), sums[r]);
+    }
+  };
+  forEachGroup<Group>(rows->quants, sizeof *rows, pack.quants + superblock * 256 * packLanes, groups, add);
+  const __m512 unit = _mm512_loadu_ps(pack.units + superblock * packLanes);
+  for (std::size_t r = 0; r < byteTileRows; r++) {
+    float* own = out + r * 2 * packLanes;
+    _mm512_storeu_ps(own, _mm512_fmadd_ps(sums[r], unit, _mm512_loadu_ps(own)));
+  }
+}
+
+/** Makes unpacked weights signed. */
 template <Type T>
-void decodeSigned(const std::uint8_t* row, std::size_t columns, const QuantRows& out) {
-  decodeRow<T>(row, columns, out);
+inline void toSigned(std::uint8_t* weights, std::size_t columns) {
   if constexpr (formatOf(T).zeroPoint != 0) {
     const __m256i zero = _mm256_set1_epi8(static_cast<char>(formatOf(T).zeroPoint));
     for (std::size_t c = 0; c < columns; c += 32) {
-      auto* at = reinterpret_cast<__m256i*>(out.quants + c);
+      auto* at = reinterpret_cast<__m256i*>(weights + c);
       _mm256_storeu_si256(at, _mm256_sub_epi8(_mm256_loadu_si256(at), zero));
     }
   }
 }
 
+/** Calls `multiply` with every pack of tokens and the first of its sums. */
+template <Type T, class Multiply>
+inline void forEachPack(const Product& p, std::size_t room, float* sums, const Multiply& multiply) {
+  forEachPacks<T, Rounding::byte>(p, sums, room, [&]<std::size_t V>(const auto& packs) {
+    for (std::size_t v = 0; v < V; v++) multiply(packs[v], sums + v * packLanes);
+  });
+}
+
 template <Type T>
 void matmulByteTiles(const Product& p) {
   const std::size_t columns = p.rows.columns;
-  const std::size_t count = p.rows.count;
   const std::size_t groups = columns / scaleWeights(T);
-  const std::size_t lanes = 2 * packLanes;
-  const std::size_t packBytes = quantPackBytes<T, Rounding::byte>(columns);
-  const std::size_t allRows = wholeTiles(count);
-  const QuantScratch scratch = quantScratchAt<T>(p.scratch, allRows, columns);
-  for (std::size_t r = 0; r < allRows; r++) {
+  const std::size_t room = wholeTiles(p.rows.count);
+  const QuantScratch scratch = quantScratchAt<T>(p.scratch, room, columns);
+  for (std::size_t r = 0; r < room; r++) {
     const QuantRows row = rowAt<T>(scratch.rows, r, columns);
-    if (r < count) {
-      decodeSigned<T>(p.rows.data + r * rowBytes(T, columns), columns, row);
+    if (r < p.rows.count) {
+      decodeRow<T>(p.rows.data + r * rowBytes(T, columns), columns, row);
+      toSigned<T>(row.quants, columns);
     } else {
       __builtin_memset(row.quants, 0, columns);
       __builtin_memset(row.scales, 0, groups * sizeof(float));
@@ -110,22 +150,37 @@ void matmulByteTiles(const Product& p) {
     }
   }
   const TileSession session(scaleWeights(T));
-  for (std::size_t token = 0; token < p.tokens; token += lanes) {
-    const std::size_t tokens = p.tokens - token < lanes ? p.tokens - token : lanes;
-    __builtin_memset(scratch.sums, 0, allRows * lanes * sizeof(float));
+  forEachPack<T>(p, room, scratch.sums, [&](const QuantPack& pack, float* sums) {
     constexpr std::size_t step = quantColumns / scaleWeights(T);
     for (std::size_t g = 0; g < groups; g += step) {
       const QuantPass pass{columns, g, g + step < groups ? g + step : groups};
-      for (std::size_t r = 0; r < allRows; r += byteTileRows) {
-        for (std::size_t t = 0; t < tokens; t += packLanes) {
-          const QuantPack pack =
-              quantPackAt<T, Rounding::byte>(p.packs + (token + t) / packLanes * packBytes, columns);
-          addByteTiles<T>(rowAt<T>(scratch.rows, r, columns), pass, pack, scratch.sums + r * lanes + t);
-        }
+      for (std::size_t r = 0; r < room; r += byteTileRows) {
+        addByteTiles<T>(rowAt<T>(scratch.rows, r, columns), pass, pack, sums + r * 2 * packLanes);
       }
     }
-    scatterTransposed(scratch.sums, count, tokens, p.out + token * p.outStride, p.outStride);
-  }
+  });
+}
+
+template <Type T>
+void matmulByteSuperblocks(const Product& p) {
+  const std::size_t superblocks = p.rows.columns / 256;
+  const std::size_t room = wholeTiles(p.rows.count);
+  const SuperblockScratch<T> scratch = decodeSuperblocks<T>(p, room);
+  for (std::size_t i = 0; i < superblocks * room; i++) toSigned<T>(scratch.rows[i].quants, 256);
+  const TileSession session(scaleWeights(T));
+  forEachPack<T>(p, room, scratch.sums, [&](const SuperblockPack& pack, float* sums) {
+    for (std::size_t i = 0; i < superblocks; i++) {
+      for (std::size_t r = 0; r < room; r += byteTileRows) {
+        addByteSuperblocks(scratch.rows + i * room + r, i, pack, sums + r * 2 * packLanes);
+      }
+    }
+  });
+}
+
+/** The bytes of scratch memory that AVX-512 has for whole tiles. */
+template <Type T>
+std::size_t byteTileScratchBytes(std::size_t rows, std::size_t columns, std::size_t tokens) {
+  return manyTokensQuantized<T, Rounding::byte>().scratchBytes(wholeTiles(rows), columns, tokens);
 }
 
 /** Makes a table of AVX-512 multiply every format that has a decoder this way. */
@@ -134,7 +189,11 @@ void setQuantizedByteTiles(KernelTable& table) {
     if constexpr (HasDecoder<T>) {
       ManyTokens& many = table.manyTokensBytes[static_cast<std::size_t>(T)];
       many.scratchBytes = byteTileScratchBytes<T>;
-      many.multiply = matmulByteTiles<T>;
+      if constexpr (hasUnit(T, Rounding::byte)) {
+        many.multiply = matmulByteSuperblocks<T>;
+      } else {
+        many.multiply = matmulByteTiles<T>;
+      }
     }
   });
 }

@@ -1,6 +1,6 @@
 #pragma once
 #include "../../formats/lattice_quants.hpp"
-#include "for_each.hpp"
+#include "../shared/for_each.hpp"
 #include "simd.hpp"
 
 /**

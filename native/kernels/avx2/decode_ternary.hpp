@@ -1,7 +1,7 @@
 #pragma once
 #include "../../formats/formats.hpp"
+#include "../shared/for_each.hpp"
 #include "../shared/x86_loads.hpp"
-#include "for_each.hpp"
 
 /** Weights of the ternary formats, 32 in a register: 0, 1 and 2, or, where it saves a shift, four times as much. */
 namespace hearth {

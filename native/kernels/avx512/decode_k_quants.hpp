@@ -97,6 +97,11 @@ inline __m128i packedScales(const std::uint8_t* block) {
   if constexpr (T == Type::Q6_K) return load128(block + 192);
 }
 
+/** The sixteen minimums of Q2_K. */
+inline __m128i packedMinimums(const std::uint8_t* block) {
+  return _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
+}
+
 /** The superblock's scale and, where it has one, minimum, as the first two of four floats. */
 template <Type T>
 inline __m128 scaleAndMinimum(const std::uint8_t* block) {
@@ -189,11 +194,10 @@ inline Factors<T> factorsOf(const std::uint8_t* block) {
   const __m512 scale = _mm512_broadcastss_ps(factors);
   const __m512 minimum = _mm512_broadcastss_ps(_mm_movehdup_ps(factors));
   if constexpr (T == Type::Q2_K) {
-    const __m128i high = _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
     const __m512i quarters = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3);
     const __m512 parts = _mm512_permutexvar_ps(quarters, _mm512_castps128_ps512(_mm_loadu_ps(partsOfPairs)));
     return {{_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packed)), _mm512_mul_ps(scale, parts))},
-            {_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(high)), minimum)}};
+            {_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(packedMinimums(block))), minimum)}};
   } else if constexpr (formatOf(T).hasMinimum) {
     // Scales of even chunks, of odd ones, minimums.
     const float odd = T == Type::Q4_K ? 1.0f / 16 : 1;

@@ -101,6 +101,12 @@ struct Avx512 {
 };
 
 inline __m512i load512(const void* p) { return _mm512_loadu_si512(p); }
+/** sum + the products of pairs of words. */
+inline __m512i dotWords(__m512i sum, __m512i a, __m512i b) {
+  // GCC 12 spills every sum of the intrinsic to memory.
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  return sum;
+}
 /** Two halves of 32 bytes side by side. */
 inline __m512i join(__m256i low, __m256i high) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);

@@ -81,9 +81,7 @@ Bf16Attention bf16AttentionAt(const HeadGroup& group, float* sums) {
 template <bool Whole>
 inline __m512 addProducts(__m512 sum, __m512i a, __m512i b) {
   if constexpr (!Whole) return _mm512_dpbf16_ps(sum, bf16Of(a), bf16Of(b));
-  // GCC 12 spills every sum of the intrinsic to memory.
-  asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-  return sum;
+  return _mm512_castsi512_ps(dotWords(_mm512_castps_si512(sum), a, b));
 }
 
 /**

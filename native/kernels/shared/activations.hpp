@@ -6,7 +6,8 @@
 /**
  * Activations rounded to bytes, or to 15 bits.
  *
- * Rounding::byte: x = scale·high, 32 of them with a scale of max|x|/127.
+ * Rounding::byte: x = scale·high, 32 of them with a scale of max|x|/127; of superblocks times many tokens with AVX-512
+ * that scale is the next of eight (avx512/quant_packs.hpp).
  *
  * Rounding::word: x = scale·(128·high + low), low from −64 to 63, two bytes each. 32 of them share a scale for formats
  * of 32 weights per block, 256 for superblocks: max|x|/16256 (127·128). The second byte costs a second dot product and
@@ -15,8 +16,8 @@
  * Ties round to even. A NaN or infinity makes the scale, and so the result, NaN or infinite.
  *
  * NMSE of the logits against double precision, the largest of five quantized models and two prompts, with a KV cache in
- * F16: llama.cpp's rounding 3.1e-3 (8 bits, a scale for every 256 with superblocks); 8 bits with a scale for every 32
- * 1.5e-3; 15 bits 3.3e-6, most of it from the cache: with a cache in F32 2.2e-7.
+ * F16: llama.cpp's rounding 3.2e-3 (8 bits, a scale for every 256 with superblocks); 8 bits with a scale for every 32
+ * 1.6e-3, with one of eight scales 1.8e-3; 15 bits 3.3e-6, most of it from the cache: with a cache in F32 2.2e-7.
  */
 namespace hearth {
 namespace {
@@ -109,23 +110,31 @@ inline std::int32_t roundToEven(float value) {
 
 constexpr std::int32_t largestRounded(Rounding rounding) { return rounding == Rounding::byte ? 127 : largestQuant; }
 
-/** Rounds `count` values that share a scale. Returns the scale. */
-inline float quantizeGroup(const float* x, std::size_t count, std::int16_t* quants, Rounding rounding) {
-  // The largest absolute value is found by its bits, among which NaN is above infinity and so isn't lost.
-  std::int32_t largestBits = 0;
+/** The largest absolute value: found by its bits, among which NaN is above infinity and so isn't lost. */
+inline float largestOf(const float* x, std::size_t count) {
+  std::int32_t largest = 0;
   for (std::size_t i = 0; i < count; i++) {
     const auto bits = static_cast<std::int32_t>(floatToBits(x[i]) & 0x7fffffffu);
-    largestBits = bits > largestBits ? bits : largestBits;
+    largest = bits > largest ? bits : largest;
   }
-  const float largest = bitsToFloat(static_cast<std::uint32_t>(largestBits));
-  const bool zero = largest < leastActivation;
-  const std::int32_t most = largestRounded(rounding);
-  const float inverse = zero ? 0 : static_cast<float>(most) / largest;
+  return bitsToFloat(static_cast<std::uint32_t>(largest));
+}
+
+/** Rounds x·inverse to whole numbers from −most to most. */
+inline void roundGroup(const float* x, std::size_t count, float inverse, std::int32_t most, std::int16_t* quants) {
   for (std::size_t i = 0; i < count; i++) {
     std::int32_t quant = roundToEven(x[i] * inverse);
     quant = quant < -most ? -most : quant;
     quants[i] = static_cast<std::int16_t>(quant > most ? most : quant);
   }
+}
+
+/** Rounds `count` values that share a scale. Returns the scale. */
+inline float quantizeGroup(const float* x, std::size_t count, std::int16_t* quants, Rounding rounding) {
+  const float largest = largestOf(x, count);
+  const bool zero = largest < leastActivation;
+  const std::int32_t most = largestRounded(rounding);
+  roundGroup(x, count, zero ? 0 : static_cast<float>(most) / largest, most, quants);
   return zero ? 0 : largest / static_cast<float>(most);
 }
 
