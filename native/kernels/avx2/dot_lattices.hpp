@@ -1,8 +1,8 @@
 #pragma once
 #include "../shared/activations.hpp"
-#include "../shared/streams.hpp"
 #include "decode.hpp"
 #include "dot_order.hpp"
+#include "dot_side_by_side.hpp"
 
 /**
  * Dot products of rows of the I-quants of less than four bits. Sizes are unsigned, so that the weights' signs go to the
@@ -134,19 +134,14 @@ template <Type T, std::size_t Count, std::size_t Tokens>
   });
 }
 
-/** y[token·yStride + row] of `Count` rows and `Tokens` tokens, which are the same, bit by bit, whatever their numbers. */
 template <Type T, std::size_t Count, std::size_t Tokens>
 [[gnu::flatten]] inline void dotLattices(const std::uint8_t* rows, std::size_t stride, std::size_t ahead,
                                          const Activations (&x)[Tokens], std::size_t columns, float* y,
                                          std::size_t yStride) {
-  constexpr std::size_t bytes = formatOf(T).bytes;
-  __m256 sums[Count][Tokens];
-  forEach<Count>([&](auto r) { forEach<Tokens>([&](auto t) { sums[r][t] = _mm256_setzero_ps(); }); });
-  for (std::size_t i = 0; i < columns / 256; i++) {
-    for (std::size_t r = 0; r < Count; r++) prefetchLines(rows + r * stride + i * bytes + ahead, bytes);
+  const auto add = [&](auto& sums, std::size_t i) __attribute__((always_inline)) {
     addLattices<T>(sums, rows, stride, x, i);
-  }
-  forEach<Count>([&](auto r) { forEach<Tokens>([&](auto t) { y[t * yStride + r] = Avx2::sum(sums[r][t]); }); });
+  };
+  dotSideBySide<T, Count, Tokens>(rows, stride, ahead, columns, y, yStride, add);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 #include "../shared/activations.hpp"
-#include "../shared/streams.hpp"
 #include "decode.hpp"
+#include "dot_side_by_side.hpp"
 
 /**
  * Dot products of rows whose blocks of 32 weights have a scale and a minimum, side by side: those of four rows are
@@ -40,17 +40,11 @@ template <Type T, std::size_t Count, std::size_t Tokens>
 [[gnu::flatten]] inline void dotWithMinimums(const std::uint8_t* rows, std::size_t stride, std::size_t ahead,
                                              const Activations (&x)[Tokens], std::size_t columns, float* y,
                                              std::size_t yStride) {
-  constexpr std::size_t bytes = formatOf(T).bytes;
-  __m256 sums[Count][Tokens];
   // Of each row's minimums, in the second of its two lanes.
   __m256 added[Tokens];
-  forEach<Tokens>([&](auto t) {
-    added[t] = _mm256_setzero_ps();
-    forEach<Count>([&](auto r) { sums[r][t] = _mm256_setzero_ps(); });
-  });
-  for (std::size_t i = 0; i < columns / 32; i++) {
-    const std::uint8_t* block = rows + i * bytes;
-    for (std::size_t r = 0; r < Count; r++) prefetchLines(block + r * stride + ahead, bytes);
+  forEach<Tokens>([&](auto t) { added[t] = _mm256_setzero_ps(); });
+  const auto add = [&](auto& sums, std::size_t i) __attribute__((always_inline)) {
+    const std::uint8_t* block = rows + i * formatOf(T).bytes;
     const __m256 both = scalesAndMinimums<Count>(block, stride);
     __m256i weights[Count];
     forEach<Count>([&](auto r) { weights[r] = decodeBlock<T>(block + r * stride); });
@@ -65,11 +59,12 @@ template <Type T, std::size_t Count, std::size_t Tokens>
         sums[r][t] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), factor, sums[r][t]);
       });
     });
-  }
+  };
+  dotSideBySide<T, Count, Tokens>(rows, stride, ahead, columns, y, yStride, add);
   forEach<Tokens>([&](auto t) {
     float lanes[8];
     _mm256_storeu_ps(lanes, added[t]);
-    forEach<Count>([&](auto r) { y[t * yStride + r] = Avx2::sum(sums[r][t]) + lanes[2 * r + 1]; });
+    forEach<Count>([&](auto r) { y[t * yStride + r] += lanes[2 * r + 1]; });
   });
 }
 
