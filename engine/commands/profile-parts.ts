@@ -5,7 +5,7 @@ import { InputError } from '../input/input-error.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import { modelOperators } from '../model/operators.ts';
-import { OTHER_STEPS, type PartsProfile, profileParts } from '../profile/parts-profile.ts';
+import { createPartsProfiler, OTHER_STEPS, type PartsProfile } from '../profile/parts-profile.ts';
 import { coarseParts } from '../schedule/tensor-partition/coarse-cuts.ts';
 import { readCount, readList } from '../terminal/options.ts';
 import type { ShareProgress } from '../terminal/progress.ts';
@@ -37,7 +37,7 @@ export async function profilePartsOf({ file, lengths, threads, gpu, progress }: 
   let step = 0;
   const onPart = (label: string): void => progress.show(label, step++ / (parts.length + OTHER_STEPS));
   try {
-    return await profileParts(model, { main, second: gpu.kernels, format, parts, onPart });
+    return await createPartsProfiler(model, { main, second: gpu.kernels, format, parts })(onPart);
   } finally {
     main.close();
     gpu.kernels.close();

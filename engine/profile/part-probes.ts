@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type PartShape, shapeText } from '../cost/chip/part-times.ts';
 import type { Kernels } from '../kernels/kernels.ts';
+import type { Matrix } from '../kernels/matrix.ts';
 import { type Quantization, quantizedBytes } from '../model/quantization.ts';
 import type { MeasuredPart } from './measured-times.ts';
 import { quietSample, type TimedRun, timedRun } from './quiet-runs.ts';
@@ -16,7 +17,51 @@ export interface PartProcessors {
   readonly format: Quantization;
 }
 
-export interface PartsToMeasure extends PartProcessors {
+/** Products of parts, to be run again and again. */
+export interface PartProducts {
+  of(processor: MeasuredPart['processor'], shape: PartShape): () => Promise<void>;
+}
+
+/**
+ * Prepares products of these shapes. They share activations, and weights of a size, so that memory is that of the largest
+ * part, however many there are and however often they run.
+ */
+export function createPartProducts(processors: PartProcessors, shapes: readonly PartShape[]): PartProducts {
+  const most = (of: (shape: PartShape) => number): number => Math.max(1, ...shapes.map(of));
+  const [inputs, results] = [
+    most(({ tokens, columns }) => tokens * columns),
+    most(({ tokens, rows }) => tokens * rows),
+  ];
+  const on = (kernels: Kernels) => {
+    const x = kernels.vector(new Float32Array(inputs).fill(0.01));
+    const y = kernels.vector(results);
+    const matrices = new Map<string, Matrix>();
+    const matrixOf = ({ rows, columns }: PartShape): Matrix => {
+      const key = `${rows} ${columns}`;
+      const type = processors.format;
+      const source = (): Uint8Array => new Uint8Array(rows * quantizedBytes(columns, type)).fill(WEIGHT_BYTE);
+      const matrix = matrices.get(key) ?? kernels.matrix({ source: source(), type, rows, columns });
+      matrices.set(key, matrix);
+      return matrix;
+    };
+    return (shape: PartShape): (() => Promise<void>) => {
+      const { rows, columns, tokens } = shape;
+      const matrix = matrixOf(shape);
+      const own = { x: x.slice(0, tokens * columns), y: y.slice(0, tokens * rows) };
+      return async () => {
+        kernels.write(own.x);
+        kernels.run([{ kind: 'multiply', matrix, ...own }]);
+        const reading = kernels.read(own.y);
+        if (reading !== undefined) await reading;
+      };
+    };
+  };
+  const products = { gpu: on(processors.main), npu: on(processors.second) };
+  return { of: (processor, shape) => products[processor](shape) };
+}
+
+export interface PartsToMeasure {
+  readonly products: PartProducts;
   readonly parts: readonly Omit<MeasuredPart, 'seconds'>[];
   readonly onPart: (label: string) => void;
 }
@@ -32,12 +77,12 @@ const WEIGHT_BYTE = 0x2a;
  * Runs every part by itself: the real-execution mode of HeteroLLM's profiler (4.3). The second processor's time includes
  * that x goes to it and y comes back.
  */
-export async function measureParts({ parts, onPart, ...processors }: PartsToMeasure): Promise<MeasuredPart[]> {
+export async function measureParts({ parts, onPart, products }: PartsToMeasure): Promise<MeasuredPart[]> {
   const measured: MeasuredPart[] = [];
   for (const part of parts) {
     const { processor, ...shape } = part;
     onPart(`${processor === 'npu' ? 'GPU' : 'CPU'}: ${shapeText(shape)}`);
-    const run = productOf(processor === 'gpu' ? processors.main : processors.second, shape, processors.format);
+    const run = products.of(processor, shape);
     const first = await timedRun(run);
     const runs: TimedRun[] = [];
     const repeats = first.seconds > LONG ? LONG_REPEATS : REPEATS;
@@ -57,17 +102,17 @@ const PACE_ROUNDS = 5;
  * @returns shares between 0 and 1
  */
 export async function measurePaces(
-  { main, second, format }: PartProcessors,
+  products: PartProducts,
   shape: PartShape,
 ): Promise<{ readonly gpu: number; readonly npu: number }> {
-  const [mine, other] = [productOf(main, shape, format), productOf(second, shape, format)];
+  const [mine, other] = [products.of('gpu', shape), products.of('npu', shape)];
   const alone = { gpu: await secondsOfOne(mine), npu: await secondsOfOne(other) };
-  const products = Math.max(1, Math.round(PACE_SECONDS / alone.npu));
+  const count = Math.max(1, Math.round(PACE_SECONDS / alone.npu));
   const paces = { gpu: [] as number[], npu: [] as number[] };
   for (let round = 0; round < PACE_ROUNDS; round++) {
     let isDone = false;
     const inTurn = async (): Promise<void> => {
-      for (let product = 0; product < products; product++) await other();
+      for (let turn = 0; turn < count; turn++) await other();
     };
     const start = performance.now();
     const running = inTurn().then(() => {
@@ -82,7 +127,7 @@ export async function measurePaces(
     await running;
     const seconds = (performance.now() - start) / 1000;
     paces.gpu.push(Math.min(1, (own * alone.gpu) / seconds));
-    paces.npu.push(Math.min(1, (products * alone.npu) / seconds));
+    paces.npu.push(Math.min(1, (count * alone.npu) / seconds));
   }
   return { gpu: sampleOf(paces.gpu).median, npu: sampleOf(paces.npu).median };
 }
@@ -92,17 +137,4 @@ async function secondsOfOne(run: () => Promise<void>): Promise<number> {
   const runs: TimedRun[] = [];
   while (runs.length < 2 * REPEATS) runs.push(await timedRun(run));
   return quietSample(runs).median;
-}
-
-function productOf(kernels: Kernels, { rows, columns, tokens }: PartShape, type: Quantization): () => Promise<void> {
-  const source = new Uint8Array(rows * quantizedBytes(columns, type)).fill(WEIGHT_BYTE);
-  const matrix = kernels.matrix({ source, type, rows, columns });
-  const x = kernels.vector(new Float32Array(tokens * columns).fill(0.01));
-  const y = kernels.vector(tokens * rows);
-  return async () => {
-    kernels.write(x);
-    kernels.run([{ kind: 'multiply', matrix, x, y }]);
-    const reading = kernels.read(y);
-    if (reading !== undefined) await reading;
-  };
 }

@@ -6,7 +6,13 @@ import type { Model } from '../model/model.ts';
 import { modelOperators } from '../model/operators.ts';
 import { type ControlRates, controlThreadProbe } from './control-thread.ts';
 import type { MeasuredPart } from './measured-times.ts';
-import { measurePaces, measureParts, type PartsToMeasure } from './part-probes.ts';
+import {
+  createPartProducts,
+  measurePaces,
+  measureParts,
+  type PartProcessors,
+  type PartsToMeasure,
+} from './part-probes.ts';
 import { sampleOf } from './sample.ts';
 
 type Paces = NonNullable<PartTimes['paces']>;
@@ -26,17 +32,29 @@ const PACE_TOKENS = 64;
 /** Steps of the progress besides those of parts. */
 export const OTHER_STEPS = 2;
 
-/** Measures every part of a model's operators by itself, what isn't a product, and both processors side by side. */
-export async function profileParts(model: Model, asked: PartsToMeasure): Promise<PartsProfile> {
-  asked.onPart('the CPU');
-  const rates = await controlThreadProbe(asked.main, model)();
-  asked.onPart('both processors side by side');
+/**
+ * Prepares to measure, as often as asked, every part of a model's operators by itself, what isn't a product, and both
+ * processors side by side.
+ * @returns what measures, and calls `onPart` with each of its steps: one for each part, and OTHER_STEPS
+ */
+export function createPartsProfiler(
+  model: Model,
+  { parts, ...processors }: PartProcessors & Pick<PartsToMeasure, 'parts'>,
+): (onPart: PartsToMeasure['onPart']) => Promise<PartsProfile> {
   const { rows, columns } = modelOperators(model)['gate-up'];
-  const paces = {
-    prefill: await measurePaces(asked, { rows, columns, tokens: PACE_TOKENS }),
-    decode: await measurePaces(asked, { rows, columns, tokens: 1 }),
+  const paced = { prefill: { rows, columns, tokens: PACE_TOKENS }, decode: { rows, columns, tokens: 1 } };
+  const products = createPartProducts(processors, [...parts, paced.prefill]);
+  const control = controlThreadProbe(processors.main, model);
+  return async (onPart) => {
+    onPart('the CPU');
+    const rates = await control();
+    onPart('both processors side by side');
+    const paces = {
+      prefill: await measurePaces(products, paced.prefill),
+      decode: await measurePaces(products, paced.decode),
+    };
+    return { model: model.name, rates, paces, parts: await measureParts({ products, parts, onPart }) };
   };
-  return { model: model.name, rates, paces, parts: await measureParts(asked) };
 }
 
 /** The medians of what was measured several times. @param profiles at least one, of the same parts */

@@ -6,7 +6,7 @@ import type { Model } from '../../engine/model/model.ts';
 import { modelOperators, OPERATORS, type Operator, type OperatorName } from '../../engine/model/operators.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
 import { createMeasuredTimes, type MeasuredPart, type MeasuredTimes } from '../../engine/profile/measured-times.ts';
-import { measureParts } from '../../engine/profile/part-probes.ts';
+import { createPartProducts, measureParts } from '../../engine/profile/part-probes.ts';
 import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
 import { openStandIn, type StandIn } from './stand-in.ts';
 
@@ -70,7 +70,8 @@ export async function realTimes(execution: RealExecution): Promise<MeasuredTimes
       const asked = askedParts(execution, known);
       if (asked.length === 0) return createMeasuredTimes(known);
       const parts = asked.filter(({ processor }) => processor === 'gpu').map(({ name, ...part }) => part);
-      known.push(...(await measureParts({ ...{ main, second: main, format, parts }, onPart: () => {} })));
+      const products = createPartProducts({ main, second: main, format }, parts);
+      known.push(...(await measureParts({ products, parts, onPart: () => {} })));
       for (const part of asked.filter(({ processor }) => processor === 'npu'))
         known.push(await npuPartOf(standIn, part, { x, handOver }));
     }

@@ -11,7 +11,12 @@ import { modelOperators } from '../../engine/model/operators.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { ChipPlan } from '../../engine/plan/plan.ts';
-import { medianParts, OTHER_STEPS, type PartsProfile, profileParts } from '../../engine/profile/parts-profile.ts';
+import {
+  createPartsProfiler,
+  medianParts,
+  OTHER_STEPS,
+  type PartsProfile,
+} from '../../engine/profile/parts-profile.ts';
 import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
 import type { Sample } from '../../engine/profile/sample.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
@@ -86,8 +91,9 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
     const bar = asked.progress(
       rounds * (OTHER_STEPS + parts.length) + (repeats + 1) * ALL_STRATEGIES.length * lengths.length,
     );
-    const measured = (): Promise<PartsProfile> => profileParts(model, { ...processors, parts, onPart: bar.step });
-    const first = asked.parts?.(model) ?? (await measured());
+    const given = asked.parts?.(model);
+    const measured = given === undefined ? createPartsProfiler(model, { ...processors, parts }) : async () => given;
+    const first = await measured(bar.step);
     const known = await timesOf(first, seed);
     const machine = machineOf(asked.chip, first.rates);
     const chosen = known.get(asked.times);
@@ -105,7 +111,7 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
     const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
     const again: PartsProfile[] = [];
     for (let repeat = 0; repeat <= repeats; repeat++) {
-      if (repeat > 0 && asked.parts === undefined) again.push(await measured());
+      if (repeat > 0) again.push(await measured(bar.step));
       for (const { strategy, tokens, transformer, prefill, decode } of cells) {
         bar.step(`${repeat === 0 ? 'first run' : `${repeat} of ${repeats}`}: ${strategy}, ${tokens} tokens`);
         transformer.rewind(0);
@@ -116,7 +122,7 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
       }
     }
     for (const { transformer } of cells) transformer.close();
-    const profile = again.length > 0 ? medianParts(again) : first;
+    const profile = medianParts(again);
     const judges = await timesOf(profile, seed);
     const judging = { model, machine: machineOf(asked.chip, profile.rates), times: judges.get('real') as PhaseTimes };
     const answers = (plan: ChipPlan, promptTokens: number): Readonly<Record<Phase, PhaseAnswers>> => {
