@@ -44,10 +44,11 @@ testIf(
     kernels.close();
     assert.is(measures.threads, 2);
     assert.equal([...measures.vectorProducts.keys()], ['Q4_K']);
+    // Another build, such as the one with sanitizers, is slower in other proportions.
+    if (process.env.HEARTH_ADDON !== undefined) return;
     // Per token, a product with one token takes at least as long as with a prompt: its weights are read for it alone.
-    // Another build, such as the one with sanitizers, may be slower in other proportions.
     const [vector, matrix] = [measures.vectorProducts.get('Q4_K'), measures.matrixProducts.get('Q4_K')];
-    if (process.env.HEARTH_ADDON === undefined) assert.ok((matrix?.median ?? 1) < (vector?.median ?? 0));
+    assert.ok((matrix?.median ?? 1) < (vector?.median ?? 0));
     for (const rate of [measures.attentionFromMemory, measures.attentionFromCache, measures.activations]) {
       assert.ok(rate.median > 1e7 && rate.median < 1e13, `${rate.median} bytes per second`);
     }
