@@ -100,7 +100,7 @@ export function speculationFindings({ rows, passes }: SpeculationRun): string[] 
     ...times,
     ...sentences,
     ...judged,
-    `${same} of ${rows.length} texts are token for token those without drafts.`,
+    `In ${same} of ${rows.length} cases every text is token for token the one without drafts.`,
   ];
 }
 
