@@ -8,7 +8,7 @@ import type { Model } from '../../../engine/model/model.ts';
 import { readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
 import { formatTable } from '../../../engine/terminal/table.ts';
-import { benchModel, SHAPES, type ShapeName } from './bench-model.ts';
+import { benchModel, SHAPE_NAMES } from './bench-model.ts';
 import { decodeBytes } from './cell.ts';
 import { type Child, startChild } from './child.ts';
 import { type Discipline, middle } from './contest.ts';
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const shapes = readChoices('--shapes', values.shapes, Object.keys(SHAPES) as ShapeName[]);
+  const shapes = readChoices('--shapes', values.shapes, SHAPE_NAMES);
   const types = readChoices('--types', values.types, TYPES);
   const disciplines: Discipline[] = [
     { kind: 'decode', tokens: readCount('--decode', values.decode, 1, 10_000) },

@@ -3,6 +3,7 @@ import type { Cell, Spread } from './cell.ts';
 
 /** What `npm run bench:engine -- --json` writes. */
 export interface RecordedBench {
+  readonly model: string;
   /** The processor's name, as the operating system has it. */
   readonly processor: string;
   /** Load average of the minute before. */
@@ -11,11 +12,11 @@ export interface RecordedBench {
   readonly cells: readonly Cell[];
 }
 
-/** Where the run is that docs/performance.md shows. */
-export const RECORDED = 'test/bench/engine/recorded.json';
+/** The folder of the runs that docs/performance.md shows: NAME.json, in the table marked "NAME". */
+export const RECORDED = 'test/bench/engine/recorded';
 
 /** The figures of docs/performance.md, in Markdown: what ran, and a table with columns for each peer. */
-export function performanceTable({ processor, load, engines, cells }: RecordedBench): string {
+export function performanceTable({ model, processor, load, engines, cells }: RecordedBench): string {
   const names = [...new Set(cells.flatMap(({ peers }) => peers.map(({ name }) => name)))];
   const rounds = Math.min(...cells.map((cell) => cell.rounds));
   const header = [
@@ -38,7 +39,8 @@ export function performanceTable({ processor, load, engines, cells }: RecordedBe
   ]);
   const line = (items: readonly string[]): string => `| ${items.join(' | ')} |`;
   const ruler = line(header.map((_, column) => (column === 0 || column === 2 ? '---' : '---:')));
-  return `${engines.map((engine) => `- ${engine}`).join('\n')}
+  return `- ${model}, random weights
+${engines.map((engine) => `- ${engine}`).join('\n')}
 - ${processor}; load average before the run: ${load.toFixed(2)}; at least ${rounds} rounds
 
 ${[line(header), ruler, ...rows.map(line)].join('\n')}

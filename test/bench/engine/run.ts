@@ -1,14 +1,16 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { withFile } from '../../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
+import { loadAddon } from '../../../engine/kernels/native/addon.ts';
 import { FILE_MIXES } from '../../../engine/model/mix.ts';
+import { readAnew } from '../../../engine/profile/disk.ts';
 import { readChoice, readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
-import { benchModel } from './bench-model.ts';
+import { benchModel, SHAPE_NAMES, SHAPES } from './bench-model.ts';
 import { type Cell, cellOf } from './cell.ts';
 import { type Child, startChild } from './child.ts';
 import { contest, type Discipline } from './contest.ts';
@@ -24,8 +26,9 @@ const HELP = `npm run bench:engine -- [options]
 Decoding and prefilling by Hearth and by its peers, with what memory and processors allow in the same minutes. Tables go
 to stdout: medians of tokens per second, and medians and quartiles of the ratio of two turns of the same round.
 
-  --types F16,Q8_0,Q4_K_M  weights; the models (1.1B, random weights) are made once, in the folder of temporary files;
+  --types F16,Q8_0,Q4_K_M  weights; the models (random weights) are made once, in the folder of temporary files;
                            any mix that hearth make-model writes
+  --shape 1b               TinyLlama's, or 8b: Llama 3's
   --threads 1,2            of all engines
   --what decode:128,prefill:128,prefill:512
                            what is timed, and with how many tokens
@@ -68,6 +71,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       types: { type: 'string', default: 'F16,Q8_0,Q4_K_M' },
+      shape: { type: 'string', default: '1b' },
       threads: { type: 'string', default: '1,2' },
       what: { type: 'string' },
       repeat: { type: 'string' },
@@ -85,6 +89,7 @@ async function main(): Promise<void> {
     return;
   }
   const types = readChoices('--types', values.types, FILE_MIXES);
+  const shape = readChoice('--shape', values.shape, SHAPE_NAMES);
   const threadCounts = readList('--threads', values.threads).map((text) => readCount('--threads', text, 1, 1024));
   const repetitions =
     values.repeat === undefined ? (values.quick ? 3 : 7) : readCount('--repeat', values.repeat, 1, 1000);
@@ -92,17 +97,22 @@ async function main(): Promise<void> {
   const disciplines = readList('--what', what).map(readDiscipline);
   if (values.alone && values.peer !== undefined) throw new InputError('--alone', 'excludes --peer; leave one out');
   const peers = await readPeers(values.alone ? [] : (values.peer ?? [NODE_LLAMA]));
+  const addon = loadAddon();
+  if (typeof addon === 'string')
+    throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   const settings = { disciplines, repetitions, instructions: values.instructions, peers };
   const results: Results = { cells: [], memory: [], engines: new Set() };
   const load = loadavg()[0] ?? Number.NaN;
   for (const type of types) {
-    const path = await benchModel(type);
+    const path = await benchModel(type, shape);
+    // As it was made, or as others have left it in memory, it may lie in small pages, which takes all engines longer.
+    readAnew(addon, path, statSync(path).size);
     for (const threads of threadCounts) {
       process.stderr.write(`${type}, ${threads === 1 ? '1 thread' : `${threads} threads`}\n`);
       await benchModelWith({ type, path, threads }, settings, results);
     }
   }
-  const text = values.json ? jsonOf(results, load) : textOf(results, load);
+  const text = values.json ? jsonOf(SHAPES[shape], results, load) : textOf(SHAPES[shape], results, load);
   if (values.out === undefined) process.stdout.write(text);
   else writeFileSync(values.out, text);
 }
@@ -184,13 +194,14 @@ function isChild(engine: Engine): engine is Child {
   return 'memory' in engine;
 }
 
-function jsonOf({ cells, memory, engines }: Results, load: number): string {
+function jsonOf(model: string, { cells, memory, engines }: Results, load: number): string {
   const processor = cpus()[0]?.model ?? 'unknown';
-  return `${JSON.stringify({ processor, load, engines: [...engines], cells, memory }, null, 2)}\n`;
+  return `${JSON.stringify({ model, processor, load, engines: [...engines], cells, memory }, null, 2)}\n`;
 }
 
-function textOf({ cells, memory, engines }: Results, load: number): string {
-  return `${[...engines].join('\n')}
+function textOf(model: string, { cells, memory, engines }: Results, load: number): string {
+  return `${model}, random weights
+${[...engines].join('\n')}
 load average at the beginning: ${load.toFixed(2)}
 
 ${speedTable(cells)}
