@@ -88,8 +88,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/ring/device',
     [
-      ...['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/gguf'],
-      ...['engine/kernels', 'engine/runtime', 'engine/runtime/weights', 'engine/ring/wire'],
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/gguf', 'engine/kernels'],
+      ...['engine/runtime', 'engine/runtime/kv', 'engine/runtime/weights', 'engine/ring/wire'],
     ],
   ],
   [

@@ -6,11 +6,7 @@ export interface CountedText extends QueueText<CountedPage> {
   readonly numbers: readonly number[];
   /** @throws RangeError if there are too few free pages */
   advance(tokens: number): void;
-  /**
-   * Removes all tokens from `position` on. Where the next token would be in a page that is kept or that other texts use,
-   * the text has a copy of it.
-   * @throws RangeError if there is no page for the copy, or pages are not copied
-   */
+  /** @throws RangeError if there is no page for the copy */
   rewind(position: number): void;
 }
 
@@ -32,9 +28,7 @@ interface Counted extends CountedPage {
   isKept: boolean;
 }
 
-export type CountedPagesOptions = Pick<CountedPages, 'pages' | 'pageTokens' | 'copiesPages'>;
-
-export function createCountedPages({ pages, pageTokens, copiesPages }: CountedPagesOptions): CountedPages {
+export function createCountedPages({ pages, pageTokens }: Pick<CountedPages, 'pages' | 'pageTokens'>): CountedPages {
   /** Numbers of pages that were given back, and the first of those that were never used. */
   const returned: number[] = [];
   let unused = 0;
@@ -59,7 +53,7 @@ export function createCountedPages({ pages, pageTokens, copiesPages }: CountedPa
     return page;
   };
   return {
-    ...{ pages, pageTokens, copiesPages },
+    ...{ pages, pageTokens },
     get freePages() {
       return free();
     },
@@ -81,7 +75,6 @@ export function createCountedPages({ pages, pageTokens, copiesPages }: CountedPa
     const copyIfShared = (index: number): void => {
       const page = own[index] as Counted;
       if (!page.isKept && page.users === 1) return;
-      if (!copiesPages) throw new RangeError('a rewind into a page that is shared');
       own[index] = take();
       leave([page]);
     };

@@ -18,7 +18,10 @@ export interface QueueText<Page> {
   readonly foundTokens?: number | undefined;
   /** Pages that it must take for so many more tokens. */
   pagesFor(tokens: number): number;
-  /** Removes all tokens from `position` on; see `QueueMemory.copiesPages`. */
+  /**
+   * Removes all tokens from `position` on. Where the next token would be in a page that is kept or that other texts use,
+   * the text has a copy of it.
+   */
   rewind(position: number): void;
   /** Keeps a page, by its number; `undefined` if it is kept already. */
   keep(page: number): Page | undefined;
@@ -31,8 +34,6 @@ export interface QueueMemory<Text, Page> {
   readonly pageTokens: number;
   /** Pages that nobody uses or keeps. */
   readonly freePages: number;
-  /** Whether a text that is rewound into a page which others use as well gets a copy of it. */
-  readonly copiesPages: boolean;
   /** @param beginning pages of other texts with which it begins, each with the tokens of a full one */
   open(beginning: readonly Page[]): Text;
 }
@@ -108,10 +109,7 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
     one.text?.close();
     one.text = undefined;
   };
-  const beginningOf = (request: Request, find = prefixes.find): Beginning<Page> => {
-    const { pages, part } = find(sharable(request));
-    return { pages, part: memory.copiesPages ? part : undefined };
-  };
+  const beginningOf = (request: Request, find = prefixes.find): Beginning<Page> => find(sharable(request));
   /** Begins with pages of others: all of them before one is copied, since pages in use stay. */
   const begin = (admitted: readonly Open<Request, Text>[]): void => {
     const begun = admitted.map((one) => {
@@ -178,7 +176,7 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
     remove(id) {
       const one = open.get(id);
       if (one === undefined) return;
-      if (memory.copiesPages) keep(one, Number.POSITIVE_INFINITY);
+      keep(one, Number.POSITIVE_INFINITY);
       stop(one);
       open.delete(id);
     },

@@ -1,18 +1,17 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
-import {
-  type AttentionInputs,
-  attendHeld,
-  attendPaged,
-  attendWhole,
-  type LayerBatches,
-  type TokenSlice,
-} from './attention.ts';
+import { type AttentionInputs, attendPaged, attendWhole, type LayerBatches } from './attention.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 
-/** The keys and values of a sequence's past tokens, and the attention of a layer to them. */
-export interface ContextCache {
+/** The attention of layers to a sequence's tokens. */
+export interface LayersAttention {
+  /** Stores keys and values of tokens in a layer, and attends to all up to them. */
+  attend(layer: number, inputs: AttentionInputs): LayerBatches;
+}
+
+/** The keys and values of a sequence's past tokens. */
+export interface ContextCache extends LayersAttention {
   /** Most tokens of the next pass. */
   readonly room: number;
   /** Pages that are not in memory. */
@@ -21,14 +20,10 @@ export interface ContextCache {
   readonly isWhole: boolean;
   /** Called before tokens go through the layers. */
   begin(tokens: number): void;
-  /** Stores keys and values of tokens in a layer, and attends to all up to them. */
-  attend(layer: number, inputs: AttentionInputs): LayerBatches;
   rewind(position: number): void;
 }
 
-/** Keys and values by layer, each with the length of the context. */
-export type LayerCaches = Map<number, KeyValueCache>;
-
+/** @param caches keys and values by layer, each with the length of the context */
 export function wholeCache(caches: ReadonlyMap<number, KeyValueCache>): ContextCache {
   return {
     room: Number.POSITIVE_INFINITY,
@@ -40,48 +35,14 @@ export function wholeCache(caches: ReadonlyMap<number, KeyValueCache>): ContextC
   };
 }
 
-/**
- * So many tokens in pages that are all in memory.
- * @param pages the caches of each page, in the order of its tokens; all but the last are full
- */
-export function pagesCache(pages: readonly LayerCaches[], tokens: number): ContextCache {
-  const slices = (layer: number): TokenSlice[] => {
-    let to = 0;
-    return pages.map((caches) => {
-      const cache = caches.get(layer) as KeyValueCache;
-      const from = to;
-      to = Math.min(tokens, from + cache.capacity);
-      return { cache, from, to };
-    });
-  };
-  return {
-    room: Number.POSITIVE_INFINITY,
-    evicted: 0,
-    isWhole: false,
-    begin() {},
-    attend: (layer, inputs) => ({ operations: attendHeld(slices(layer), inputs) }),
-    rewind() {},
-  };
-}
-
-/** Caches of these layers in memory of their own. */
-export function createCaches(
-  kernels: Pick<Kernels, 'cache'>,
-  { kvHeads, headSize }: Pick<Shape, 'kvHeads' | 'headSize'>,
-  layers: readonly number[],
-  { capacity, type }: Pick<KeyValueCacheShape, 'capacity' | 'type'>,
-): LayerCaches {
-  return new Map(layers.map((layer) => [layer, kernels.cache({ type, kvHeads, capacity, headSize })]));
-}
-
 /** All layers of a model for one sequence. */
 export function contextOf(
   kernels: Pick<Kernels, 'cache'>,
-  shape: Shape,
+  { layers, kvHeads, headSize }: Shape,
   size: Pick<KeyValueCacheShape, 'capacity' | 'type'>,
 ): ContextCache {
-  const layers = Array.from({ length: shape.layers }, (_, layer) => layer);
-  return wholeCache(createCaches(kernels, shape, layers, size));
+  const layer = (index: number) => [index, kernels.cache({ ...size, kvHeads, headSize })] as const;
+  return wholeCache(new Map(Array.from({ length: layers }, (_, index) => layer(index))));
 }
 
 /** Layers from `firstLayer` on in pages, the oldest of which are in a file, or in RAM beside a GPU. */

@@ -1,14 +1,9 @@
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCache } from '../kernels/key-value-cache.ts';
-import type { LayerCaches } from './context-cache.ts';
 import type { ModelPart } from './model-part.ts';
 
 /** A part of a model whose layers are loaded, and what runs windows of it. */
-export type WindowPart = Pick<
-  ModelPart,
-  'model' | 'stream' | 'run' | 'logits' | 'hidden' | 'createCaches' | 'freeCaches'
-> & {
+export type WindowPart = Pick<ModelPart, 'model' | 'stream' | 'run' | 'logits' | 'hidden' | 'kernelsOf'> & {
   /** Writes the tokens' rows of the embedding to the stream. */
   embed(tokens: readonly number[]): void | Promise<void>;
 };
@@ -37,26 +32,7 @@ export function withGpuLayers(cpu: ModelPart, { part: gpu, layers, outer }: GpuL
   return {
     model: cpu.model,
     stream: cpu.stream,
-    createCaches(wanted, capacity, type) {
-      const inRam = cpu.createCaches(
-        wanted.filter((layer) => !layers.has(layer)),
-        capacity,
-        type,
-      );
-      const onGpu = gpu.createCaches(
-        wanted.filter((layer) => layers.has(layer)),
-        capacity,
-        type,
-      );
-      return new Map([...inRam, ...onGpu]);
-    },
-    freeCaches(caches) {
-      const of = (onGpu: boolean): LayerCaches =>
-        new Map<number, KeyValueCache>([...caches].filter(([layer]) => layers.has(layer) === onGpu));
-      cpu.freeCaches(of(false));
-      gpu.freeCaches(of(true));
-      caches.clear();
-    },
+    kernelsOf: (layer) => (layers.has(layer) ? gpu : cpu).kernelsOf(layer),
     async embed(tokens) {
       if (!outer.includes('embedding')) return cpu.embed(tokens);
       gpu.embed(tokens);

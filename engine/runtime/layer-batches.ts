@@ -4,14 +4,14 @@ import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 import type { Activations } from './activations.ts';
 import { type AttentionInputs, attentionInputs, type LayerBatches } from './attention.ts';
-import type { ContextCache } from './context-cache.ts';
+import type { LayersAttention } from './context-cache.ts';
 import { afterAttention, beforeAttention, type LayerSettings } from './layer-operations.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
 /** Consecutive tokens of one sequence in a pass. A pass has the tokens of several sequences, one after the other. */
 export interface Segment {
-  readonly cache: ContextCache;
+  readonly cache: LayersAttention;
   /** Position of the first token in its sequence. */
   readonly position: number;
   readonly tokens: number;
@@ -21,7 +21,7 @@ export interface Segment {
 
 /** A segment, and what its attention reads and writes. */
 export interface PassSegment {
-  readonly cache: ContextCache;
+  readonly cache: LayersAttention;
   readonly inputs: AttentionInputs;
   readonly multiplied: Segment['multiplied'];
   readonly tokens: number;

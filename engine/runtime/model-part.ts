@@ -2,11 +2,10 @@ import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MultiplyOperation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
-import type { KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
-import { type ContextCache, createCaches, type LayerCaches, wholeCache } from './context-cache.ts';
 import { hiddenOperations, outputPart, type TokenRange } from './forward.ts';
+import type { SliceKernels } from './kv/page-pool.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
@@ -15,11 +14,6 @@ import { growingRows, runTogether } from './passes.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
 import { rowsOf } from './wanted-rows.ts';
-
-/** Consecutive tokens of one sequence: `begin` of a paged cache comes before the pass. */
-export interface PartSegment extends Omit<Segment, 'cache'> {
-  readonly caches: LayerCaches | ContextCache;
-}
 
 /** Some layers of a model, with embedding and output if requested: the part that a device of a ring computes. */
 export interface ModelPart {
@@ -31,7 +25,8 @@ export interface ModelPart {
   load(from: number, to: number): void;
   /** Loads the output layer unless it is loaded already; `logits` does so too. */
   loadOutput(): void;
-  createCaches(layers: readonly number[], capacity: number, type: KvFormat): LayerCaches;
+  /** In whose memory a layer's keys and values are. */
+  kernelsOf(layer: number): SliceKernels;
   /**
    * Keys and values of layers `from` up to `to` in pages, the oldest of them in a file in `folder`, or in RAM for
    * kernels on a GPU (HELM 4.2.2).
@@ -40,7 +35,6 @@ export interface ModelPart {
     layers: { readonly from: number; readonly to: number },
     options: Pick<LayerPagesOptions, 'plan' | 'place' | 'type'>,
   ): LayerPages;
-  freeCaches(caches: LayerCaches): void;
   /**
    * The residual stream of `tokens` tokens: [tokens][hidden], the same memory in every call. Kernels with memory of
    * their own see what is written to it after `arrive`, and it has their results after `leave`.
@@ -53,8 +47,9 @@ export interface ModelPart {
   /**
    * Runs layers `from` up to, not including, `to` on the stream, which has the tokens of all segments, one after the
    * other. Other events of the process are handled between slow layers; nothing else may use the stream meanwhile.
+   * `begin` of a ContextCache comes before.
    */
-  run(from: number, to: number, segments: readonly PartSegment[]): Promise<void>;
+  run(from: number, to: number, segments: readonly Segment[]): Promise<void>;
   /**
    * The logits of the wanted ones of the tokens in the stream, in order, by default of the last: [wanted][vocabulary], in
    * memory that the next call overwrites.
@@ -122,14 +117,10 @@ export function createModelPart({
       output();
       logitsOf();
     },
-    createCaches: (wanted, capacity, type) => createCaches(kernels, model, wanted, { capacity, type }),
+    kernelsOf: () => kernels,
     layerPages: ({ from, to }, options) => {
       if (options.plan.layers !== to - from) throw new RangeError(`pages of ${options.plan.layers} layers`);
       return createLayerPages({ kernels, shape: model, firstLayer: from, ...options });
-    },
-    freeCaches(caches) {
-      for (const cache of caches.values()) kernels.freeCache(cache);
-      caches.clear();
     },
     stream: (tokens) => activationsOf(tokens).x.values,
     arrive: (tokens) => kernels.write(activationsOf(tokens).x),
@@ -140,11 +131,7 @@ export function createModelPart({
     async run(from, to, segments) {
       const tokens = segments.reduce((sum, one) => sum + one.tokens, 0);
       const activations = activationsOf(tokens);
-      const cached = segments.map(({ caches, ...rest }) => ({
-        ...rest,
-        cache: caches instanceof Map ? wholeCache(caches) : caches,
-      }));
-      const own = { activations, segments: passSegments(model, rotary, activations, cached) };
+      const own = { activations, segments: passSegments(model, rotary, activations, segments) };
       kernels.write(activations.angles);
       const batches = (layer: number) => layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own);
       for (let layer = from; layer < to; ) {

@@ -66,8 +66,6 @@ export interface Sequences {
   /** Pages of the pool, and those that nobody uses. */
   readonly pages: number;
   readonly freePages: number;
-  /** Whether `rewind` copies pages that others use as well; it throws a RangeError otherwise. */
-  readonly copiesPages: boolean;
   /**
    * @param beginning pages of other sequences with which it begins: its first tokens must be theirs, up to which it is
    *   rewound if they are not those of full pages. Default: it is empty
@@ -165,7 +163,7 @@ export function createSequences(options: SequencesOptions): Sequences {
   };
 
   return {
-    ...{ model, contextLength, mostTokens, pageTokens, pages, copiesPages: true },
+    ...{ model, contextLength, mostTokens, pageTokens, pages },
     get freePages() {
       return free();
     },

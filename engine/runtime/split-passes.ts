@@ -1,5 +1,5 @@
 import type { Model } from '../model/model.ts';
-import type { ContextCache, LayerCaches } from './context-cache.ts';
+import type { ContextCache } from './context-cache.ts';
 import { allFinite } from './finite-logits.ts';
 import type { TokenRange } from './forward.ts';
 import type { LargestLogits } from './largest-logits.ts';
@@ -16,12 +16,9 @@ export interface Stage {
   readonly to: number;
 }
 
-/** What a plan's stages keep for a sequence, in their order. */
-export type StageCaches = readonly (LayerCaches | ContextCache)[];
-
-/** Tokens of a sequence in a pass, and what each stage keeps for it. */
+/** Tokens of a sequence in a pass, and what each stage keeps for it, in their order. */
 interface SplitWork {
-  readonly caches: StageCaches;
+  readonly caches: readonly ContextCache[];
   readonly position: number;
   readonly tokens: readonly number[];
   /** See SequenceWork. */
@@ -51,8 +48,7 @@ interface PassesParts {
 /** @returns passes through a plan's stages, in their order */
 export function createSplitPasses({ embedding, stages, output, chooses, path }: PassesParts): SplitPasses {
   /** Makes room for the tokens of each sequence. Pages that left a GPU have arrived in RAM when it has ended. */
-  const begin = async (part: ModelPart, cache: LayerCaches | ContextCache, tokens: number): Promise<void> => {
-    if (cache instanceof Map) return;
+  const begin = async (part: ModelPart, cache: ContextCache, tokens: number): Promise<void> => {
     const { evicted } = cache;
     cache.begin(tokens);
     if (cache.evicted !== evicted) await part.leave(tokens);
@@ -71,7 +67,7 @@ export function createSplitPasses({ embedding, stages, output, chooses, path }: 
       const all = work.flatMap(({ tokens }) => tokens);
       for (const { caches, tokens } of work) {
         for (const [index, { part }] of stages.entries())
-          await begin(part, caches[index] as LayerCaches | ContextCache, tokens.length);
+          await begin(part, caches[index] as ContextCache, tokens.length);
       }
       embedding.embed(all);
       let at = embedding;
@@ -85,7 +81,7 @@ export function createSplitPasses({ embedding, stages, output, chooses, path }: 
       for (const [index, { part, from, to }] of stages.entries()) {
         await cross(part);
         const segments = work.map(({ caches, position, tokens, multiplied }) => ({
-          caches: caches[index] as LayerCaches | ContextCache,
+          cache: caches[index] as ContextCache,
           ...{ position, tokens: tokens.length, multiplied },
         }));
         await part.run(from, to, segments);

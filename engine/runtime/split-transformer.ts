@@ -5,11 +5,11 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import { DeviceFailureError } from '../kernels/device-failure-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { CachePlace } from '../kernels/key-value-cache.ts';
+import type { CachePlace, KeyValueCache } from '../kernels/key-value-cache.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
-import type { ContextCache, LayerCaches } from './context-cache.ts';
+import { type ContextCache, wholeCache } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
 import { loadToGpu } from './gpu-layers.ts';
 import { DEFAULT_PAGING, type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
@@ -20,7 +20,7 @@ import { createModelPart, type ModelPart } from './model-part.ts';
 import { BATCH_TOKENS } from './passes.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { createSequences, type Sequences } from './sequences.ts';
-import { createSplitPasses, runSequences, type SplitPasses, type Stage, type StageCaches } from './split-passes.ts';
+import { createSplitPasses, runSequences, type SplitPasses, type Stage } from './split-passes.ts';
 import { readVector, weightsLoader } from './transformer-weights.ts';
 
 export interface SplitOptions {
@@ -132,7 +132,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
         checkPlan(plan, model);
         const stages = stagesOf(plan);
         const passes = passesOf(plan, stages);
-        const caches: (LayerCaches | ContextCache)[] = [];
+        const caches: ContextCache[] = [];
         for (const stage of stages) {
           const { part, from, to } = stage;
           if (part === parts.gpu && plan.kvCache === 'host') {
@@ -145,12 +145,10 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
             );
             continue;
           }
-          const own: LayerCaches = new Map();
-          const cache = (layer: number): void => {
-            for (const [of, created] of part.createCaches([layer], context, kvCache)) own.set(of, created);
-          };
-          await load(stage, cache, onLayer);
-          caches.push(own);
+          const own = new Map<number, KeyValueCache>();
+          const shape = { type: kvCache, kvHeads: model.kvHeads, capacity: context, headSize: model.headSize };
+          await load(stage, (layer) => own.set(layer, part.kernelsOf(layer).cache(shape)), onLayer);
+          caches.push(wholeCache(own));
         }
         return createSplitTransformer({ passes, caches, model, context, mostTokens });
       },
@@ -206,14 +204,13 @@ function withLayersNamed({ run, logits, hidden, largest }: SplitPasses, had: str
 
 interface SplitParts {
   readonly passes: SplitPasses;
-  readonly caches: StageCaches;
+  readonly caches: readonly ContextCache[];
   readonly model: Model;
   readonly context: number;
   readonly mostTokens: number;
 }
 
 function createSplitTransformer({ passes, caches, model, context, mostTokens }: SplitParts): SplitTransformer {
-  const paged = caches.flatMap((cache) => (cache instanceof Map ? [] : [cache]));
   const { largest } = passes;
   let position = 0;
   /** Evaluates all tokens. @returns how many there were in the last pass */
@@ -221,7 +218,7 @@ function createSplitTransformer({ passes, caches, model, context, mostTokens }: 
     checkRoom(position, tokens.length, context);
     let last = 0;
     for (let from = 0; from < tokens.length; from += last) {
-      last = Math.min(tokens.length - from, mostTokens, ...paged.map(({ room }) => room));
+      last = Math.min(tokens.length - from, mostTokens, ...caches.map(({ room }) => room));
       await passes.run([{ caches, position, tokens: tokens.slice(from, from + last) }]);
       position += last;
     }
@@ -242,7 +239,7 @@ function createSplitTransformer({ passes, caches, model, context, mostTokens }: 
     rewind(to) {
       if (!(Number.isInteger(to) && to >= 0 && to <= position))
         throw new RangeError(`rewind to ${to} of ${position} tokens`);
-      for (const cache of paged) cache.rewind(to);
+      for (const cache of caches) cache.rewind(to);
       position = to;
     },
   };

@@ -107,8 +107,7 @@ export function frameLoads(texts: readonly PassText[], chunk: number): PassLoad[
 export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly steps: Steps; readonly served: Served } {
   const { simulation } = ring;
   const { clients, limits, host } = asked;
-  // One machine copies pages; the devices of a ring, whose passes are cut into frames, don't.
-  const memory = createCountedPages({ ...limits, copiesPages: limits.chunk === undefined });
+  const memory = createCountedPages(limits);
   const queue = createRequestQueue<Queued, CountedText, QueuePage>(memory, limits);
   const done: (SimulatedRequest & { readonly id: number })[] = [];
   const passes: ServedPass[] = [];

@@ -8,8 +8,8 @@ import { parseRequests, poissonRequests, promptOf } from '../../engine/batch/req
 const LIMITS = { pageTokens: 4, passTokens: 16, promptTokensBesideDecoding: 8 };
 type Request = QueuedRequest & { readonly history: number[] };
 
-function queueOf(pages: number, copiesPages = true) {
-  const memory = createCountedPages({ ...LIMITS, pages, copiesPages });
+function queueOf(pages: number) {
+  const memory = createCountedPages({ ...LIMITS, pages });
   const queue = createRequestQueue<Request, ReturnType<typeof memory.open>, Parameters<typeof memory.open>[0][number]>(
     memory,
     LIMITS,
@@ -103,17 +103,6 @@ test('where no other page is left, a text takes the page instead of a copy', () 
   assert.is(memory.freePages, 1);
 });
 
-test('memory that copies no pages shares whole ones only', () => {
-  const { memory, queue, pass } = queueOf(6, false);
-  queue.add(request(1, tokens(10)));
-  pass();
-  queue.remove(1);
-  assert.is(memory.freePages, 4);
-  queue.add(request(2, [...tokens(7), 500, 501]));
-  assert.equal(pass(), [[2, 5, 4]]);
-  assert.is(queue.cachedTokens(2), 4);
-});
-
 test('in any memory that holds each, requests are served, and find their own tokens in their pages', () => {
   const drawn = fc.array(
     fc.record({ prompt: fc.array(fc.nat(1), { minLength: 1, maxLength: 14 }), output: fc.integer({ min: 1, max: 6 }) }),
@@ -121,8 +110,8 @@ test('in any memory that holds each, requests are served, and find their own tok
   );
   let cached = 0;
   fc.assert(
-    fc.property(drawn, fc.integer({ min: 5, max: 12 }), fc.boolean(), fc.nat(3), (asked, pages, copies, apart) => {
-      const { memory, queue } = queueOf(pages, copies);
+    fc.property(drawn, fc.integer({ min: 5, max: 12 }), fc.nat(3), (asked, pages, apart) => {
+      const { memory, queue } = queueOf(pages);
       /** The tokens in each page, by its number. */
       const written = new Map<number, number[]>();
       const { open } = memory;
@@ -189,7 +178,7 @@ test('without pages for all, the youngest gives its own back and begins anew', (
 });
 
 test('counted pages are never more than there are', () => {
-  const text = createCountedPages({ pages: 1, pageTokens: 4, copiesPages: true }).open([]);
+  const text = createCountedPages({ pages: 1, pageTokens: 4 }).open([]);
   text.advance(4);
   assert.throws(() => text.advance(1), /all 1 pages are in use/);
 });
@@ -232,7 +221,7 @@ test('what is wrong in a file of requests is named with its place', () => {
 });
 
 test('a counted page that is kept or shared is copied where its text goes on in the middle of it', () => {
-  const memory = createCountedPages({ pages: 3, pageTokens: 4, copiesPages: true });
+  const memory = createCountedPages({ pages: 3, pageTokens: 4 });
   const text = memory.open([]);
   text.advance(6);
   text.keep(1);
@@ -244,14 +233,13 @@ test('a counted page that is kept or shared is copied where its text goes on in 
 });
 
 test('counted pages have numbers, which return when nobody uses or keeps the page', () => {
-  const memory = createCountedPages({ pages: 4, pageTokens: 4, copiesPages: false });
+  const memory = createCountedPages({ pages: 4, pageTokens: 4 });
   const text = memory.open([]);
   text.advance(9);
   assert.equal([text.numbers, memory.freePages], [[0, 1, 2], 1]);
   const page = text.keep(0);
   text.rewind(8);
   assert.equal([text.numbers, text.position, memory.freePages], [[0, 1], 8, 2]);
-  assert.throws(() => text.rewind(3), 'a rewind into a page that is shared');
   assert.throws(() => text.rewind(9), 'rewind to 9 of 8 tokens');
   const other = memory.open(page === undefined ? [] : [page]);
   other.advance(5);

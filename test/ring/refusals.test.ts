@@ -212,6 +212,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
       window: 0,
       segments: [{ request: 0, position: 0, tokens: 1, rows: 1, pages: [0], multiplied: undefined }],
       isFollowed: false,
+      copies: [],
       format: 'F32',
       sentAt: 0,
       payload: new Uint8Array(4 * 256),

@@ -1,83 +1,139 @@
 import type { KvFormat } from '../../model/kv-format.ts';
-import { type ContextCache, type LayerCaches, pagesCache } from '../../runtime/context-cache.ts';
+import { attendHeld, attendWhole, type TokenSlice } from '../../runtime/attention.ts';
+import type { LayersAttention } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
-import { FrameError, type FrameSegment } from '../wire/frame.ts';
+import { createPagePool, type Page } from '../../runtime/kv/page-pool.ts';
+import type { Segment } from '../../runtime/layer-batches.ts';
+import { type ActivationFrame, FrameError, type FrameSegment } from '../wire/frame.ts';
 
-/** A device's pages of keys and values by the numbers that the head gave them, and how far each window has filled them. */
+/** A window's pages of keys and values by the numbers that the head gave them, and how far each is filled. */
 export interface NumberedPages {
   /**
-   * Whether the tokens before a segment's have gone through a window; not if their pages are empty.
-   * @throws FrameError if some of a page are missing
+   * Counts the tokens of a frame in its pages, and what it copies; those that were after them are forgotten.
+   * @returns false, and counts nothing, if the frame goes on in an empty page: the tokens before have not been here
+   * @throws FrameError if some tokens before its own are missing, or of those that it copies
    */
-  follows(window: number, segment: PagedTokens): boolean;
-  /** Counts a segment's tokens in its pages; those that were after them are forgotten. */
-  fill(window: number, segment: PagedTokens): void;
-  /** A segment's keys and values up to its last token. Its pages get their memory when they are used first. */
-  contextOf(segment: PagedTokens): LayerCaches | ContextCache;
+  admit(frame: PagedFrame): boolean;
+  /**
+   * Carries out a frame's copies, one after the other. Pages get their memory when they are used first.
+   * @returns its tokens, with the keys and values up to the last of each segment
+   */
+  begin(frame: PagedFrame): Segment[];
   freeAll(): void;
 }
 
-type PagedTokens = Pick<FrameSegment, 'request' | 'position' | 'tokens' | 'pages'>;
+type PagedTokens = Omit<FrameSegment, 'rows'>;
+
+interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
+  readonly segments: readonly PagedTokens[];
+}
 
 export interface NumberedPagesOptions {
-  readonly part: Pick<WindowPart, 'createCaches' | 'freeCaches'>;
-  readonly layers: readonly number[];
+  readonly part: Pick<WindowPart, 'kernelsOf'> & { readonly model: Pick<WindowPart['model'], 'kvHeads' | 'headSize'> };
+  /** The window's layers: `from` up to, not including, `to`. */
+  readonly from: number;
+  readonly to: number;
   readonly kvCache: KvFormat;
   /** Tokens that a request can have, and those of a page. */
   readonly context: number;
   readonly pageTokens: number;
+  /** Pages that are planned. */
+  readonly pages: number;
 }
 
 export function createNumberedPages(options: NumberedPagesOptions): NumberedPages {
-  const { part, layers, kvCache, context, pageTokens } = options;
-  const caches = new Map<number, LayerCaches>();
-  /** Tokens by page, by window; those of waiting frames are among them. */
-  const filled = new Map<number, Map<number, number>>();
-  const memoryOf = (page: number): LayerCaches => {
-    const known = caches.get(page);
+  const { part, from, to, kvCache, context, pageTokens } = options;
+  const { kvHeads, headSize } = part.model;
+  const pool = createPagePool({
+    pages: options.pages,
+    kernels: Array.from({ length: to - from }, (_, index) => part.kernelsOf(from + index)),
+    shape: { type: kvCache, kvHeads, headSize, capacity: Math.min(pageTokens, context) },
+  });
+  const memory = new Map<number, Page>();
+  /** Tokens by page; those of waiting frames are among them. */
+  const filled = new Map<number, number>();
+  const memoryOf = (page: number): Page => {
+    const known = memory.get(page);
     if (known !== undefined) return known;
-    const made = part.createCaches(layers, Math.min(pageTokens, context), kvCache);
-    caches.set(page, made);
-    return made;
+    const taken = pool.take();
+    memory.set(page, taken);
+    return taken;
+  };
+  /** @param filledOf tokens of a page */
+  const follows = ({ request, position, pages }: PagedTokens, filledOf: (page: number) => number): boolean => {
+    const before = pages.slice(0, Math.ceil(position / pageTokens));
+    for (const [index, page] of before.entries()) {
+      const tokens = filledOf(page);
+      if (tokens === 0) return false;
+      const first = index * pageTokens;
+      if (first + tokens < Math.min(position, first + pageTokens))
+        throw new FrameError(`token ${position} of request ${request}; the next one is ${first + tokens}`);
+    }
+    return true;
   };
   return {
-    follows(window, { request, position, pages }) {
-      const before = pages.slice(0, Math.ceil(position / pageTokens));
-      for (const [index, page] of before.entries()) {
-        const tokens = filled.get(window)?.get(page) ?? 0;
-        if (tokens === 0) return false;
-        const first = index * pageTokens;
-        if (first + tokens < Math.min(position, first + pageTokens))
-          throw new FrameError(`token ${position} of request ${request}; the next one is ${first + tokens}`);
+    admit({ copies, segments }) {
+      const copied = new Map<number, number>();
+      const filledOf = (page: number): number => copied.get(page) ?? filled.get(page) ?? 0;
+      for (const copy of copies) {
+        const has = filledOf(copy.from);
+        if (has === 0) return false;
+        if (has < copy.tokens)
+          throw new FrameError(`a copy of ${copy.tokens} tokens of page ${copy.from}, which has ${has}`);
+        copied.set(copy.to, copy.tokens);
       }
+      if (!segments.every((segment) => follows(segment, filledOf))) return false;
+      for (const [page, tokens] of copied) filled.set(page, tokens);
+      for (const { position, tokens, pages } of segments)
+        for (let index = Math.floor(position / pageTokens); index < pages.length; index++)
+          filled.set(pages[index] as number, Math.min(pageTokens, position + tokens - index * pageTokens));
       return true;
     },
-    fill(window, { position, tokens, pages }) {
-      const own = filled.get(window) ?? new Map<number, number>();
-      filled.set(window, own);
-      for (let index = Math.floor(position / pageTokens); index < pages.length; index++)
-        own.set(pages[index] as number, Math.min(pageTokens, position + tokens - index * pageTokens));
+    begin({ copies, segments }) {
+      for (const copy of copies) {
+        const old = memory.get(copy.to);
+        if (old !== undefined) pool.giveBack(old);
+        memory.set(copy.to, pool.takeCopy(memoryOf(copy.from)));
+      }
+      return segments.map(({ pages, position, tokens, multiplied }) => {
+        return { cache: attentionTo(pages.map(memoryOf), position + tokens), position, tokens, multiplied };
+      });
     },
-    contextOf({ position, tokens, pages }) {
-      // A page for a whole text is a cache of the whole context.
-      if (pageTokens >= context) return memoryOf(pages[0] as number);
-      return pagesCache(pages.map(memoryOf), position + tokens);
-    },
-    freeAll() {
-      for (const one of caches.values()) part.freeCaches(one);
-      caches.clear();
-    },
+    freeAll: pool.close,
   };
+
+  /** So many tokens in pages, of which all but the last are full. */
+  function attentionTo(pages: readonly Page[], tokens: number): LayersAttention {
+    const sliceOf = (page: Page, layer: number): Page[number] => page[layer - from] as Page[number];
+    // A page for a whole text is a cache of the whole context.
+    if (pageTokens >= context)
+      return { attend: (layer, inputs) => ({ operations: attendWhole(sliceOf(pages[0] as Page, layer), inputs) }) };
+    const slices = (layer: number): TokenSlice[] =>
+      pages.map((page, index) => {
+        const first = index * pageTokens;
+        return { cache: sliceOf(page, layer), from: first, to: Math.min(tokens, first + pageTokens) };
+      });
+    return { attend: (layer, inputs) => ({ operations: attendHeld(slices(layer), inputs) }) };
+  }
 }
 
 /**
- * Checks the pages of a frame's segments against those that are planned: as many as their tokens need, and none that a
- * segment writes to is another's. @throws FrameError
+ * Checks the pages of a frame against those that are planned: each segment has as many as its tokens need, and none that
+ * it writes to is another's; a copy has at most the tokens of a page. @throws FrameError
  */
 export function checkPages(
-  segments: readonly PagedTokens[],
+  { copies, segments }: PagedFrame,
   { pages: planned, pageTokens }: { readonly pages: number; readonly pageTokens: number },
 ): void {
+  const check = (page: number): void => {
+    if (page >= planned) throw new FrameError(`page ${page}; the plan has ${planned}`);
+  };
+  for (const { from, to, tokens } of copies) {
+    check(from);
+    check(to);
+    if (tokens > pageTokens)
+      throw new FrameError(`a copy of ${tokens} tokens of page ${from}; a page has ${pageTokens}`);
+  }
   const users = new Map<number, number>();
   for (const { position, tokens, pages } of segments) {
     const needed = Math.ceil((position + tokens) / pageTokens);
@@ -86,7 +142,7 @@ export function checkPages(
         `${pages.length} pages for ${position + tokens} tokens; they need ${needed} of ${pageTokens}`,
       );
     for (const page of pages) {
-      if (page >= planned) throw new FrameError(`page ${page}; the plan has ${planned}`);
+      check(page);
       users.set(page, (users.get(page) ?? 0) + 1);
     }
   }

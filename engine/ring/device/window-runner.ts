@@ -15,11 +15,11 @@ import { createJobQueue } from '../wire/job-queue.ts';
 import type { Assignment, WindowAssignment } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { DeviceWeights } from './device-weights.ts';
-import { layersOf, pageCount } from './memory.ts';
-import { checkPages, createNumberedPages } from './numbered-pages.ts';
+import { pageCount } from './memory.ts';
+import { checkPages, createNumberedPages, type NumberedPages } from './numbered-pages.ts';
 
 /** One run of a window: an activation frame without its activations, which are in the device's residual stream. */
-export type WindowRun = Pick<ActivationFrame, 'window' | 'segments' | 'isFollowed'>;
+export type WindowRun = Pick<ActivationFrame, 'window' | 'copies' | 'segments' | 'isFollowed'>;
 
 /** Runs a device's windows: frames in the order in which they come, one at a time. */
 export interface WindowRunner {
@@ -62,7 +62,10 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   const { part, epoch, windowCount, activations, weights } = options;
   const { hiddenSize } = part.model;
   const windows = new Map(options.windows.map((window) => [window.index, window]));
-  const pages = createNumberedPages({ ...options, layers: layersOf(windows.values()) });
+  /** By window, except for those of relays, which keep nothing. */
+  const pages = new Map<number, NumberedPages>();
+  for (const { index, from, to } of options.windows)
+    if (to > from) pages.set(index, createNumberedPages({ ...options, from, to, pages: pageCount(options) }));
   const jobs = createJobQueue();
   /** Windows of waiting frames; a window that runs again next need not be released. */
   const waiting: number[] = [];
@@ -71,19 +74,16 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   const run = async (passed: WindowRun): Promise<void> => {
     const { from, to, next } = windows.get(passed.window) as WindowAssignment;
     const tokens = frameTokens(passed);
-    const segments = passed.segments.map((segment) => {
-      const { position, tokens, multiplied } = segment;
-      return { caches: pages.contextOf(segment), position, tokens, multiplied };
-    });
+    const segments = pages.get(passed.window)?.begin(passed);
     if (weights !== undefined) {
       await weights.arrival(passed.window);
       if (ended) return;
     }
     const start = clock();
-    await part.run(from, to, segments);
-    if (ended) return;
-    const end = clock();
-    if (to > from) {
+    if (segments !== undefined) {
+      await part.run(from, to, segments);
+      if (ended) return;
+      const end = clock();
       const stall = weights?.ran(passed.window) ?? 0;
       recordComputation(options.record, { from, to, tokens, request: firstRequest(passed), start, end }, stall);
     }
@@ -115,13 +115,8 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
         throw new FrameError(`activations for window ${frame.window}, which ${sender} doesn't send here`);
       checkFrame(frame, options);
       if (jobs.length >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
-      const { window, segments, format, payload, sentAt } = frame;
-      const { from, to } = windows.get(window) as WindowAssignment;
-      // A relay keeps nothing.
-      if (to > from) {
-        if (segments.some((segment) => !pages.follows(window, segment))) return;
-        for (const segment of segments) pages.fill(window, segment);
-      }
+      const { window, format, payload, sentAt } = frame;
+      if (pages.get(window)?.admit(frame) === false) return;
       const [bytes, receivedAt] = [payload.length, clock()];
       options.record({ kind: 'receive', sender, bytes, request: firstRequest(frame), sentAt, receivedAt });
       queue(async () => {
@@ -137,7 +132,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
       weights?.cancel();
       return jobs.add(() => {
         weights?.close();
-        pages.freeAll();
+        for (const own of pages.values()) own.freeAll();
       });
     },
   };
@@ -166,7 +161,7 @@ function checkFrame(frame: ActivationFrame, options: WindowRunnerOptions): void 
   const end = Math.max(...segments.map((segment) => segment.position + segment.tokens));
   if (tokens > chunk || end > context)
     throw new FrameError(`${tokens} tokens, up to ${end}; the plan has ${chunk}, up to ${context}, at most`);
-  checkPages(segments, { pages: pageCount(options), pageTokens });
+  checkPages(frame, { pages: pageCount(options), pageTokens });
   const bytes = activationBytes(tokens * part.model.hiddenSize, activations);
   if (format !== activations || payload.length !== bytes)
     throw new FrameError(`${payload.length} bytes of ${format}; ${bytes} of ${activations} are planned`);

@@ -236,7 +236,7 @@ export function startHead(options: HeadOptions): RingHead {
       await ring.assembly.prepare();
     },
     request: () => (ring as Ring).assembly.nextRequest(),
-    evaluate: (work) => (ring as Ring).passes.evaluate(work),
+    evaluate: (work, copies) => (ring as Ring).passes.evaluate(work, copies),
     readmit: presence.include,
     measure() {
       const { epoch, devices, whileWhole } = (ring as Ring).assembly;

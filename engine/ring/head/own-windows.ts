@@ -134,13 +134,13 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   return {
     weights: weights?.report,
     plannedBytes: plannedBytes(assignment, loaded, weights?.report),
-    enter({ tokens, segments, isFollowed }) {
+    enter({ tokens, ...frame }) {
       const [first] = assembly.windows;
       const isOwn = first === undefined || first.device === head;
       const enter = async (): Promise<void> => {
         if (assembly.broken !== undefined) return;
         await part.embed(tokens);
-        const entering = { window: 0, segments, isFollowed };
+        const entering = { window: 0, ...frame };
         if (isOwn) return runner.run(entering);
         const payload = packActivations(part.stream(tokens.length), format);
         const { epoch } = assembly;

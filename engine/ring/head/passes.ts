@@ -1,7 +1,7 @@
 import { isFollowed, mostFrames, passFrames } from '../../batch/pass-frames.ts';
 import { joined } from '../../runtime/wanted-rows.ts';
 import type { WindowRun } from '../device/window-runner.ts';
-import type { FrameSegment } from '../wire/frame.ts';
+import type { FrameSegment, PageCopy } from '../wire/frame.ts';
 import { within } from './errors.ts';
 
 /** Consecutive tokens of a request, at least one, to be evaluated in a pass. */
@@ -21,9 +21,10 @@ export interface RingPasses {
    * Evaluates tokens of several requests, each at most once, whose weights are read once for all of them as far as they
    * fit into a frame. Work that is multiplied singly comes first. Rejects with DeviceLostError or RingChangedError if
    * the caches are lost, and with RingError if a device reports a failure.
+   * @param copies copies of pages that come before all of it; default: none
    * @returns what is wanted, by work: [rows][vocabulary or hidden]; the arrays are the caller's
    */
-  evaluate(work: readonly RingWork[]): Promise<Float32Array[]>;
+  evaluate(work: readonly RingWork[], copies?: readonly PageCopy[]): Promise<Float32Array[]>;
 }
 
 /** The work of a request that waits for its output. */
@@ -37,7 +38,7 @@ export interface PendingWork {
 }
 
 /** Tokens that enter the ring together. */
-export interface EnteringFrame extends Pick<WindowRun, 'segments' | 'isFollowed'> {
+export interface EnteringFrame extends Pick<WindowRun, 'copies' | 'segments' | 'isFollowed'> {
   /** Those of all segments. */
   readonly tokens: readonly number[];
 }
@@ -69,10 +70,10 @@ export function createRingPasses({
 }: RingPassesOptions): RingPasses {
   const { enter, onFailed, late } = options;
   return {
-    async evaluate(work) {
+    async evaluate(work, copies = []) {
       const error = broken();
       if (error !== undefined) throw error;
-      const frames = framesOf(work, { chunk, pageTokens, windows });
+      const frames = framesOf(work, copies, { chunk, pageTokens, windows });
       const found = work.map((): Float32Array[] => []);
       const left = { frames: frames.length, rows: work.reduce((sum, { rows }) => sum + rows, 0) };
       let inRing = 0;
@@ -125,6 +126,7 @@ export function createRingPasses({
 /** The frames of a pass. */
 function framesOf(
   work: readonly RingWork[],
+  copies: readonly PageCopy[],
   { chunk, pageTokens, windows }: Pick<RingPassesOptions, 'chunk' | 'pageTokens' | 'windows'>,
 ): EnteringFrame[] {
   const counts = work.map(({ tokens }) => tokens.length);
@@ -133,6 +135,7 @@ function framesOf(
       pieces.map(({ work: index, from, tokens }) => pieceOf(work[index] as RingWork, from, tokens)),
       pageTokens,
     ),
+    copies: frame === 0 ? copies : [],
     isFollowed: isFollowed(frame, length, windows),
   }));
 }
@@ -145,7 +148,7 @@ function pieceOf(work: RingWork, from: number, size: number): RingWork {
   return { ...work, tokens, rows, position: work.position + from };
 }
 
-function frameOf(work: readonly RingWork[], pageTokens: number): Omit<EnteringFrame, 'isFollowed'> {
+function frameOf(work: readonly RingWork[], pageTokens: number): Omit<EnteringFrame, 'copies' | 'isFollowed'> {
   return {
     tokens: work.flatMap(({ tokens }) => tokens),
     segments: work.map(({ request, tokens, position, rows, pages, multiplied }) => {

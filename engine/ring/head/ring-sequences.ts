@@ -27,7 +27,7 @@ export function ringSequences({ model, texts, mostTokens }: RingSequencesOptions
   };
 
   return {
-    ...{ model, contextLength, mostTokens, pageTokens, pages, copiesPages: false },
+    ...{ model, contextLength, mostTokens, pageTokens, pages },
     get freePages() {
       return texts.freePages;
     },

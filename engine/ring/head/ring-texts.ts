@@ -1,6 +1,7 @@
 import { type CountedPage, type CountedText, createCountedPages } from '../../batch/counted-pages.ts';
 import type { QueueText } from '../../batch/request-queue.ts';
 import type { VerifyingModel } from '../../text/generate.ts';
+import type { PageCopy } from '../wire/frame.ts';
 import { DeviceLostError, RingChangedError } from './errors.ts';
 import type { RecoverableHead, RecoveringRing } from './lost-worker.ts';
 import type { RingWork } from './passes.ts';
@@ -10,8 +11,9 @@ type Multiplied = RingWork['multiplied'];
 /** A text whose keys and values are in a ring. It outlives the ring's assemblies: its tokens are kept here. */
 export interface RingText extends QueueText<CountedPage> {
   /**
-   * Forgets all tokens from `position` on.
-   * @throws RangeError if the next token would be in a page that is kept or that other texts use
+   * Forgets all tokens from `position` on. A page that the next token would be in, and that is kept or that other texts
+   * use, is copied with the next pass.
+   * @throws RangeError if there is no page for the copy
    */
   rewind(position: number): void;
 }
@@ -69,9 +71,11 @@ interface Opened {
 
 export function createRingTexts(ring: RecoveringRing, size: RingPages): RingTexts {
   const { pageTokens } = size;
-  const memory = createCountedPages({ ...size, copiesPages: false });
+  const memory = createCountedPages(size);
   const opened = new Map<RingText, Opened>();
   const contents: PageTokens[] = [];
+  /** Copies that the devices of an assembly have not been told yet, in order. */
+  let copies: (PageCopy & { readonly assembly: number })[] = [];
   const contentsOf = ({ pages }: Opened): PageTokens[] => pages.numbers.map((number) => contents[number] as PageTokens);
   const openedOf = (text: RingText): Opened => {
     const one = opened.get(text);
@@ -129,13 +133,27 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     for (const number of one.pages.numbers.slice(before)) contents[number] = { tokens: [], assembly: -1, held: 0 };
   };
   const forgetFrom = (one: Opened, position: number): void => {
+    const last = Math.floor(position / pageTokens);
+    const from = one.pages.numbers[last];
     one.pages.rewind(position);
     one.position = position;
     if (one.request !== undefined) one.request.held = Math.min(one.request.held, position);
-    for (const [index, page] of contentsOf(one).entries()) {
-      page.tokens.length = Math.min(page.tokens.length, position - index * pageTokens);
-      page.held = Math.min(page.held, page.tokens.length);
-    }
+    const to = one.pages.numbers[last];
+    if (from === undefined || to === undefined) return;
+    const { tokens: all, assembly, ...source } = contents[from] as PageTokens;
+    const tokens = all.slice(0, position % pageTokens);
+    const held = Math.min(source.held, tokens.length);
+    contents[to] = { tokens, assembly, held };
+    if (from !== to && held > 0) copies.push({ from, to, tokens: held, assembly });
+  };
+  /** Evaluates work after the copies that its assembly waits for, since their pages may be written to by any work. */
+  const evaluateOn = (head: RecoverableHead, assembly: number, work: readonly RingWork[]): Promise<Float32Array[]> => {
+    const waiting = copies.filter((copy) => copy.assembly === assembly);
+    copies = [];
+    return head.evaluate(
+      work,
+      waiting.map(({ from, to, tokens }) => ({ from, to, tokens })),
+    );
   };
 
   /**
@@ -166,13 +184,13 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
       held.push(from);
       let position = from;
       for (const run of before) {
-        await head.evaluate([{ request, pages, position, rows: 0, ...run }]);
+        await evaluateOn(head, assembly, [{ request, pages, position, rows: 0, ...run }]);
         hold(one, assembly, position, position + run.tokens.length);
         position += run.tokens.length;
       }
       passed.push({ request, pages, position, tokens: [...joined, ...tokens], rows, wanted, multiplied });
     }
-    const found = await head.evaluate(passed);
+    const found = await evaluateOn(head, assembly, passed);
     for (const [index, { text, tokens, multiplied }] of work.entries()) {
       const one = openedOf(text);
       one.found ??= held[index];
@@ -201,10 +219,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
           return one.found;
         },
         pagesFor: pages.pagesFor,
-        keep(page) {
-          if ((page + 1) * pageTokens > one.position) throw new RangeError(`page ${page} is not full`);
-          return pages.keep(page);
-        },
+        keep: pages.keep,
         rewind: (position) => forgetFrom(one, position),
         close() {
           pages.close();
@@ -226,10 +241,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
           }
         }
       } catch (error) {
-        for (const { text } of work) {
-          const one = openedOf(text);
-          one.pages.rewind(one.position);
-        }
+        for (const { text } of work) forgetFrom(openedOf(text), text.position);
         throw error;
       }
     },

@@ -2,7 +2,7 @@ import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
 import type { MultiplyOperation } from '../../kernels/operation.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;
@@ -13,9 +13,11 @@ export const HEADER_BYTES = 48;
 const SEGMENT_BYTES = 24;
 /** Bytes of a page's number. */
 const PAGE_BYTES = 4;
+/** Bytes of a copy. */
+const COPY_BYTES = 12;
 /** The most segments of a frame: requests whose tokens go through a window together. */
 export const MOST_SEGMENTS = 256;
-/** The most pages that the segments of a frame name, and that a device numbers. */
+/** The most pages that the segments of a frame name, that it copies, and that a device numbers. */
 export const MOST_PAGES = 2 ** 18;
 
 /** The longest message, bytes: 10,000 spans of 200 bytes and some room. The limit of activations follows from the model. */
@@ -43,6 +45,14 @@ export interface FrameSegment {
   readonly multiplied: MultiplyOperation['multiplied'];
 }
 
+/** A page that gets the first tokens of another: texts that part within a page. */
+export interface PageCopy {
+  readonly from: number;
+  readonly to: number;
+  /** Tokens of `from` whose keys and values `to` has then, at least one. */
+  readonly tokens: number;
+}
+
 /** The residual stream of tokens of one or several requests, sent to the next window. */
 export interface ActivationFrame {
   readonly kind: 'activations';
@@ -52,6 +62,8 @@ export interface ActivationFrame {
    * Index of the next window in the order in which a token visits them; the number of windows stands for the output.
    */
   readonly window: number;
+  /** Carried out by every window one after the other, before its tokens are evaluated. */
+  readonly copies: readonly PageCopy[];
   /** Each of another request, 1 to MOST_SEGMENTS. */
   readonly segments: readonly FrameSegment[];
   /** Whether another frame of the same pass follows, which needs the weights of the same windows. */
@@ -101,18 +113,19 @@ const MULTIPLIED = [undefined, 'singly', 'together'] as const satisfies Multiply
 
 /** The longest frame, bytes: a message, or the activations of `values` values. */
 export function mostFrameBytes(values: number): number {
-  const activations = MOST_SEGMENTS * SEGMENT_BYTES + MOST_PAGES * PAGE_BYTES + activationBytes(values, 'F32');
+  const pages = MOST_PAGES * (PAGE_BYTES + COPY_BYTES);
+  const activations = MOST_SEGMENTS * SEGMENT_BYTES + pages + activationBytes(values, 'F32');
   return HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activations);
 }
 
 /**
  * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch (4),
- * window (4), number of segments (4), whether another frame follows (1), nothing (11), tag (4), sentAt (8); by segment
- * request, position, tokens, rows, number of pages and way of multiplying (4 each); the pages of all segments (4 each);
- * payload. The payload is copied once.
+ * window (4), number of segments (4), whether another frame follows (1), nothing (3), number of copies (4), nothing (4),
+ * tag (4), sentAt (8); by segment request, position, tokens, rows, number of pages and way of multiplying (4 each); the
+ * pages of all segments (4 each); by copy from, to and tokens (4 each); payload. The payload is copied once.
  */
 export function encodeFrame(frame: Frame): Buffer {
-  const start = HEADER_BYTES + (frame.kind === 'activations' ? segmentsBytes(frame.segments) : 0);
+  const start = HEADER_BYTES + (frame.kind === 'activations' ? describedBytes(frame) : 0);
   const bytes = Buffer.allocUnsafe(start + frame.payload.length).fill(0, 0, HEADER_BYTES);
   bytes.writeUInt32LE(MAGIC, 0);
   bytes.writeUInt16LE(PROTOCOL_VERSION, 4);
@@ -131,23 +144,29 @@ export function encodeFrame(frame: Frame): Buffer {
       bytes.writeUInt32LE(frame.window, 16);
       bytes.writeUInt32LE(frame.segments.length, 20);
       bytes.writeUInt8(frame.isFollowed ? 1 : 0, 24);
+      bytes.writeUInt32LE(frame.copies.length, 28);
       bytes.writeDoubleLE(frame.sentAt, 40);
-      for (const [index, value] of segmentNumbers(frame.segments).entries())
+      for (const [index, value] of describedNumbers(frame).entries())
         bytes.writeUInt32LE(value, HEADER_BYTES + 4 * index);
   }
   bytes.set(frame.payload, start);
   return bytes;
 }
 
-function segmentsBytes(segments: readonly FrameSegment[]): number {
-  return segments.reduce((sum, { pages }) => sum + SEGMENT_BYTES + pages.length * PAGE_BYTES, 0);
+/** What a frame says before its payload. */
+type Described = Pick<ActivationFrame, 'segments' | 'copies'>;
+
+function describedBytes({ segments, copies }: Described): number {
+  const bytes = segments.reduce((sum, { pages }) => sum + SEGMENT_BYTES + pages.length * PAGE_BYTES, 0);
+  return bytes + copies.length * COPY_BYTES;
 }
 
-function segmentNumbers(segments: readonly FrameSegment[]): number[] {
+function describedNumbers({ segments, copies }: Described): number[] {
   const fields = segments.flatMap(({ request, position, tokens, rows, pages, multiplied }) => {
     return [request, position, tokens, rows, pages.length, MULTIPLIED.indexOf(multiplied)];
   });
-  return [...fields, ...segments.flatMap(({ pages }) => pages)];
+  const copied = copies.flatMap(({ from, to, tokens }) => [from, to, tokens]);
+  return [...fields, ...segments.flatMap(({ pages }) => pages), ...copied];
 }
 
 /** An upper bound of contexts, tokens. */
@@ -172,8 +191,8 @@ export function decodeFrame(given: Uint8Array): Frame {
   if (kind === undefined)
     throw new FrameError(`a frame of kind ${header.getUint8(6)}; there are ${FRAME_KINDS.length} kinds`);
   const length = header.getUint32(8, true);
-  const segments = kind === 'activations' ? decodeSegments(header) : [];
-  const payload = given.subarray(HEADER_BYTES + segmentsBytes(segments));
+  const described = kind === 'activations' ? decodeDescribed(header) : { segments: [], copies: [] };
+  const payload = given.subarray(HEADER_BYTES + describedBytes(described));
   if (length !== payload.length) throw new FrameError(`a payload of ${payload.length} bytes that claims ${length}`);
   switch (kind) {
     case 'message':
@@ -184,8 +203,24 @@ export function decodeFrame(given: Uint8Array): Frame {
     case 'echo':
       return { kind, tag: header.getUint32(36, true), payload };
     case 'activations':
-      return decodeActivations(header, segments, payload);
+      return decodeActivations(header, described, payload);
   }
+}
+
+function decodeDescribed(header: DataView): Described {
+  const segments = decodeSegments(header);
+  const start = HEADER_BYTES + describedBytes({ segments, copies: [] });
+  const count = header.getUint32(28, true);
+  const most = Math.min(MOST_PAGES, Math.floor((header.byteLength - start) / COPY_BYTES));
+  if (count > most) throw new FrameError(`${count} copies of pages; a frame of its length has at most ${most}`);
+  const copies = Array.from({ length: count }, (_, index): PageCopy => {
+    const field = (place: number): number => header.getUint32(start + index * COPY_BYTES + 4 * place, true);
+    const [from, to, tokens] = [field(0), field(1), field(2)];
+    if (from === to) throw new FrameError(`a copy of page ${from} to itself`);
+    if (tokens < 1) throw new FrameError(`a copy of ${tokens} tokens of page ${from}; at least 1 is allowed`);
+    return { from, to, tokens };
+  });
+  return { segments, copies };
 }
 
 function decodeSegments(header: DataView): FrameSegment[] {
@@ -215,7 +250,7 @@ function decodeSegments(header: DataView): FrameSegment[] {
   return segments;
 }
 
-function decodeActivations(header: DataView, segments: readonly FrameSegment[], payload: Uint8Array): ActivationFrame {
+function decodeActivations(header: DataView, described: Described, payload: Uint8Array): ActivationFrame {
   const format = ACTIVATION_FORMATS[header.getUint8(7)];
   if (format === undefined)
     throw new FrameError(`activations in format ${header.getUint8(7)}; the formats are F32 and F16`);
@@ -223,7 +258,7 @@ function decodeActivations(header: DataView, segments: readonly FrameSegment[], 
   if (!Number.isFinite(sentAt)) throw new FrameError('activations without a valid time of sending');
   const [epoch, window] = [header.getUint32(12, true), header.getUint32(16, true)];
   const isFollowed = header.getUint8(24) !== 0;
-  return { kind: 'activations', epoch, window, segments, isFollowed, format, sentAt, payload };
+  return { kind: 'activations', epoch, window, ...described, isFollowed, format, sentAt, payload };
 }
 
 const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };

@@ -1,4 +1,5 @@
-import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
+import type { Kernels } from '../../kernels/kernels.ts';
+import type { KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { PageState } from './page-table.ts';
 
 /** The memory of a page: one slice per layer. */
@@ -9,45 +10,61 @@ export interface HeldSlice extends PageState {
   readonly cache: KeyValueCache;
 }
 
+/** Makes, copies and frees slices in the memory of a processor. */
+export type SliceKernels = Pick<Kernels, 'cache' | 'copyCache' | 'freeCache'>;
+
 export interface PagePoolOptions {
   /** Pages that fit into memory. */
   readonly pages: number;
-  /** Allocates a page. */
-  readonly makePage: () => Page;
+  /** The kernels of each layer, in order. */
+  readonly kernels: readonly SliceKernels[];
+  /** Of a slice. */
+  readonly shape: KeyValueCacheShape;
   /** Called with the number of pages in use whenever it changes. */
   readonly onChange?: (pages: number) => void;
 }
 
 /**
- * The memory of pages, which is allocated page by page as contexts grow and then reused. Sequences that begin alike may
- * use the same page; it is free when nobody uses it.
+ * The memory of pages, which is allocated page by page as contexts grow and then reused, on one machine and on the
+ * devices of a ring. Sequences that begin alike may use the same page; it is free when nobody uses it.
  */
 export interface PagePool {
   /** Pages that can be taken now. */
   readonly free: number;
   /** @throws RangeError if none is free */
   take(): Page;
+  /** Takes a page with the contents of another. @throws RangeError if none is free */
+  takeCopy(page: Page): Page;
   /** Users of a page in use. @throws RangeError for a page that nobody uses */
   usersOf(page: Page): number;
   /** One more user of a page in use. */
   share(page: Page): void;
   /** One user less. @throws RangeError for a page that nobody uses */
   giveBack(page: Page): void;
+  /** Frees the memory of all pages; the pool must not be used afterwards. */
+  close(): void;
 }
 
-export function createPagePool({ pages, makePage, onChange }: PagePoolOptions): PagePool {
+export function createPagePool({ pages, kernels, shape, onChange }: PagePoolOptions): PagePool {
   const users = new Map<Page, number>();
   const unused: Page[] = [];
+  const take = (): Page => {
+    if (users.size >= pages) throw new RangeError(`no memory for a page: all ${pages} are in use`);
+    const page = unused.pop() ?? kernels.map((own) => own.cache(shape));
+    users.set(page, 1);
+    onChange?.(users.size);
+    return page;
+  };
   return {
     get free() {
       return pages - users.size;
     },
-    take() {
-      if (users.size >= pages) throw new RangeError(`no memory for a page: all ${pages} are in use`);
-      const page = unused.pop() ?? makePage();
-      users.set(page, 1);
-      onChange?.(users.size);
-      return page;
+    take,
+    takeCopy(page) {
+      const copy = take();
+      for (const [layer, own] of kernels.entries())
+        own.copyCache(page[layer] as KeyValueCache, copy[layer] as KeyValueCache);
+      return copy;
     },
     usersOf,
     share(page) {
@@ -62,6 +79,10 @@ export function createPagePool({ pages, makePage, onChange }: PagePoolOptions): 
       users.delete(page);
       unused.push(page);
       onChange?.(users.size);
+    },
+    close() {
+      for (const page of [...users.keys(), ...unused])
+        for (const [layer, own] of kernels.entries()) own.freeCache(page[layer] as KeyValueCache);
     },
   };
 

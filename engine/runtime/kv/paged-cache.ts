@@ -23,14 +23,11 @@ export function slicePool({ kernels, plan, shape, recorder }: Omit<PagedCacheOpt
   const { pageTokens, layers, sliceBytes } = plan;
   return createPagePool({
     pages: plan.pages,
-    makePage: () => makeSlices(kernels, { ...shape, capacity: pageTokens }, layers),
+    kernels: new Array<Kernels>(layers).fill(kernels),
+    shape: { ...shape, capacity: pageTokens },
     onChange: (pages) =>
       recorder?.sample('KV cache in memory (bytes)', performance.now() / 1000, pages * layers * sliceBytes),
   });
-}
-
-function makeSlices(kernels: Kernels, shape: KeyValueCacheShape, count: number): KeyValueCache[] {
-  return Array.from({ length: count }, () => kernels.cache(shape));
 }
 
 /**
@@ -98,15 +95,14 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const copyIfShared = (page: number): void => {
     const shared = memory.get(page);
     if (shared === undefined || pool.usersOf(shared) === 1) return;
-    const own = take(page);
-    for (const [layer, cache] of shared.entries()) kernels.copyCache(cache, own[layer] as KeyValueCache);
+    memory.set(page, pool.takeCopy(shared));
     pool.giveBack(shared);
   };
   const placeOf = (layer: number, page: number): number => page * layers + layer;
   let opened: SecondPool | undefined;
   const secondPool = (): SecondPool => {
     if (opened !== undefined) return opened;
-    const caches = makeSlices(kernels, { ...shape, capacity: pageTokens }, plan.passingSlices);
+    const caches = Array.from({ length: plan.passingSlices }, () => kernels.cache({ ...shape, capacity: pageTokens }));
     const file = kernels.cacheFile(place, caches[0] as KeyValueCache);
     const common = { file, placeOf, sliceBytes, recorder };
     const stream = createPageStream({ ...common, layers, caches });

@@ -7,7 +7,13 @@ import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { type LoadedPart, loadPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession, type WorkerSession } from '../../../engine/ring/device/session.ts';
-import { decodeFrame, encodeFrame, type Frame, type FrameSegment } from '../../../engine/ring/wire/frame.ts';
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  type FrameSegment,
+  type PageCopy,
+} from '../../../engine/ring/wire/frame.ts';
 import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 import type { Transport } from '../../../engine/ring/wire/transport.ts';
 import { concat, mutateBytes } from '../mutate-bytes.ts';
@@ -164,11 +170,16 @@ function activations(random: RandomStream): Uint8Array {
       multiplied: random.pick([undefined, 'singly', 'together'] as const),
     };
   };
+  const copies = Array.from({ length: random.pick([0, 0, 0, 1, 2]) }, (): PageCopy => {
+    const page = (): number => random.pick([0, 0, 1, 2, 3, 7, 8, 2 ** 32 - 1]);
+    return { from: page(), to: page(), tokens: random.pick([0, 1, 1, 2, 8, 9, 2 ** 32 - 1]) };
+  });
   const frame: Frame = {
     kind: 'activations',
     epoch: random.pick([7, 7, 7, 7, 8]),
     window: random.pick([0, 0, 0, 1, 1, 2, 2 ** 32 - 1]),
     segments: [segment(tokens), ...more.map((own) => segment(own))],
+    copies,
     isFollowed: random.pick([false, true]),
     format: random.pick(['F32', 'F32', 'F32', 'F16']),
     sentAt: random.pick([0, 1e9, 1e9, 1e9, Number.NaN]),

@@ -1,21 +1,23 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { referenceKernels } from '../../../engine/kernels/reference/reference-kernels.ts';
 import { createWindowRunner } from '../../../engine/ring/device/window-runner.ts';
-import type { FrameSegment } from '../../../engine/ring/wire/frame.ts';
+import type { FrameSegment, PageCopy } from '../../../engine/ring/wire/frame.ts';
 import type { WindowPart } from '../../../engine/runtime/gpu-layers.ts';
 
 /** A runner of one window under a plan of two requests of 16 tokens in pages of four, and what it forwards. */
 function runner() {
-  const model = { hiddenSize: 1, layers: 2 };
+  const model = { hiddenSize: 1, layers: 2, kvHeads: 1, headSize: 4 };
+  const kernels = referenceKernels();
   const stream = new Float32Array(8);
   const part = {
     model,
     stream: (tokens: number) => stream.subarray(0, tokens),
-    createCaches: () => new Map(),
-    freeCaches: () => {},
+    kernelsOf: () => kernels,
     run: async () => {},
   };
   const forwarded: (readonly FrameSegment[])[] = [];
+  const copied: PageCopy[] = [];
   const failures: Error[] = [];
   const own = createWindowRunner({
     ...{ epoch: 7, windowCount: 2, context: 16, requests: 2, pageTokens: 4, chunk: 8 },
@@ -23,15 +25,20 @@ function runner() {
     ...{ kvCache: 'F32', activations: 'F32' },
     part: part as unknown as WindowPart,
     senderOf: () => 'a',
-    forward: ({ segments }) => void forwarded.push(segments),
+    forward: ({ segments, copies }) => {
+      forwarded.push(segments);
+      copied.push(...copies);
+    },
     onFailed: (error) => failures.push(error),
     record: () => {},
     weights: undefined,
   });
-  const accept = (...given: (Pick<FrameSegment, 'position' | 'tokens' | 'pages'> & { request?: number })[]): string => {
+  type Given = Pick<FrameSegment, 'position' | 'tokens' | 'pages'> & { request?: number };
+  const accept = (...given: Given[]): string => acceptAfter([], ...given);
+  const acceptAfter = (copies: readonly PageCopy[], ...given: Given[]): string => {
     const segments = given.map((one) => ({ request: 1, rows: 0, multiplied: undefined, ...one }));
     const payload = new Uint8Array(4 * segments.reduce((sum, { tokens }) => sum + tokens, 0));
-    const frame = { epoch: 7, window: 0, segments, isFollowed: false, sentAt: 0, payload } as const;
+    const frame = { epoch: 7, window: 0, copies, segments, isFollowed: false, sentAt: 0, payload } as const;
     try {
       own.accept({ ...frame, kind: 'activations', format: 'F32' }, 'a');
     } catch (error) {
@@ -39,7 +46,7 @@ function runner() {
     }
     return 'accepted';
   };
-  return { accept, forwarded, failures, end: own.end };
+  return { accept, acceptAfter, forwarded, copied, failures, end: own.end };
 }
 
 test('frames whose pages do not fit the plan or the tokens before are refused, and nothing of them is run', async () => {
@@ -89,6 +96,25 @@ test('a segment may go on in full pages of another', async () => {
       ],
     ],
   );
+  await end();
+});
+
+test('a frame may copy pages, and those that it cannot copy are refused', async () => {
+  const { accept, acceptAfter, forwarded, copied, failures, end } = runner();
+  assert.is(accept({ position: 0, tokens: 6, pages: [5, 2] }), 'accepted');
+  const other = { request: 2, position: 5, tokens: 1, pages: [5, 0] };
+  assert.is(acceptAfter([{ from: 2, to: 8, tokens: 1 }], other), 'FrameError: page 8; the plan has 8');
+  assert.is(
+    acceptAfter([{ from: 2, to: 0, tokens: 5 }], other),
+    'FrameError: a copy of 5 tokens of page 2; a page has 4',
+  );
+  assert.is(
+    acceptAfter([{ from: 2, to: 0, tokens: 3 }], other),
+    'FrameError: a copy of 3 tokens of page 2, which has 2',
+  );
+  assert.is(acceptAfter([{ from: 2, to: 0, tokens: 1 }], other), 'accepted');
+  while (forwarded.length < 2 && failures.length === 0) await new Promise(setImmediate);
+  assert.equal([failures, copied], [[], [{ from: 2, to: 0, tokens: 1 }]]);
   await end();
 });
 

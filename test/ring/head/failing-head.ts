@@ -1,6 +1,7 @@
 import { DeviceLostError } from '../../../engine/ring/head/errors.ts';
 import { type RecoverableHead, type RecoveringRing, recoveringRing } from '../../../engine/ring/head/lost-worker.ts';
 import type { RingLayout } from '../../../engine/ring/head/planning.ts';
+import type { PageCopy } from '../../../engine/ring/wire/frame.ts';
 
 /**
  * A head whose assemblies and evaluations end, in order, with the given errors; `undefined`, and all later ones,
@@ -17,6 +18,7 @@ export function failingHead(failures: readonly (Error | undefined)[]) {
     evaluated: [] as number[][],
     requests: [] as number[],
     pages: [] as number[][],
+    copies: [] as (readonly PageCopy[])[],
   };
   const lose = (device: string): void => {
     devices = devices.filter((name) => name !== device);
@@ -37,7 +39,8 @@ export function failingHead(failures: readonly (Error | undefined)[]) {
       state.returned.clear();
     },
     request: () => requests++,
-    async evaluate(work) {
+    async evaluate(work, copies = []) {
+      state.copies.push(copies);
       state.evaluated.push(...work.map(({ tokens }) => [...tokens]));
       state.requests.push(...work.map(({ request }) => request));
       state.pages.push(...work.map(({ pages }) => [...pages]));

@@ -93,7 +93,6 @@ test('texts that begin alike share pages, which after a loss are evaluated once,
   const one = texts.open();
   await add([one, 1, 2, 3]);
   const page = one.keep(0) as CountedPage;
-  assert.throws(() => one.keep(1), 'page 1 is not full');
   const other = texts.open([page]);
   assert.equal([other.position, other.sharedPages, texts.freePages], [2, 1, 3]);
   await add([other, 4]);
@@ -101,7 +100,6 @@ test('texts that begin alike share pages, which after a loss are evaluated once,
     [0, 1],
     [0, 2],
   ]);
-  assert.throws(() => other.rewind(1), 'a rewind into a page that is shared');
   state.whole = false;
   await add([one, 5], [other, 6, 7]);
   assert.equal(state.evaluated.slice(2), [
@@ -125,6 +123,53 @@ test('texts that begin alike share pages, which after a loss are evaluated once,
   third.close();
   page.release();
   assert.is(texts.freePages, 5);
+});
+
+test('the page in which texts part is copied before the next pass, whosever it is, and never after a loss', async () => {
+  const { head, state } = failingHead([]);
+  const { ring } = recovering(head);
+  const texts = createRingTexts(ring, { contextLength: 64, pages: 8, pageTokens: 4 });
+  const add = (text: RingText, ...tokens: number[]) =>
+    texts.evaluate([{ text, tokens, rows: 1, multiplied: 'together' as const }]);
+  const one = texts.open();
+  await add(one, 1, 2, 3, 4, 5, 6, 7);
+  const pages = [one.keep(0), one.keep(1)] as CountedPage[];
+  const begun = (): RingText => {
+    const text = texts.open(pages);
+    text.rewind(6);
+    return text;
+  };
+  const [other, third] = [begun(), begun()];
+  await add(one, 8);
+  await add(other, 9);
+  assert.equal(state.copies.slice(1), [
+    [
+      { from: 1, to: 2, tokens: 2 },
+      { from: 1, to: 3, tokens: 2 },
+    ],
+    [],
+  ]);
+  assert.equal([state.evaluated.at(-1), state.pages.at(-1), other.foundTokens], [[9], [0, 2], 6]);
+  // A copy of a copy, and one of a page that a text goes on writing to.
+  const kept = other.keep(1) as CountedPage;
+  other.rewind(5);
+  await add(other, 10);
+  assert.equal(state.copies.at(-1), [{ from: 2, to: 4, tokens: 1 }]);
+  const late = begun();
+  state.whole = false;
+  await add(late, 11);
+  await add(third, 12);
+  await add(other, 13);
+  assert.equal(state.evaluated.slice(-4), [
+    [1, 2, 3, 4],
+    [5, 6, 11],
+    [5, 6, 12],
+    [5, 10, 13],
+  ]);
+  assert.equal(state.copies.slice(4).flat(), []);
+  for (const text of [one, other, third, late]) text.close();
+  for (const page of [...pages, kept]) page.release();
+  assert.is(texts.freePages, 8);
 });
 
 test('tokens for which there are no pages change no text', async () => {

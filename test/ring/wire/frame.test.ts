@@ -20,6 +20,7 @@ const FRAME: ActivationFrame = {
     { request: 3, position: 100, tokens: 2, rows: 1, pages: [7, 258], multiplied: 'together' },
     { request: 4, position: 0, tokens: 1, rows: 0, pages: [7], multiplied: undefined },
   ],
+  copies: [{ from: 7, to: 3, tokens: 5 }],
   isFollowed: true,
   format: 'F32',
   sentAt: 12.25,
@@ -32,14 +33,15 @@ test('a frame is encoded to the specified bytes', () => {
     bytes.toString('hex'),
     [
       '48525448', // HRTH
-      '0400', // version 4
+      '0500', // version 5
       '0100', // activations, F32
       '04000000', // bytes of payload
       'efbeedfe',
       '05000000',
       '02000000', // segments
       '01000000', // another frame follows
-      '00000000'.repeat(3),
+      '01000000', // copies
+      '00000000'.repeat(2),
       '0000000000802840', // 12.25
       '03000000', // request 3
       '64000000', // position 100
@@ -49,6 +51,7 @@ test('a frame is encoded to the specified bytes', () => {
       '02000000', // multiplied together
       '040000000000000001000000000000000100000000000000', // request 4
       '070000000201000007000000', // the pages of both
+      '070000000300000005000000', // page 7 to page 3, 5 tokens
       '01020304',
     ].join(''),
   );
@@ -70,11 +73,15 @@ test('a decoded frame equals the encoded one', () => {
     },
     { noNullPrototype: true },
   );
+  const copy = fc
+    .record({ from: uint32, to: uint32, tokens: fc.integer({ min: 1, max: 1000 }) }, { noNullPrototype: true })
+    .filter(({ from, to }) => from !== to);
   const activations = fc.record({
     kind: fc.constant('activations' as const),
     epoch: uint32,
     window: uint32,
     segments: fc.uniqueArray(segment, { minLength: 1, maxLength: 5, selector: ({ request }) => request }),
+    copies: fc.array(copy, { maxLength: 3 }),
     isFollowed: fc.boolean(),
     format: fc.constantFrom('F32' as const, 'F16' as const),
     sentAt: fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -120,7 +127,7 @@ test('malformed frames are refused with the reason', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt16LE(1, 4)),
-    'FrameError: version 1 of the protocol; this Hearth speaks 4, use the same on both',
+    'FrameError: version 1 of the protocol; this Hearth speaks 5, use the same on both',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),
@@ -150,19 +157,36 @@ test('malformed frames are refused with the reason', () => {
     edited((bytes) => bytes.writeUInt32LE(3, 72)),
     'FrameError: a request twice in one frame',
   );
-  for (const count of [0, 3, 2 ** 32 - 1])
+  for (const count of [0, 4, 2 ** 32 - 1])
     assert.is(
       edited((bytes) => bytes.writeUInt32LE(count, 20)),
-      `FrameError: ${count} segments; a frame of its length has 1 to 2`,
+      `FrameError: ${count} segments; a frame of its length has 1 to 3`,
     );
-  for (const count of [0, 5, 2 ** 32 - 1])
+  for (const count of [0, 8, 2 ** 32 - 1])
     assert.is(
       edited((bytes) => bytes.writeUInt32LE(count, 64)),
-      `FrameError: ${count} pages of a segment; the rest of its frame has 1 to 4`,
+      `FrameError: ${count} pages of a segment; the rest of its frame has 1 to 7`,
     );
   assert.is(
     edited((bytes) => bytes.writeUInt32LE(258, 96)),
     'FrameError: a page twice in one segment',
+  );
+  for (const count of [2, 2 ** 32 - 1])
+    assert.is(
+      edited((bytes) => bytes.writeUInt32LE(count, 28)),
+      `FrameError: ${count} copies of pages; a frame of its length has at most 1`,
+    );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(0, 28)),
+    'FrameError: a payload of 16 bytes that claims 4',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(7, 112)),
+    'FrameError: a copy of page 7 to itself',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(0, 116)),
+    'FrameError: a copy of 0 tokens of page 7; at least 1 is allowed',
   );
   assert.is(
     edited((bytes) => bytes.writeDoubleLE(Number.NaN, 40)),
