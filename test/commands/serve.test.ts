@@ -47,6 +47,14 @@ function textsOf(client: OpenAI): Promise<string[]> {
   );
 }
 
+/** What a prompt is answered with that goes on after another one, and how much of it was there. */
+async function answerAgain(client: OpenAI) {
+  const request = { model: 'tiny', max_tokens: 12, temperature: 0, prompt: PROMPTS[2] ?? '' };
+  await client.completions.create(request);
+  const { choices, usage } = await client.completions.create({ ...request, prompt: `${request.prompt} eleven` });
+  return { text: choices[0]?.text, cached: usage?.prompt_tokens_details?.cached_tokens ?? 0 };
+}
+
 /** The vectors of all prompts. */
 async function vectorsOf(client: OpenAI): Promise<number[][]> {
   const { data } = await client.embeddings.create({ model: 'tiny', input: PROMPTS });
@@ -68,6 +76,8 @@ function ringOf(addresses: readonly string[], ...options: readonly string[]): st
 test('a server and a ring write the same texts and vectors, whoever asks at the same time, and end on SIGTERM', async () => {
   const alone = await served('--context', '64');
   const expected = await textsOf(alone.client);
+  const again = await answerAgain(alone.client);
+  assert.ok(again.cached > 20, `${again.cached} tokens of a prompt are cached`);
   const vectors = await vectorsOf(alone.client);
   for (const vector of vectors) assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-6);
   assert.ok(new Set(expected).size === PROMPTS.length, expected.join('|'));
@@ -79,6 +89,7 @@ test('a server and a ring write the same texts and vectors, whoever asks at the 
   started.push(worker.running);
   const ring = await served(...ringOf([worker.address]));
   assert.equal(await Promise.all([textsOf(ring.client), vectorsOf(ring.client)]), [expected, vectors]);
+  assert.equal(await answerAgain(ring.client), again);
   const { status } = (await (await fetch(`${ring.url}/health`)).json()) as { status: string };
   assert.is(status, 'ok');
   const state = (await (await fetch(`${ring.url}/ring`)).json()) as RingState;

@@ -40,19 +40,24 @@ const tokensIn = async (engine: BatchEngine, request: BatchRequest) => {
   return { tokens, cachedTokens };
 };
 
-/** The tokens of each request, each on an engine of its own on one machine: nothing is shared. */
-async function alone(requests: readonly BatchRequest[]): Promise<readonly number[][]> {
-  const found: number[][] = [];
-  for (const request of requests) {
-    const kernels = openKernels({ threads: 1 });
-    const size = { context: CONTEXT, kvCache: 'F32', pages: 24, pageTokens: PAGE } as const;
-    const sequences = loadSequences(path, { kernels, ...size, folder, warn: () => {} });
-    const engine = createBatchEngine({ sequences, tokenizer: TOKENIZER });
-    found.push([...(await tokensIn(engine, request)).tokens]);
-    await engine.close();
-    kernels.close();
-  }
+/** What requests find, one after the other, on one machine. */
+async function onOneMachine(requests: readonly BatchRequest[]) {
+  const kernels = openKernels({ threads: 1 });
+  const size = { context: CONTEXT, kvCache: 'F32', pages: 60, pageTokens: PAGE } as const;
+  const sequences = loadSequences(path, { kernels, ...size, folder, warn: () => {} });
+  const engine = createBatchEngine({ sequences, tokenizer: TOKENIZER });
+  const found = [];
+  for (const request of requests) found.push(await tokensIn(engine, request));
+  await engine.close();
+  kernels.close();
   return found;
+}
+
+/** The tokens of each request, each on an engine of its own on one machine: nothing is shared. */
+async function alone(requests: readonly BatchRequest[]): Promise<readonly (readonly number[])[]> {
+  const found = [];
+  for (const request of requests) found.push(...(await onOneMachine([request])));
+  return found.map(({ tokens }) => tokens);
 }
 
 const ringOf = (options: ServedRingOptions = {}) => servedRing(path, { pageTokens: PAGE, ...options });
@@ -76,6 +81,72 @@ test('a prompt that begins as an earlier one does is evaluated from there on, an
     prompts - 3 * 32 + generated,
   );
   assert.equal(log, []);
+  await close();
+});
+
+/** Prompts that begin with 39 or 37 tokens of the first: four whole pages, and a part of the fifth. */
+const partingWithinPages = (): BatchRequest[] =>
+  [
+    [...BEGINNING, ...prompt(6, 5), ...prompt(1, 8)],
+    [...BEGINNING, ...prompt(6, 5)],
+    [...BEGINNING, ...prompt(6, 5)],
+    [...BEGINNING, ...prompt(6, 5), ...prompt(1, 2), ...prompt(7, 4)],
+  ].map((tokens) => greedy(tokens, 9));
+
+test('the page in which prompts part is copied: as many tokens are evaluated again as on one machine', async () => {
+  const { engine, tokens, close } = await ringOf();
+  const found = [];
+  for (const request of partingWithinPages()) found.push(await tokensIn(engine, request));
+  assert.equal(found, await onOneMachine(partingWithinPages()));
+  assert.equal(
+    found.map((one) => one.tokens),
+    await alone(partingWithinPages()),
+  );
+  assert.equal(
+    found.map(({ cachedTokens }) => cachedTokens),
+    [0, 36, 36, 39],
+  );
+  const evaluated = partingWithinPages().reduce((sum, request) => sum + request.prompt.length, 0) - 36 - 36 - 39;
+  assert.is(
+    tokens.reduce((sum, count) => sum + count, 0),
+    evaluated + 4 * 8,
+  );
+  assert.is(engine.load.freePages, 60);
+  await close();
+});
+
+test('texts that run together have copies of a page of their own, before a loss and after it', async () => {
+  const { engine, workers, log, close } = await ringOf();
+  const [first, ...others] = partingWithinPages();
+  await tokensIn(engine, first as BatchRequest);
+  const expected = await alone(partingWithinPages());
+  const together = async () => await Promise.all(others.map((request) => tokensIn(engine, request)));
+  const found = await together();
+  assert.equal(
+    found.map((one) => one.tokens),
+    expected.slice(1),
+  );
+  assert.equal(
+    found.map(({ cachedTokens }) => cachedTokens),
+    [36, 36, 39],
+  );
+  // Copies of pages that were lost with a device are not asked for.
+  await workers[1]?.worker.close();
+  const again = await together();
+  assert.equal(
+    again.map((one) => one.tokens),
+    expected.slice(1),
+  );
+  const later = await together();
+  assert.equal(
+    later.map(({ cachedTokens }) => cachedTokens),
+    [36, 36, 39],
+  );
+  assert.equal(
+    later.map((one) => one.tokens),
+    expected.slice(1),
+  );
+  assert.ok(log.includes('continues with head, a'), log.join('\n'));
   await close();
 });
 
@@ -189,7 +260,7 @@ for (const [name, missing, openKernelsOfGpu] of GPUS) {
       await close();
       return found;
     };
-    const two = () => beginningAlike().slice(0, 2);
+    const two = () => partingWithinPages().slice(0, 2);
     const shared = await foundWith(two());
     const apart = [];
     for (const request of two()) apart.push(...(await foundWith([request])));
@@ -199,7 +270,7 @@ for (const [name, missing, openKernelsOfGpu] of GPUS) {
     );
     assert.equal(
       shared.map(({ cachedTokens }) => cachedTokens),
-      [0, 32],
+      [0, 36],
     );
   });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { promptOf } from '../../engine/batch/request-stream.ts';
+import { promptOf, type StreamedRequest } from '../../engine/batch/request-stream.ts';
 import { passLoad } from '../../engine/cost/mixed-pass.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import { predictServing } from '../../engine/cost/serving.ts';
@@ -11,10 +11,12 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import type { BatchEngine } from '../../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { simulateServing } from '../../simulator/serving.ts';
+import { CONTEXT, LAYERS, servedRing } from '../ring/served-ring.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { relativelyNear as near } from '../support/near.ts';
 import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice } from '../support/toy-cluster.ts';
@@ -93,6 +95,27 @@ test('on a ring a long prompt goes around in frames, on which devices work at on
   assert.throws(() => simulateServing({ ...ring, chunk: 0 }), /chunk: 0 is not a whole number/);
 });
 
+const PREFIX = { name: 'chat', tokens: 9 };
+const ALIKE: readonly StreamedRequest[] = [
+  { arrival: 0, promptTokens: 20, outputTokens: 12, prefix: PREFIX },
+  { arrival: 0, promptTokens: 9, outputTokens: 20 },
+  { arrival: 0, promptTokens: 23, outputTokens: 3 },
+  { arrival: 0, promptTokens: 17, outputTokens: 24, prefix: PREFIX },
+  { arrival: 0, promptTokens: 12, outputTokens: 16, prefix: PREFIX },
+  { arrival: 0, promptTokens: 30, outputTokens: 1 },
+];
+
+/** The cached tokens of requests that an engine answers. */
+async function cachedOn(engine: BatchEngine, asked: readonly StreamedRequest[], words: number): Promise<number[]> {
+  const sampler = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
+  const handles = asked.map((request, index) => {
+    const prompt = promptOf(request, index, words);
+    return engine.submit({ prompt, tokens: request.outputTokens, sampler: sampler() });
+  });
+  const results = await Promise.all(handles.map(({ result }) => result));
+  return results.map(({ cachedTokens }) => cachedTokens);
+}
+
 test('the engine and the simulation run the same passes, with preemption and common beginnings', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hearth-serving-'));
   const kernels = openKernels({ implementation: 'reference' });
@@ -114,36 +137,10 @@ test('the engine and the simulation run the same passes, with preemption and com
     };
     const tokenizer = { bytesOf: () => Uint8Array.of(97), stops: new Set<number>() };
     const engine = createBatchEngine({ sequences: observed, tokenizer, promptTokensBesideDecoding: 7 });
-    const prefix = { name: 'chat', tokens: 9 };
-    const requests = [
-      [20, 12, prefix],
-      [9, 20],
-      [23, 3],
-      [17, 24, prefix],
-      [12, 16, prefix],
-      [30, 1],
-    ].map(([promptTokens, outputTokens, own]) => ({
-      arrival: 0,
-      promptTokens: promptTokens as number,
-      outputTokens: outputTokens as number,
-      ...(own !== undefined && { prefix }),
-    }));
-    const sampler = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
-    const handles = requests.map((request, index) =>
-      engine.submit({
-        prompt: promptOf(request, index, sequences.model.vocabularySize),
-        tokens: request.outputTokens,
-        sampler: sampler(),
-      }),
-    );
-    const results = await Promise.all(handles.map(({ result }) => result));
+    const cached = await cachedOn(engine, ALIKE, sequences.model.vocabularySize);
     await engine.close();
-    const {
-      passes,
-      requests: served,
-      preemptions,
-    } = simulateServing({
-      ...{ ...BASE, ...limits, requests },
+    const { passes, requests, preemptions } = simulateServing({
+      ...{ ...BASE, ...limits, requests: ALIKE },
       passTokens: sequences.mostTokens,
       promptTokensBesideDecoding: 7,
     });
@@ -152,12 +149,40 @@ test('the engine and the simulation run the same passes, with preemption and com
       ran.map((counts) => [counts.length, counts.reduce((sum, one) => sum + one, 0)]),
     );
     assert.equal(
-      served.map(({ cachedTokens }) => cachedTokens),
-      results.map(({ cachedTokens }) => cachedTokens),
+      requests.map(({ cachedTokens }) => cachedTokens),
+      cached,
     );
-    assert.ok(preemptions > 0 && served.some(({ cachedTokens }) => cachedTokens > 0));
+    assert.ok(preemptions > 0 && cached.some((tokens) => tokens > 0));
   } finally {
     kernels.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a ring and its simulation find the same tokens in pages, also in those of which a part is copied', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-serving-'));
+  try {
+    const path = await madeFile({ folder, name: 'four', shape: { layers: LAYERS } });
+    // Pages for one text of full length: less than the requests need together.
+    const [pageTokens, asked] = [4, [...ALIKE, ...ALIKE]];
+    const { engine, passes: texts, tokens, workers, close } = await servedRing(path, { requests: 1, pageTokens });
+    const { vocabularySize } = (workers[0] as (typeof workers)[0]).loaded.part.model;
+    const cached = await cachedOn(engine, asked, vocabularySize);
+    await close();
+    const { passes, requests, preemptions } = simulateServing({
+      ...{ ...BASE, plan: planOf('one', 'two'), requests: asked, chunk: 16 },
+      ...{ pages: CONTEXT / pageTokens, pageTokens, passTokens: 48, promptTokensBesideDecoding: 20 },
+    });
+    assert.equal(
+      passes.map(({ load }) => [load.texts, load.prompt + load.generated]),
+      texts.map((count, pass) => [count, tokens[pass]]),
+    );
+    assert.equal(
+      requests.map(({ cachedTokens }) => cachedTokens),
+      cached,
+    );
+    assert.ok(preemptions > 0 && cached.some((count) => count % pageTokens > 0), `${preemptions}; ${cached}`);
+  } finally {
     rmSync(folder, { recursive: true });
   }
 });

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { referenceKernels } from '../../../engine/kernels/reference/reference-kernels.ts';
 import { WeightsLostError } from '../../../engine/kernels/weights-lost-error.ts';
 import type { LoadedPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession } from '../../../engine/ring/device/session.ts';
@@ -33,7 +34,8 @@ function session({ profile = async () => '{}', load = () => {} } = {}) {
   const log: string[] = [];
   const lost: Error[] = [];
   const model = { kvHeads: 1, headSize: 1, hiddenSize: 4, layers: 2 };
-  const part = { model, mostTokens: 8, load };
+  const kernels = referenceKernels();
+  const part = { model, mostTokens: 8, load, kernelsOf: () => kernels };
   const loaded = { held: { layers: [0, 1] }, part, activationsBytes: 0, mapWeights: () => undefined };
   const worker = createWorkerSession({
     transport: {} as Transport,
