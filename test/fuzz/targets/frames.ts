@@ -171,8 +171,9 @@ function activations(random: RandomStream): Uint8Array {
     };
   };
   const copies = Array.from({ length: random.pick([0, 0, 0, 1, 2]) }, (): PageCopy => {
-    const page = (): number => random.pick([0, 0, 1, 2, 3, 7, 8, 2 ** 32 - 1]);
-    return { from: page(), to: page(), tokens: random.pick([0, 1, 1, 2, 8, 9, 2 ** 32 - 1]) };
+    const from = random.pick([0, 0, 0, 0, 1, 4, 7, 8, 2 ** 32 - 1]);
+    const to = random.pick([1, 1, 1, 1, 0, 4, 7, 8, 2 ** 32 - 1]);
+    return { from, to, tokens: random.pick([1, 1, 1, 1, 0, 2, 8, 9, 2 ** 32 - 1]) };
   });
   const frame: Frame = {
     kind: 'activations',
