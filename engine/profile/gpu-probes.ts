@@ -39,7 +39,7 @@ export interface GpuMemory {
   readonly rule: string;
 }
 
-export interface GpuProbes extends Omit<ProcessorProbes, 'measures'> {
+export interface GpuProbes extends Pick<ProcessorProbes, 'labels' | 'round'> {
   readonly measures: () => GpuMeasures;
 }
 

@@ -58,13 +58,18 @@ export interface PassMeasures {
 export interface ProcessorProbes {
   /** Names of the probes, in the order of a round. */
   readonly labels: readonly string[];
+  /** Rounds that are complete, and whether none has begun since. */
+  readonly rounds: number;
+  readonly isComplete: boolean;
   /**
    * Runs each probe once; between them other events are handled. The first round determines the length of the runs and
    * isn't counted.
    */
   readonly round: (onProbe?: (label: string) => void) => Promise<void>;
-  /** @throws RangeError before the second round */
-  readonly measures: () => ProcessorMeasures;
+  /** Runs the next probe of a round alone, for work that takes turns with probes. */
+  readonly step: (onProbe?: (label: string) => void) => Promise<void>;
+  /** Of the rounds from one to before another; of all but the first unless given. @throws RangeError without a round */
+  readonly measures: (from?: number, to?: number) => ProcessorMeasures;
 }
 
 interface Probe {
@@ -133,23 +138,23 @@ export function createProcessorProbes(
     ...Object.values(ofPasses.attention),
   ];
   const all = [...vectors, ...matrices, ...fewPrompt, onePrompt, ...between, ...(together ?? [])];
-  const sample = ({ values }: Probe): Sample => sampleOf(values.slice(1));
-  const samples = ({ shallow, deep }: Readonly<Record<Depth, Probe>>): ByDepth => ({
-    shallow: sample(shallow),
-    deep: sample(deep),
-  });
-  const byFormat = (probes: readonly Probe[]): ReadonlyMap<Quantization, Sample> =>
-    new Map(formats.map((type, index) => [type, sample(probes[index] as Probe)]));
-  return {
-    labels: all.map(({ label }) => label),
-    async round(onProbe) {
-      for (const { label, measure, values } of all) {
-        onProbe?.(label);
-        values.push(await measure());
-        await otherEvents();
-      }
-    },
-    measures: () => ({
+  let steps = 0;
+  const step: ProcessorProbes['step'] = async (onProbe) => {
+    const { label, measure, values } = all[steps % all.length] as Probe;
+    onProbe?.(label);
+    values.push(await measure());
+    steps += 1;
+    await otherEvents();
+  };
+  const measures: ProcessorProbes['measures'] = (from = 1, to) => {
+    const sample = ({ values }: Probe): Sample => sampleOf(values.slice(from, to));
+    const samples = ({ shallow, deep }: Readonly<Record<Depth, Probe>>): ByDepth => ({
+      shallow: sample(shallow),
+      deep: sample(deep),
+    });
+    const byFormat = (probes: readonly Probe[]): ReadonlyMap<Quantization, Sample> =>
+      new Map(formats.map((type, index) => [type, sample(probes[index] as Probe)]));
+    return {
       threads: bench.kernels.threads,
       vectorProducts: byFormat(vectors),
       matrixProducts: byFormat(matrices),
@@ -175,6 +180,20 @@ export function createProcessorProbes(
           attention: { few: sample(ofPasses.attention.few), many: sample(ofPasses.attention.many) },
         },
       }),
-    }),
+    };
+  };
+  return {
+    labels: all.map(({ label }) => label),
+    get rounds() {
+      return Math.floor(steps / all.length);
+    },
+    get isComplete() {
+      return steps % all.length === 0;
+    },
+    async round(onProbe) {
+      for (let probe = 0; probe < all.length; probe++) await step(onProbe);
+    },
+    step,
+    measures,
   };
 }

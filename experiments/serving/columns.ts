@@ -2,14 +2,12 @@ import { formatPercent } from '../../engine/input/format.ts';
 import type { ServedFigures } from '../../engine/trace/served-requests.ts';
 import { type Column, type Table, terminalTable } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
+import { FIGURES, type Figure, SHARES, type Share } from './draws.ts';
 import type { MeasuredPass } from './passes.ts';
 import type { LoadAnswers, ServingRun } from './run.ts';
 
 /** Largest relative errors of simulated percentiles that are aimed at. */
-export const AIMS = { p50: 0.1, p95: 0.2 } as const;
-export const FIGURES = ['firstTokenSeconds', 'tokenSeconds'] as const;
-export type Figure = (typeof FIGURES)[number];
-export type Share = keyof typeof AIMS;
+export const AIMS: Readonly<Record<Share, number>> = { p50: 0.1, p95: 0.2 };
 const FIGURE_TITLES: Readonly<Record<Figure, string>> = { firstTokenSeconds: 'TTFT', tokenSeconds: 'TPOT' };
 
 /** A percentile of a figure at a load: a row of the table. */
@@ -20,9 +18,7 @@ export interface LoadRow {
 }
 
 export function loadRows(loads: readonly LoadAnswers[]): LoadRow[] {
-  return loads.flatMap((load) =>
-    FIGURES.flatMap((figure) => (['p50', 'p95'] as const).map((share) => ({ load, figure, share }))),
-  );
+  return loads.flatMap((load) => FIGURES.flatMap((figure) => SHARES.map((share) => ({ load, figure, share }))));
 }
 
 const figureOf = (figures: ServedFigures, { figure, share }: LoadRow): number => figures[figure]?.[share] ?? Number.NaN;
@@ -37,6 +33,21 @@ const pacedErrorOf = (row: LoadRow): number => {
 /** A column about loads that were simulated with passes as long as measured; none on a ring. */
 function pacedColumns<Row>(loads: readonly LoadAnswers[], column: Column<Row>): Column<Row>[] {
   return loads.some(({ paced }) => paced !== undefined) ? [column] : [];
+}
+
+/** What chance alone does to a figure; not of requests of a file. */
+function drawColumns(loads: readonly LoadAnswers[]): Column<LoadRow>[] {
+  if (loads.every(({ draws }) => draws === undefined)) return [];
+  const spread = ({ load, figure, share }: LoadRow): number => load.draws?.[figure][share] ?? Number.NaN;
+  return [
+    {
+      title: 'Other draws\n(simulated)',
+      key: 'draw_spread',
+      value: spread,
+      text: (row) => `± ${formatPercent(spread(row))}`,
+      align: 'right',
+    },
+  ];
 }
 
 export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
@@ -69,6 +80,7 @@ export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
         value: (row) => 1 + pacedErrorOf(row),
         unit: 'deviation',
       }),
+      ...drawColumns(loads),
     ],
     rows: loadRows(loads),
     groups: true,

@@ -24,6 +24,13 @@ export interface Driven {
   readonly own: number;
 }
 
+export interface ToDrive {
+  readonly requests: readonly StreamedRequest[];
+  readonly clients: number | undefined;
+  /** Called after a pass that took so many seconds; time stands still until it is done. */
+  readonly between?: (passSeconds: number) => Promise<void>;
+}
+
 /**
  * Sends requests to the batch engine, at their arrivals or from so many clients. Time stands still while the system keeps
  * the model's threads waiting for a processor that other programs have: a pass lasts as long as its threads ran, and
@@ -32,12 +39,13 @@ export interface Driven {
 export async function driveEngine(
   sequences: Sequences,
   clock: ProcessorClock,
-  { requests, clients }: { readonly requests: readonly StreamedRequest[]; readonly clients: number | undefined },
+  { requests, clients, between }: ToDrive,
 ): Promise<Driven> {
   const prompts = requests.map((request, index) => promptOf(request, index, sequences.model.vocabularySize));
   const begin = performance.now();
   let lost = 0;
-  const now = (): number => (performance.now() - begin) / 1000 - lost;
+  let stopped: number | undefined;
+  const now = (): number => stopped ?? (performance.now() - begin) / 1000 - lost;
   const total = { wall: 0, own: 0 };
   const passes: DrivenPass[] = [];
   const served: ServedRequest[] = [];
@@ -90,8 +98,8 @@ export async function driveEngine(
         return sequences.freePages;
       },
       async evaluate(work) {
-        const load = passLoad(work.map(passTextOf));
         const start = performance.now();
+        const load = passLoad(work.map(passTextOf));
         let logits = new Float32Array();
         const timing = await clock.time(async () => {
           logits = (await sequences.evaluate(work)) as Float32Array<ArrayBuffer>;
@@ -101,6 +109,12 @@ export async function driveEngine(
         passes.push({ load, seconds: timing.own });
         lost += (performance.now() - start) / 1000 - timing.own;
         if (clients === undefined) submitDue();
+        if (between !== undefined) {
+          stopped = now();
+          await between(timing.own);
+          lost = (performance.now() - begin) / 1000 - stopped;
+          stopped = undefined;
+        }
         return logits;
       },
     };

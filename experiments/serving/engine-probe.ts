@@ -4,7 +4,6 @@ import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engin
 import type { Sequences } from '../../engine/runtime/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
-import { median } from '../report/median.ts';
 
 /** The model's own text must not end early. */
 export const TOKENIZER = { bytesOf: () => Uint8Array.of(97), stops: new Set<number>() };
@@ -25,7 +24,7 @@ export async function probeEngine(sequences: Sequences): Promise<HostSeconds> {
   return { pass: Math.max(0, one - token), token };
 }
 
-/** Median seconds from the end of a pass of so many texts to the next one. */
+/** Mean seconds from the end of a pass of so many texts to the next one: with what the collection of garbage takes. */
 async function secondsBetween(sequences: Sequences, texts: number): Promise<number> {
   const gaps: number[] = [];
   let ended: number | undefined;
@@ -47,5 +46,6 @@ async function secondsBetween(sequences: Sequences, texts: number): Promise<numb
   );
   await Promise.all(running.map(({ result }) => result));
   await engine.close();
-  return median(gaps.slice(WARMING));
+  const counted = gaps.slice(WARMING);
+  return counted.reduce((sum, gap) => sum + gap, 0) / counted.length;
 }

@@ -6,6 +6,7 @@ import { LAB_POLICIES } from '../../datasets/lab/policies.ts';
 import { loadClusterFile } from '../../datasets/load.ts';
 import { MOST_CHUNK_TOKENS } from '../../engine/batch/pass-frames.ts';
 import { PAGE_TOKENS, PASS_TOKENS, PROMPT_TOKENS_BESIDE_DECODING } from '../../engine/batch/request-policy.ts';
+import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Model } from '../../engine/model/model.ts';
@@ -16,6 +17,7 @@ import { cellLimits } from '../lab/cell-limits.ts';
 import { FOUR_DEVICES } from '../lab/experiment.ts';
 import { type HeadRun, runHead } from '../lab/ring.ts';
 import { type LabSession, logStep, onLab } from '../lab/session.ts';
+import { drawSpreads } from './draws.ts';
 import { drawnRequests, loadsOf, requestsAt } from './loads.ts';
 import { predictedServing, type Server } from './predicted.ts';
 import type { RingDriven, RingTask } from './ring-head.ts';
@@ -104,6 +106,9 @@ export async function runRingServing(
       });
       const { clients: count, share: _, name } = load;
       const last = requests.at(-1)?.arrival ?? 0;
+      const parts = { ...simulationWith(room ?? shares), ...limits, model, plan, host, warm: true };
+      const simulated = (own: readonly StreamedRequest[]) =>
+        simulateServing({ ...parts, requests: own, ...(count !== undefined && { clients: count }) });
       answers.push({
         ...load,
         name,
@@ -113,13 +118,11 @@ export async function runRingServing(
           requests,
           count === undefined ? { rate: requests.length / last } : { clients: count },
         ),
-        simulated: simulateServing({
-          ...{ ...simulationWith(room ?? shares), ...limits, model, plan, requests, host, warm: true },
-          ...(count !== undefined && { clients: count }),
-        }),
+        simulated: simulated(requests),
         measured: servedFigures(driven.requests),
         paced: undefined,
         waited: driven.wall / driven.own,
+        draws: asked.requests ? undefined : drawSpreads(load, { ...asked, capacity }, (own) => simulated(own).figures),
       });
     }
     return { ring: kind, model, loads: answers, passes: [], host, profile };

@@ -3,17 +3,21 @@ import { formatPercent } from '../../engine/input/format.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
-import { AIMS, errorOf, FIGURES, loadRows, loadTable, passTable, throughputTable } from './columns.ts';
+import { AIMS, errorOf, loadRows, loadTable, passTable, throughputTable } from './columns.ts';
+import { FIGURES, SHARES } from './draws.ts';
 import type { ServingRun } from './run.ts';
 
 const REQUESTS =
   'No load was fitted to, but for the figures “with passes as measured”, where they stand: there passes are longer by one ' +
-  'factor, with which they take as long as measured under that load. The same requests are simulated and measured; predictions know their mean lengths and the rate.';
+  'factor, with which they take as long as measured under that load. The same requests are simulated and measured; predictions know their mean lengths and the rate. “Other draws” is half the range of the middle half of 20 simulations with as many requests of other seeds: one draw says no more of a load than that.';
 const CLOCK =
   'Times are those that the model’s threads had for themselves: the server’s clock stands still while the system keeps ' +
   'them waiting for a processor that other programs have, and requests arrive by that clock. “Wall / own” says how much ' +
-  'longer passes took by the wall clock. Predicted and simulated know the machine from probes alone, which ran in turn with ' +
-  'single passes and loads; what the engine takes between passes was measured there, in runs of one and of eight texts.';
+  'longer passes took by the wall clock. Predicted and simulated know the machine from probes alone. Probes took turns with ' +
+  'the passes of a load, a tenth of a second each, while the server’s clock stood still, and each load is simulated by the ' +
+  'probes among its own passes: the machine’s speed changes from load to load. Single passes, and what the engine takes ' +
+  'between passes (in runs of one and of eight texts, with the collection of garbage), were measured between the loads; both ' +
+  'stand beside the probes of all loads.';
 const LAB =
   'Four devices on one machine, each a process with a network namespace, memory, disk and processor time of its own, and a ' +
   'head that runs the engine of hearth serve. Times are those of the wall clock. Predicted and simulated know the lab from ' +
@@ -45,7 +49,7 @@ export function servingPage({ ring, loads, passes, profile }: ServingRun): NonNu
 export function servingFindings({ loads }: ServingRun): string[] {
   const rows = loadRows(loads).filter((row) => Number.isFinite(errorOf(row)));
   return FIGURES.flatMap((figure) =>
-    (['p50', 'p95'] as const).map((share) => {
+    SHARES.map((share) => {
       const own = rows
         .filter((row) => row.figure === figure && row.share === share)
         .map((row) => Math.abs(errorOf(row)));

@@ -23,7 +23,7 @@ import type { Progress } from '../../engine/terminal/progress.ts';
 import { type ServedFigures, servedFigures } from '../../engine/trace/served-requests.ts';
 import { type ServingResult, simulateServing } from '../../simulator/serving.ts';
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
-import { median } from '../report/median.ts';
+import { type Drawn, type DrawSpreads, drawSpreads } from './draws.ts';
 import { type Driven, driveEngine } from './drive.ts';
 import { probeEngine } from './engine-probe.ts';
 import { drawnRequests, type Load, type LoadsAsked, loadsOf, requestsAt } from './loads.ts';
@@ -41,6 +41,8 @@ export interface LoadAnswers extends Load {
   readonly paced: Paced | undefined;
   /** Wall time of the passes over the time that their threads had for themselves. */
   readonly waited: number;
+  /** How far other draws of as many requests lie apart, in simulation; `undefined` for requests of a file. */
+  readonly draws: DrawSpreads | undefined;
 }
 
 export interface ServingToRun extends LoadsAsked {
@@ -73,14 +75,19 @@ export interface ServingRun {
 const PAGE_TOKENS = 64;
 const PAGES = 32;
 const CONTEXT = 512;
-/** Rounds of probes before the loads, the first of which doesn't count; one more comes before each load, and after all. */
+/** Rounds of probes before the loads, the first of which doesn't count. */
 const FIRST_ROUNDS = 2;
+/** Fewest rounds of probes of each load. */
+const LOAD_ROUNDS = 2;
+/** Of passes, after which comes a probe, which takes about as long. */
+const TURN_SECONDS = 0.1;
 const MACHINE = 'this machine';
 const NO_DISK = { median: 1e14, spread: 0, repeats: 1 };
 
 /**
- * Serves every load on this machine, in turn with probes, single passes and the engine's own time, so that all meet the
- * machine at the same speeds; then in simulation and by prediction.
+ * Serves every load on this machine, then in simulation and by prediction. Passes of a load take turns with probes, so that
+ * both meet the machine at the same speeds: it is simulated by the probes among its passes. Single passes and the engine's
+ * own time are measured between loads.
  */
 export async function runServing(asked: ServingToRun): Promise<ServingRun> {
   const { addon, file, threads, seed, weightsFile, requests: fromFile } = asked;
@@ -93,7 +100,7 @@ export async function runServing(asked: ServingToRun): Promise<ServingRun> {
     const pool = { pages: PAGES, pageTokens: PAGE_TOKENS, folder: tmpdir() };
     const sequences = loadSequences(file, { kernels, context: CONTEXT, ...pool });
     const loads = loadsOf(asked);
-    const bar = asked.progress(FIRST_ROUNDS + loads.length + 1);
+    const bar = asked.progress(FIRST_ROUNDS + loads.length);
     return await withWeightsFile(weightsFile, seed, async () => {
       const weights = kernels.mapFile(weightsFile);
       const machine = probeMachine({ kernels, clock, weights, weightBytes: weights.size }, sequences);
@@ -104,27 +111,33 @@ export async function runServing(asked: ServingToRun): Promise<ServingRun> {
       const all = fromFile ?? drawnRequests(seed, 1, 1000);
       const { capacity } = predictedServing(machine.measured().server, all, { clients: 1 });
       await driveEngine(sequences, clock, { requests: drawnRequests(seed, capacity, 8), clients: 2 });
-      const served: { readonly load: Load; readonly requests: readonly StreamedRequest[]; readonly driven: Driven }[] =
-        [];
+      const served: Served[] = [];
       for (const load of loads) {
         bar.step(load.name);
-        await machine.round();
         const requests = fromFile ?? requestsAt(load, { ...asked, capacity });
-        served.push({
-          load,
-          requests,
-          driven: await driveEngine(sequences, clock, { requests, clients: load.clients }),
-        });
+        const from = machine.rounds;
+        const { clients } = load;
+        const driven = await driveEngine(sequences, clock, { requests, clients, between: machine.turn });
+        await machine.complete(from + LOAD_ROUNDS);
+        served.push({ load, requests, driven, probes: [from, machine.rounds] });
       }
-      bar.step('probes and single passes');
-      await machine.round();
       const { server, profile, passes } = machine.measured();
-      const answers = served.map(({ load, requests, driven }) => answersTo(load, server, requests, driven));
+      const answers = served.map((own) =>
+        answersTo(own, machine.measured(own.probes).server, fromFile ? undefined : { ...asked, capacity }),
+      );
       return { ring: undefined, model: sequences.model, loads: answers, passes, host: server.host, profile };
     });
   } finally {
     kernels.close();
   }
+}
+
+/** A load as it was served, and the rounds of probes among its passes: from one to before another. */
+interface Served {
+  readonly load: Load;
+  readonly requests: readonly StreamedRequest[];
+  readonly driven: Driven;
+  readonly probes: readonly [from: number, to: number];
 }
 
 /** What rounds of probes tell of this machine, and of the engine on it. */
@@ -135,18 +148,37 @@ function probeMachine(bench: Bench, sequences: Sequences) {
   const probes = createProcessorProbes(bench, [...new Set<Quantization>([...used, 'F16'])], { passes: true });
   const timing = measurePasses(sequences, clock);
   const hosts: HostSeconds[] = [];
+  const between = async (): Promise<void> => {
+    await timing.round();
+    hosts.push(await probeEngine(sequences));
+  };
+  let owed = 0;
   return {
     async round(): Promise<void> {
       await probes.round();
-      await timing.round();
-      hosts.push(await probeEngine(sequences));
+      await between();
     },
-    /** By all rounds but the first. */
-    measured() {
+    /** After a pass of so many seconds: the next probe, once passes have taken their turn. */
+    async turn(passSeconds: number): Promise<void> {
+      owed += passSeconds;
+      if (owed < TURN_SECONDS) return;
+      owed = 0;
+      await probes.step();
+    },
+    /** The rest of a round, and further ones up to a number; then single passes. */
+    async complete(rounds: number): Promise<void> {
+      while (!probes.isComplete || probes.rounds < rounds) await probes.step();
+      await between();
+    },
+    get rounds() {
+      return probes.rounds;
+    },
+    /** By some rounds of probes, or all but the first. */
+    measured([from, to]: Partial<Served['probes']> = []) {
       const disk = { sequential: NO_DISK, random: NO_DISK, resident: 0 };
       const own = { name: MACHINE, memory: readMemory(THIS_HOST), disk, cache: undefined, gpu: undefined };
       const { instructionSet } = kernels;
-      const profile = clusterFile({ ...own, cpu: probes.measures(), instructionSet });
+      const profile = clusterFile({ ...own, cpu: probes.measures(from, to), instructionSet });
       const windows = [{ device: MACHINE, layers: model.layers, gpuLayers: 0 }];
       const counted = hosts.slice(1);
       const server: Server = {
@@ -157,14 +189,16 @@ function probeMachine(bench: Bench, sequences: Sequences) {
           ...{ pages: PAGES, pageTokens: PAGE_TOKENS, passTokens: mostTokens },
           ...{ promptTokensBesideDecoding: PROMPT_TOKENS_BESIDE_DECODING, chunk: undefined },
         },
-        host: { pass: median(counted.map(({ pass }) => pass)), token: median(counted.map(({ token }) => token)) },
+        host: { pass: mean(counted.map(({ pass }) => pass)), token: mean(counted.map(({ token }) => token)) },
       };
       return { server, profile, passes: timing.measured(server) };
     },
   };
 }
 
-function answersTo(load: Load, server: Server, requests: readonly StreamedRequest[], driven: Driven): LoadAnswers {
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+function answersTo({ load, requests, driven }: Served, server: Server, drawn: Drawn | undefined): LoadAnswers {
   const { limits, ...simulated } = server;
   const { clients } = load;
   const last = requests.at(-1)?.arrival ?? 0;
@@ -181,5 +215,6 @@ function answersTo(load: Load, server: Server, requests: readonly StreamedReques
     paced: simulatePaced(server, parts, driven.passes),
     measured: servedFigures(driven.requests),
     waited: driven.wall / driven.own,
+    draws: drawn && drawSpreads(load, drawn, (others) => simulateServing({ ...parts, requests: others }).figures),
   };
 }

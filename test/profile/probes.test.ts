@@ -41,7 +41,14 @@ testIf(
     assert.throws(() => probes.measures(), /nothing was measured/);
     await probes.round();
     const measures = probes.measures();
+    assert.ok(probes.isComplete);
+    const next: string[] = [];
+    await probes.step((label) => next.push(label));
     kernels.close();
+    assert.equal([next, probes.rounds, probes.isComplete], [seen.slice(0, 1), 2, false]);
+    const [first, second] = [probes.measures(0, 1), probes.measures(1, 2)];
+    assert.equal(second.activations, measures.activations);
+    assert.is(first.activations.repeats, 1);
     assert.is(measures.threads, 2);
     assert.equal([...measures.vectorProducts.keys()], ['Q4_K']);
     // Another build, such as the one with sanitizers, is slower in other proportions.

@@ -25,8 +25,11 @@ const GPU_MATRIX = { rows: 4096, columns: 2048 };
 export const PROMPT_TOKENS = 128;
 /** Tokens of a short prompt that fill whole packs of a CPU, and a tile of a GPU. */
 export const FEW_PROMPT_TOKENS = 32;
-/** Generated tokens of a pass, between which kernels change how many of them they multiply side by side. */
-export const GENERATED_TOKENS = [2, 4, 8, 16] as const;
+/**
+ * Generated tokens of a pass, between which kernels change how many of them they multiply side by side: 8 at most, so that
+ * a ninth costs more than the eighth.
+ */
+export const GENERATED_TOKENS = [2, 4, 8, 9, 16] as const;
 
 /** Number of result vectors used in rotation on a GPU, so that products of one token can overlap. */
 const RESULTS = { one: 64, prompt: 4 };
