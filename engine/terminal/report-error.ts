@@ -22,13 +22,18 @@ function remedyOf(error: unknown): string | undefined {
 /**
  * Prints an error as one line on stderr.
  * @param name the command's name, for the message
- * @returns the exit code: 2 for bad input (options, files, values) and for what the operating system refuses, 1 for a
+ * @returns the exit code: 2 for bad input (options, of commander and of parseArgs, files, values) and for what the operating system refuses, 1 for a
  * defect of Hearth, 0 if commander stopped after --help
  */
 export function reportError(error: unknown, name: string): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     process.stderr.write(`${errorLine(error.message).replace(/^error: |\.$/g, '')}; see ${name} --help\n`);
+    return 2;
+  }
+  if (error instanceof Error && /^ERR_PARSE_ARGS_/.test((error as NodeJS.ErrnoException).code ?? '')) {
+    // The first sentence: what follows is advice on how to write arguments that begin with a dash.
+    process.stderr.write(`${errorLine(error.message).replace(/\. .*|\.$/, '')}; see ${name} --help\n`);
     return 2;
   }
   if (error instanceof InputError) {

@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util';
+import { InputError } from '../../engine/input/input-error.ts';
 import { loadAddon, type NativeAddon, type NativeEngine } from '../../engine/kernels/native/addon.ts';
 import { nativeKernels } from '../../engine/kernels/native/native-kernels.ts';
 import type { Operation } from '../../engine/kernels/operation.ts';
 import type { Vector } from '../../engine/kernels/vector.ts';
 import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
+import { readChoice, readChoices, readCount, readList } from '../../engine/terminal/options.ts';
+import { reportError } from '../../engine/terminal/report-error.ts';
 
 /**
  * Compares kernels with the machine's limits in the same process: matrix–vector products as a share of the bandwidth of
@@ -11,15 +14,17 @@ import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../eng
  * Pieces take a few milliseconds, and best and median of many are shown, since other processes take time on a busy
  * machine.
  */
-const { values: options } = parseArgs({
-  options: {
-    types: { type: 'string', default: QUANTIZATION_NAMES.join(',') },
-    threads: { type: 'string', default: '1,2' },
-    'instruction-set': { type: 'string', default: 'auto' },
-    repetitions: { type: 'string', default: '5' },
-    help: { type: 'boolean' },
-  },
-});
+const HELP = `npm run bench:engine:kernels -- [options]
+
+Products of each format as a share of the bandwidth and of the arithmetic peak that the same process finds, and what a
+token costs beside its arithmetic.
+
+  --types F16,Q4_K,…       formats; all unless given
+  --threads 1,2
+  --instructions auto      an instruction set: avx2, for example
+  --repeat 5               rounds
+  --help
+`;
 
 const MIB = 2 ** 20;
 /** Larger than caches: a piece is read again only after all others. */
@@ -171,22 +176,26 @@ function benchCalls(addon: NativeAddon, set: string, threads: number): void {
 }
 
 function main(): void {
-  if (options.help === true) {
-    console.log('options: --types F16,Q4_K,…  --threads 1,2  --instruction-set auto  --repetitions 5');
+  const { values } = parseArgs({
+    options: {
+      types: { type: 'string', default: QUANTIZATION_NAMES.join(',') },
+      threads: { type: 'string', default: '1,2' },
+      instructions: { type: 'string', default: 'auto' },
+      repeat: { type: 'string', default: '5' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
     return;
   }
   const addon = loadAddon();
-  if (typeof addon === 'string') {
-    console.error(`the native kernels are not built: ${addon}; run: npm run build:native`);
-    process.exitCode = 1;
-    return;
-  }
-  const types = options.types
-    .split(',')
-    .filter((type): type is Quantization => QUANTIZATION_NAMES.includes(type as Quantization));
-  const threadCounts = options.threads.split(',').map(Number);
-  const set = options['instruction-set'];
-  const repetitions = Number(options.repetitions);
+  if (typeof addon === 'string')
+    throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
+  const types = readChoices('--types', values.types, QUANTIZATION_NAMES);
+  const threadCounts = readList('--threads', values.threads).map((text) => readCount('--threads', text, 1, 1024));
+  const set = readChoice('--instructions', values.instructions, ['auto', ...addon.instructionSets()]);
+  const repetitions = readCount('--repeat', values.repeat, 1, 1000);
   console.log(`instruction sets here: ${addon.instructionSets().join(', ')}; used: ${set}`);
   console.log(
     `\nmatrix–vector, GB/s of weights, against reading memory\n        threads   best  median   read  median     share`,
@@ -200,4 +209,8 @@ function main(): void {
   for (const threads of threadCounts) benchCalls(addon, set, threads);
 }
 
-main();
+try {
+  main();
+} catch (error) {
+  process.exitCode = reportError(error, 'bench:engine:kernels');
+}

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputError } from '../../engine/input/input-error.ts';
@@ -25,6 +26,18 @@ const systemError = (code: string, path?: string) => Object.assign(new Error(`${
 
 test('bad input is one line and exit code 2', () => {
   assert.equal(reported(new InputError('--n', 'is\nnothing')), [2, '--n: is nothing\n']);
+});
+
+test('an option that parseArgs refuses is one line and exit code 2', () => {
+  const refusedBy = (args: string[]) => {
+    try {
+      return parseArgs({ args, options: { types: { type: 'string' } } });
+    } catch (error) {
+      return error;
+    }
+  };
+  assert.equal(reported(refusedBy(['--wat'])), [2, "Unknown option '--wat'; see hearth x --help\n"]);
+  assert.equal(reported(refusedBy(['extra'])), [2, "Unexpected argument 'extra'; see hearth x --help\n"]);
 });
 
 test('control characters of a file or a peer don’t reach the terminal', () => {
