@@ -46,8 +46,8 @@ export async function promptTokens(
 export interface ChatOptions {
   /** Those that the model may call. */
   readonly tools?: readonly Tool[];
-  /** The process that renders. Default: a new one. */
-  readonly start?: () => TemplateProcess;
+  /** What renders. Default: a process for this conversation alone. */
+  readonly templates?: TemplateProcess;
 }
 
 /**
@@ -62,7 +62,7 @@ export async function chatTokens(
   gguf: Gguf,
   tokenizer: Tokenizer,
   messages: readonly Message[],
-  { tools = [], start = startTemplateProcess }: ChatOptions = {},
+  { tools = [], templates }: ChatOptions = {},
 ): Promise<number[]> {
   const { fields } = gguf;
   const source = fields.optionalText(KEY);
@@ -70,7 +70,8 @@ export async function chatTokens(
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
   const form = callFormOf(source);
   const turns = templateMessages(messages, tools, form);
-  const render = async (own: readonly TemplateMessage[], process: TemplateProcess): Promise<string | TemplateError> => {
+  const process = templates ?? startTemplateProcess();
+  const render = async (own: readonly TemplateMessage[]): Promise<string | TemplateError> => {
     try {
       return await process.render(source, {
         messages: own,
@@ -83,14 +84,17 @@ export async function chatTokens(
     } catch (error) {
       if (error instanceof TemplateError) return error;
       throw error;
-    } finally {
-      process.close();
     }
   };
-  const first = await render(turns, start());
-  const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && turns[0]?.role === 'system';
-  const second = isSystemRefused ? await render(withoutSystem(turns), startTemplateProcess()) : first;
-  const text = typeof second === 'string' ? second : first;
+  const accepted = async (): Promise<string | TemplateError> => {
+    const first = await render(turns);
+    const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && turns[0]?.role === 'system';
+    const second = isSystemRefused ? await render(withoutSystem(turns)) : first;
+    return typeof second === 'string' ? second : first;
+  };
+  const text = await accepted().finally(() => {
+    if (templates === undefined) process.close();
+  });
   if (text instanceof TemplateError) {
     if (text.kind === 'refused') return fields.fail(KEY, `does not accept this conversation: ${quoted(text.message)}`);
     return fields.fail(KEY, `exceeds a bound: ${text.message}; leave out --chat and write the turns yourself`);

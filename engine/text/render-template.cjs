@@ -1,16 +1,22 @@
-// The program of template-process.ts. Plain JavaScript: it starts without a compiler.
-const { readFileSync, writeFileSync } = require('node:fs');
+// The program of template-process.ts: a line of JSON for each that it gets, until there are no more. Plain JavaScript:
+// it starts without a compiler.
+const { writeFileSync } = require('node:fs');
 const { runInThisContext } = require('node:vm');
 const { Template } = require('@huggingface/jinja');
 require('./python-semantics.cjs');
 
-const { source, values, mostSeconds, mostCharacters } = JSON.parse(readFileSync(0, 'utf8'));
 const MOST_MESSAGE = 1000;
 
+/** The last template: all conversations of a server have the same. */
+let parsed = { source: undefined, template: undefined };
+
 /** What template-process.ts reads: a text, or why there is none. */
-function answer() {
+function answer({ source, values, mostSeconds, mostCharacters }) {
   try {
-    globalThis.render = () => new Template(source).render(values);
+    globalThis.render = () => {
+      if (parsed.source !== source) parsed = { source, template: new Template(source) };
+      return parsed.template.render(values);
+    };
     // Ends it even where nobody waits for it any more.
     const text = runInThisContext('render()', { timeout: 1000 * mostSeconds });
     if (text.length <= mostCharacters) return { text };
@@ -22,4 +28,9 @@ function answer() {
   }
 }
 
-writeFileSync(1, JSON.stringify(answer()));
+let rest = '';
+process.stdin.setEncoding('utf8').on('data', (more) => {
+  const lines = (rest + more).split('\n');
+  rest = lines.pop();
+  for (const line of lines) writeFileSync(1, `${JSON.stringify(answer(JSON.parse(line)))}\n`);
+});

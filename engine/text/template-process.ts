@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 
-/** A process that renders a chat template (Jinja) within bounds. */
+/** A process that renders chat templates (Jinja) within bounds. */
 export interface TemplateProcess {
-  /** Renders; may be called once. @throws TemplateError with the reason */
+  /**
+   * Renders. Called again only after the last text is there or was refused; a process that a template has ended is
+   * followed by another one.
+   * @throws TemplateError with the reason
+   */
   render(source: string, values: Readonly<Record<string, unknown>>): Promise<string>;
   /** Ends the process; may be called again. */
   close(): void;
@@ -52,46 +55,84 @@ const ABORTED: readonly (number | string)[] = ['SIGABRT', 134];
  * a thread because V8 ends the whole process when a template exceeds a thread's memory.
  */
 export function startTemplateProcess(): TemplateProcess {
-  const { seconds, answerSeconds, memory } = TEMPLATE_BOUNDS;
-  const heap = `--max-old-space-size=${memory / 2 ** 20}`;
-  const child = spawn(process.execPath, [heap, join(import.meta.dirname, 'render-template.cjs')], {
-    stdio: ['pipe', 'pipe', 'ignore'], // discards V8's long message when it aborts
-    env: { ...process.env, NODE_OPTIONS: '' }, // without loaders, which take time
-  });
-  const ended = new Promise<number | string>((resolve) => {
-    child
-      .once('close', (code, signal) => resolve(signal ?? code ?? 0))
-      .once('error', ({ message }) => resolve(message));
-  });
-  child.stdin.on('error', () => {}); // the process may end before it has read
-  const close = (): void => {
-    child.kill('SIGKILL');
-  };
+  const { answerSeconds, memory } = TEMPLATE_BOUNDS;
+  let child = startChild();
+  let isClosed = false;
   return {
-    close,
+    close() {
+      isClosed = true;
+      child.kill();
+    },
     async render(source, values) {
       const found = `its source has ${source.length} characters`;
       if (source.length > TEMPLATE_BOUNDS.source)
         throw new TemplateError('unbounded', `${found}; at most ${TEMPLATE_BOUNDS.source} are read`);
+      if (child.hasEnded && !isClosed) child = startChild();
       const mostCharacters = TEMPLATE_BOUNDS.written + 4 * JSON.stringify(values).length;
       let late = false;
       const deadline = setTimeout(() => {
         late = true;
-        close();
+        child.kill();
       }, 1000 * answerSeconds);
       try {
-        child.stdin.end(JSON.stringify({ source, values, mostCharacters, mostSeconds: seconds }));
-        const [written, end] = await Promise.all([text(child.stdout).catch(() => ''), ended]);
+        const said = await child.ask({ source, values, mostCharacters, mostSeconds: TEMPLATE_BOUNDS.seconds });
         if (late) throw new TemplateError('unbounded', `its process does not answer within ${answerSeconds} s`);
-        if (ABORTED.includes(end))
-          throw new TemplateError('unbounded', `it needs more than ${memory / 2 ** 20} MiB of memory`);
-        if (end !== 0) throw new TemplateError('unbounded', `its process ended with ${end}`);
-        const answer = JSON.parse(written) as Answer;
+        if ('end' in said) {
+          if (ABORTED.includes(said.end))
+            throw new TemplateError('unbounded', `it needs more than ${memory / 2 ** 20} MiB of memory`);
+          throw new TemplateError('unbounded', `its process ended with ${said.end}`);
+        }
+        const answer = JSON.parse(said.line) as Answer;
         if ('text' in answer) return answer.text;
         throw new TemplateError(answer.kind, answer.message);
       } finally {
         clearTimeout(deadline);
       }
+    },
+  };
+}
+
+interface Child {
+  readonly hasEnded: boolean;
+  /** Sends a line of JSON. @returns the line that answers it, or with what the process ended */
+  ask(question: object): Promise<{ readonly line: string } | { readonly end: number | string }>;
+  kill(): void;
+}
+
+function startChild(): Child {
+  const heap = `--max-old-space-size=${TEMPLATE_BOUNDS.memory / 2 ** 20}`;
+  const child = spawn(process.execPath, [heap, join(import.meta.dirname, 'render-template.cjs')], {
+    stdio: ['pipe', 'pipe', 'ignore'], // discards V8's long message when it aborts
+    env: { ...process.env, NODE_OPTIONS: '' }, // without loaders, which take time
+  });
+  let hasEnded = false;
+  const ended = new Promise<{ readonly end: number | string }>((resolve) => {
+    const end = (how: number | string): void => {
+      hasEnded = true;
+      resolve({ end: how });
+    };
+    child.once('close', (code, signal) => end(signal ?? code ?? 0)).once('error', ({ message }) => end(message));
+  });
+  child.stdin.on('error', () => {}); // the process may end before it has read
+  let onLine: (answer: { readonly line: string }) => void = () => {};
+  const parts: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    parts.push(part);
+    if (part.endsWith('\n')) onLine({ line: parts.splice(0).join('') });
+  });
+  return {
+    get hasEnded() {
+      return hasEnded;
+    },
+    ask(question) {
+      const answered = new Promise<{ readonly line: string }>((resolve) => {
+        onLine = resolve;
+      });
+      child.stdin.write(`${JSON.stringify(question)}\n`);
+      return Promise.race([answered, ended]);
+    },
+    kill() {
+      child.kill('SIGKILL');
     },
   };
 }

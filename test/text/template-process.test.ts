@@ -100,6 +100,28 @@ test('a long conversation may have a long prompt', async () => {
   assert.is(await render('{{ content }}{{ content }}', { content }), content + content);
 });
 
+test('one process renders many texts, of several templates, and another follows it where a template ended it', async () => {
+  const process = startTemplateProcess();
+  try {
+    for (const name of ['a', 'b\u2028\n"', 'x'.repeat(2 ** 18)])
+      for (const source of ['{{ name }}', '{% set ns.kept = name %}{{ name }}!'])
+        assert.is(
+          await process.render(`{% set ns = namespace() %}${source}`, { name }),
+          source.endsWith('!') ? `${name}!` : name,
+        );
+    // Nothing of a text is there for the next one.
+    await process.render('{% set kept = 1 %}{{ kept }}', {});
+    assert.is(await process.render('{{ kept is defined }}', {}), 'false');
+    for (const hostile of ["{% set ns = namespace(v='xy') %}{% for i in range(40) %}", '{{ nothing() }}'])
+      await process.render(hostile, {}).catch((error) => assert.instance(error, TemplateError));
+    const memory = await process.render(doubled("'xy'", 24, "{{ ns.v.split('x')|length }}"), {}).catch(String);
+    assert.match(memory, /it (takes longer than 5 s|needs more than 128 MiB of memory)$/);
+    assert.is(await process.render('{{ 1 + 1 }}', {}), '2');
+  } finally {
+    process.close();
+  }
+});
+
 test('a closed process refuses to render at once', async () => {
   const process = startTemplateProcess();
   process.close();
