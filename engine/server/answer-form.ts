@@ -1,6 +1,7 @@
 import type { GeneratedPiece } from '../runtime/batch/batch-engine.ts';
 import type { CallReading } from '../text/tools/read-calls.ts';
 import type { ToolCall } from '../text/tools/tool.ts';
+import type { ApiError } from './api-error.ts';
 import type { FinishedChoice, TextRequest } from './text-request.ts';
 
 /** An event of a stream (server-sent events). */
@@ -23,6 +24,8 @@ export interface AnswerForm {
   finish(choice: FinishedChoice): readonly ServerEvent[];
   /** All choices have ended. */
   end(choices: readonly FinishedChoice[]): readonly ServerEvent[];
+  /** The last event of a stream that an error ends. */
+  fail(error: ApiError): ServerEvent;
 }
 
 /** A request as read: what to generate, and how to write it. */

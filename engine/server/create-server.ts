@@ -56,6 +56,8 @@ const OPEN = ['/health', ...Object.keys(PAGE_FILES)];
 /** Milliseconds for a client to send a request, and for an unused connection. */
 const REQUEST_MILLISECONDS = 30_000;
 const IDLE_MILLISECONDS = 5_000;
+/** In metrics, of a request whose connection was closed before the end of its answer; nginx's number. */
+const CLOSED_STATUS = 499;
 /** Seconds for the last bytes of responses when the server stops. */
 const FLUSH_SECONDS = 1;
 
@@ -74,13 +76,14 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   const admission = createAdmission(options.mostTexts);
   const metrics = createMetrics(model);
   const check = accessCheck(options.key);
+  app.addHook('onRequest', async (request, { raw }) => {
+    const path = request.routeOptions.url ?? 'unknown';
+    raw.once('close', () => metrics.answered(path, raw.writableFinished ? raw.statusCode : CLOSED_STATUS));
+  });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-content-type-options', 'nosniff');
     if (options.key === undefined || !OPEN.includes(request.routeOptions.url ?? '')) check(request.headers);
   });
-  app.addHook('onResponse', async (request, reply) =>
-    metrics.answered(request.routeOptions.url ?? 'unknown', reply.statusCode),
-  );
   addErrors(app, options);
   addFacts(app, { model, metrics, check });
   const answering = { admission, metrics, options };
@@ -124,9 +127,7 @@ function writeAnswer({ endpoint, ...answering }: Answering & { readonly endpoint
       reply.hijack();
       return reply.raw;
     };
-    const written = await writeTexts({ model, asked, open, signal: place.signal, errors: endpoint.errors });
-    metrics.written(written.finished);
-    return written.body;
+    return await writeTexts({ model, asked, open, signal: place.signal, onEnd: metrics.written });
   });
 }
 

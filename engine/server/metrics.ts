@@ -1,13 +1,13 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { BatchLoad, BatchResult } from '../runtime/batch/batch-engine.ts';
 import type { ServedModel } from './served-model.ts';
-import type { FinishedChoice } from './text-request.ts';
 
 /** Figures of a server, for Prometheus. */
 export interface Metrics {
   /** Counts an answered request. */
   answered(path: string, status: number): void;
-  /** Counts texts that were written to their end. */
-  written(choices: readonly FinishedChoice[]): void;
+  /** Counts a text that ended, also by an interrupt; `undefined`: with an error. */
+  written(result: BatchResult | undefined): void;
   /** Counts the tokens of texts that were embedded. */
   embedded(tokens: number): void;
   /** All figures in Prometheus's text format. */
@@ -24,8 +24,12 @@ export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics 
   const registers = [registry];
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
   const requests = new Counter({
-    ...{ name: 'hearth_requests_total', help: 'Answered requests', registers },
+    ...{ name: 'hearth_requests_total', help: 'Requests; status 499: the connection was closed first', registers },
     labelNames: ['path', 'status'],
+  });
+  const texts = new Counter({
+    ...{ name: 'hearth_texts_total', help: 'Texts that ended, and why', registers },
+    labelNames: ['reason'],
   });
   const promptTokens = counter('hearth_prompt_tokens_total', 'Tokens of prompts');
   const cachedTokens = counter('hearth_cached_prompt_tokens_total', 'Tokens of prompts found in the KV cache');
@@ -39,7 +43,7 @@ export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics 
     ...{ name: 'hearth_time_per_output_token_seconds', help: 'Mean time of a text per further token', registers },
     buckets: TOKEN_SECONDS,
   });
-  const gauges: readonly (readonly [keyof ServedModel['engine']['load'], string, string])[] = [
+  const figures: readonly (readonly [keyof BatchLoad, string, string])[] = [
     ['running', 'hearth_texts_running', 'Texts that are being generated'],
     ['waiting', 'hearth_texts_waiting', 'Texts that wait for room'],
     ['freePages', 'hearth_kv_pages_free', 'Pages of the KV cache that no text uses'],
@@ -48,24 +52,34 @@ export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics 
     ['drafted', 'hearth_drafted_tokens_total', 'Tokens that were guessed (--draft, --lookup)'],
     ['accepted', 'hearth_accepted_tokens_total', 'Guessed tokens that were right'],
   ];
-  for (const [key, name, help] of gauges) {
-    new Gauge({
-      ...{ name, help, registers },
-      collect() {
-        this.set(engine.load[key]);
-      },
-    });
+  for (const [key, name, help] of figures) {
+    const figure = { name, help, registers };
+    if (name.endsWith('_total'))
+      new Counter({
+        ...figure,
+        collect() {
+          this.reset();
+          this.inc(engine.load[key]);
+        },
+      });
+    else
+      new Gauge({
+        ...figure,
+        collect() {
+          this.set(engine.load[key]);
+        },
+      });
   }
   return {
     answered: (path, status) => requests.inc({ path, status }),
-    written(choices) {
-      for (const { result } of choices) {
-        promptTokens.inc(result.promptTokens);
-        cachedTokens.inc(result.cachedTokens);
-        generatedTokens.inc(result.tokens.length);
-        if (result.firstTokenSeconds !== undefined) firstToken.observe(result.firstTokenSeconds);
-        if (result.tokens.length > 1) laterToken.observe(result.laterSeconds / (result.tokens.length - 1));
-      }
+    written(result) {
+      texts.inc({ reason: result?.reason ?? 'error' });
+      if (result === undefined) return;
+      promptTokens.inc(result.promptTokens);
+      cachedTokens.inc(result.cachedTokens);
+      generatedTokens.inc(result.tokens.length);
+      if (result.firstTokenSeconds !== undefined) firstToken.observe(result.firstTokenSeconds);
+      if (result.tokens.length > 1) laterToken.observe(result.laterSeconds / (result.tokens.length - 1));
     },
     embedded: (tokens) => embeddedTokens.inc(tokens),
     text: () => registry.metrics(),

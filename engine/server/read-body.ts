@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { suggestion } from '../input/input-error.ts';
 import { ApiError } from './api-error.ts';
+import { readValue } from './complaint.ts';
 
 /** What the body of a request may contain. */
 export interface BodyRules<Shape extends z.ZodObject> {
@@ -38,24 +39,8 @@ export function readBody<Shape extends z.ZodObject>(rules: BodyRules<Shape>, bod
     const shown = unknown.slice(0, 100);
     throw new ApiError(400, `${shown}: unknown parameter${suggestion(shown, known)}`, shown, 'unknown_parameter');
   }
-  const { success, data, error } = rules.shape.safeParse(wanted);
-  if (success) return data as z.output<Shape>;
-  const { path, message } = deepest(error.issues[0] as z.core.$ZodIssue);
-  const place = path.map((part, index) =>
-    typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${String(part)}`,
-  );
-  throw new ApiError(400, `${place.join('')}: ${lowerFirst(message)}`, place.join(''), 'invalid_value');
-}
-
-/** Of a union's branches, the complaint that goes deepest: it is about what the caller meant. */
-function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
-  if (issue.code !== 'invalid_union') return { path: issue.path, message: issue.message };
-  const inner = issue.errors.flatMap((issues) => issues.slice(0, 1)).map(deepest);
-  const found = inner.toSorted((a, b) => b.path.length - a.path.length)[0];
-  if (found === undefined || found.path.length === 0) return { path: issue.path, message: issue.message };
-  return { path: [...issue.path, ...found.path], message: found.message };
-}
-
-function lowerFirst(text: string): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1);
+  const read = readValue(rules.shape, wanted);
+  if ('value' in read) return read.value;
+  const { place, problem } = read.complaint;
+  throw new ApiError(400, `${place}: ${problem}`, place, 'invalid_value');
 }

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { GeneratedPiece } from '../runtime/batch/batch-engine.ts';
+import type { BatchResult, GeneratedPiece } from '../runtime/batch/batch-engine.ts';
 import { type CallReading, createCallReader, type ReadText } from '../text/tools/read-calls.ts';
 import type { ToolCall } from '../text/tools/tool.ts';
 import type { Asked } from './answer-form.ts';
-import { ApiError, answeredError, type ErrorForm, STOPPED } from './api-error.ts';
+import { ApiError, answeredError, STOPPED } from './api-error.ts';
 import { eventText, openEventStream } from './event-stream.ts';
 import type { ServedModel } from './served-model.ts';
 import { type Choice, type FinishedChoice, startTexts } from './text-request.ts';
@@ -16,25 +16,23 @@ export interface WriteParts {
   readonly open: () => ServerResponse;
   /** Fires when the client is gone, or the server stops. */
   readonly signal: AbortSignal;
-  readonly errors: ErrorForm;
-}
-
-export interface Written {
-  readonly finished: readonly FinishedChoice[];
-  /** The body of the response; `undefined` if it was streamed. */
-  readonly body: object | undefined;
+  /** Called with each text that ended, also by an interrupt; `undefined`: with an error. */
+  readonly onEnd: (result: BatchResult | undefined) => void;
 }
 
 /**
  * Generates the texts that a client asks for, and streams them or returns them as a whole.
+ * @returns the body of the response; `undefined` if it was streamed
  * @throws ApiError before anything is sent; what goes wrong in a stream is told as its last event, and thrown
  */
-export async function writeTexts(parts: WriteParts): Promise<Written> {
-  const { model, asked, signal } = parts;
+export async function writeTexts(parts: WriteParts): Promise<object | undefined> {
+  const { model, asked, signal, onEnd } = parts;
   const choices = startTexts(model, asked.request, signal);
-  if (asked.stream) return { finished: await stream(parts, choices), body: undefined };
-  const finished = await Promise.all(choices.map((choice) => collect(choice, asked.reading)));
-  return { finished, body: asked.form.whole(finished) };
+  for (const { run } of choices) run.result.then(onEnd, () => onEnd(undefined));
+  if (!asked.stream)
+    return asked.form.whole(await Promise.all(choices.map((choice) => collect(choice, asked.reading))));
+  await stream(parts, choices);
+  return undefined;
 }
 
 async function collect({ index, run }: Choice, reading: CallReading | undefined): Promise<FinishedChoice> {
@@ -52,7 +50,7 @@ function checked(choice: FinishedChoice): FinishedChoice {
   return choice;
 }
 
-async function stream({ asked, open, signal, errors }: WriteParts, choices: readonly Choice[]) {
+async function stream({ asked, open, signal }: WriteParts, choices: readonly Choice[]): Promise<void> {
   const { form, request } = asked;
   const response = open();
   const out = openEventStream(response, signal);
@@ -90,11 +88,10 @@ async function stream({ asked, open, signal, errors }: WriteParts, choices: read
     finished.sort((a, b) => a.index - b.index);
     await out.send(form.end(finished));
   } catch (error) {
-    const data = errors(signal.aborted && !(error instanceof ApiError) ? STOPPED : answeredError(error));
-    if (!response.destroyed) response.write(eventText('type' in data ? { event: 'error', data } : { data }));
+    const told = signal.aborted && !(error instanceof ApiError) ? STOPPED : answeredError(error);
+    if (!response.destroyed) response.write(eventText(form.fail(told)));
     throw error;
   } finally {
     out.end();
   }
-  return finished;
 }

@@ -69,13 +69,28 @@ test('a stopping server lets texts end, or cancels them with an error in their s
   assert.match(await whole, /data: \[DONE\]\n\n$/);
 
   const hurried = await alphabetServer({ milliseconds: 50 });
-  const cut = hurried.post(CHAT, ask).then((response) => response.text());
-  await until(() => hurried.model.engine.load.running === 1);
+  const asks: readonly (readonly [path: string, body: object, last: RegExp])[] = [
+    [CHAT, ask, /\n\ndata: \{"error":\{"message":"the server is stopping","type":"server_error".*\n\n$/],
+    [
+      '/v1/responses',
+      { input: 'Hello', stream: true },
+      /\n\nevent: error\ndata: \{"type":"error","sequence_number":\d+,.*"message":"the server is stopping",.*"error":\{.*\n\n$/,
+    ],
+    [
+      '/v1/messages',
+      { ...ask, model: 'alphabet', max_tokens: 99 },
+      /\n\nevent: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"the server is stopping"/,
+    ],
+  ];
+  const cut = asks.map(([path, body]) => hurried.post(path, body).then((response) => response.text()));
+  await until(() => hurried.model.engine.load.running + hurried.model.engine.load.waiting === asks.length);
   const start = performance.now();
   await hurried.stop(0.05);
   assert.ok(performance.now() - start < 2000);
-  assert.match(await cut, /data: \{"error":\{"message":"the server is stopping".*\n\n$/);
-  assert.not((await cut).includes('[DONE]'));
+  for (const [index, [, , last]] of asks.entries()) {
+    assert.match((await cut[index]) ?? '', last);
+    assert.not((await cut[index])?.includes('[DONE]'));
+  }
 });
 
 test('without a key only those who name this machine are answered, and JSON only', async () => {
@@ -143,16 +158,62 @@ test('metrics count tokens and requests', async () => {
   const server = await alphabetServer();
   await (await server.post(CHAT, { ...ask, max_tokens: 3 })).text();
   await server.post('/no/such/path', {});
+  await fetch(`${server.url}/v1/models/other`);
   const text = await (await fetch(`${server.url}/metrics`)).text();
   for (const line of [
     'hearth_generated_tokens_total 3',
     'hearth_requests_total{path="/v1/chat/completions",status="200"} 1',
     'hearth_requests_total{path="unknown",status="404"} 1',
+    'hearth_requests_total{path="/v1/models/:id",status="404"} 1',
+    'hearth_texts_total{reason="length"} 1',
     'hearth_texts_running 0',
     'hearth_time_per_output_token_seconds_count 1',
   ])
     assert.ok(text.includes(`${line}\n`), line);
   await server.stop();
+});
+
+test('metrics count what was written for clients that went away, and texts that failed', async () => {
+  const server = await alphabetServer({ milliseconds: 20 });
+  const gone = new AbortController();
+  const answer = server.post(CHAT, ask, { signal: gone.signal }).then((response) => response.text());
+  answer.catch(() => {});
+  await until(() => server.language.evaluated > 14);
+  gone.abort();
+  await until(() => server.model.engine.load.running === 0);
+  server.language.evaluate = () => Promise.reject(new Error('broken'));
+  await (await server.post(CHAT, { ...ask, stream: false })).text();
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  await server.stop();
+  const value = (name: string): number =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length),
+    );
+  assert.is(value('hearth_texts_total{reason="interrupt"}'), 1);
+  assert.is(value('hearth_texts_total{reason="error"}'), 1);
+  assert.ok(value('hearth_generated_tokens_total') > 1);
+  assert.is(value('hearth_requests_total{path="/v1/chat/completions",status="499"}'), 1);
+  assert.is(value('hearth_requests_total{path="/v1/chat/completions",status="500"}'), 1);
+});
+
+test('metrics with a key also count who was refused, and each has the type that its name promises', async () => {
+  const server = await alphabetServer({ key: 'the-key-of-this-server' });
+  await fetch(`${server.url}/v1/models`);
+  const headers = { authorization: 'Bearer the-key-of-this-server' };
+  await (await server.post(CHAT, ask, { headers })).text();
+  const text = await (await fetch(`${server.url}/metrics`, { headers })).text();
+  await server.stop();
+  assert.ok(text.includes('hearth_requests_total{path="/v1/models",status="401"} 1\n'));
+  const types = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type]) => [name, type]));
+  assert.is(types.size, 15);
+  for (const [name, type] of types) assert.is(type === 'counter', name.endsWith('_total'), `${name} ${type}`);
+  for (const line of text.split('\n').filter((one) => one !== '' && !one.startsWith('#'))) {
+    const [, name = ''] = /^(\w+)(?:\{\w+="[^"]*"(?:,\w+="[^"]*")*\})? [-+.\de]+$/.exec(line) ?? [];
+    assert.ok(types.has(name.replace(/_(bucket|sum|count)$/, '')), line);
+  }
 });
 
 test('/tokenize gives the tokens of a text', async () => {

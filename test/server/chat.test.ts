@@ -117,11 +117,26 @@ const REFUSED: readonly (readonly [body: object, param: string | null, message: 
   ],
   [{ functions: [{ name: 'f' }] }, 'functions', /is not supported; give tools/],
   [{ logit_bias: { 5: 1 } }, 'logit_bias', /is not supported/],
-  [{ temperature: 3 }, 'temperature', /expected number to be <=2/],
+  [{ temperature: 3 }, 'temperature', /^temperature: must be at most 2, not 3$/],
   [{ top_logprobs: 2 }, 'top_logprobs', /needs logprobs: true/],
   [{ stream_options: { include_usage: true } }, 'stream_options', /needs stream: true/],
-  [{ n: 9 }, 'n', /<=8/],
-  [{ messages: [] }, 'messages', /expected array to have >=1 items/],
+  [{ n: 9 }, 'n', /^n: must be at most 8, not 9$/],
+  [{ messages: [] }, 'messages', /^messages: must have at least 1 entry$/],
+  [{ messages: undefined }, 'messages', /^messages: is missing; give a list$/],
+  [{ messages: 'Hello' }, 'messages', /^messages: must be a list, not a text$/],
+  [{ max_tokens: 2.5 }, 'max_tokens', /^max_tokens: must be a whole number, not 2\.5$/],
+  [{ stream: 'yes' }, 'stream', /^stream: must be true or false, not a text$/],
+  [{ stop: 5 }, 'stop', /^stop: must be a text, or a list of at most 16 texts, none of them empty$/],
+  [
+    { stream: true, stream_options: { usage: true } },
+    'stream_options',
+    /^stream_options: has the unknown key "usage"; allowed: include_usage, include_obfuscation$/,
+  ],
+  [
+    { stream: true, stream_options: { include_obfuscation: true } },
+    'stream_options.include_obfuscation',
+    /^stream_options\.include_obfuscation: must be false$/,
+  ],
   [{ messages: [{ role: 'function', content: 'x' }] }, 'messages[0].role', /"function" is not supported; allowed/],
   [{ messages: [{ role: 'user', content: 5 }] }, 'messages[0].content', /must be a text, or a list of parts/],
   [
@@ -145,9 +160,49 @@ for (const [body, param, pattern] of REFUSED) {
   });
 }
 
+const REFUSED_ELSEWHERE: readonly (readonly [path: string, body: object, message: RegExp])[] = [
+  ['responses', { input: 5 }, /^input: must be a text, or a list of messages, calls and their outputs/],
+  [
+    'responses',
+    { input: [{ type: 'reasoning' }] },
+    /^input\[0\]\.type: must be "message" or "function_call" or "function_call_output"$/,
+  ],
+  [
+    'responses',
+    { input: [{ type: 'function_call', call_id: 'c', name: 'f' }] },
+    /^input\[0\]\.arguments: is missing; give a text$/,
+  ],
+  ['messages', { model: 'alphabet', messages }, /^max_tokens: is missing; give a number$/],
+  [
+    'messages',
+    { model: 'alphabet', messages: [{ role: 'system', content: 'x' }], max_tokens: 1 },
+    /^messages\[0\]\.role: must be "user" or "assistant"$/,
+  ],
+  [
+    'messages',
+    { model: 'alphabet', messages: [{ role: 'user', content: [{ type: 'text' }] }], max_tokens: 1 },
+    /^messages\[0\]\.content\[0\]\.text: is missing; give a text$/,
+  ],
+  [
+    'messages',
+    { model: 'alphabet', messages, max_tokens: 1, tool_choice: { type: 'tool' } },
+    /^tool_choice\.name: is missing; give the name of a tool$/,
+  ],
+];
+
+for (const [path, body, pattern] of REFUSED_ELSEWHERE) {
+  test(`refused by /v1/${path}: ${JSON.stringify(body).slice(0, 70)}`, async () => {
+    const { status, message } = await errorOf(body, `/v1/${path}`);
+    assert.is(status, 400);
+    assert.match(message, pattern);
+  });
+}
+
 test('what asks for nothing, and what changes no text, is accepted', async () => {
   const body = { messages, max_tokens: 1, user: 'me', metadata: { a: 'b' }, store: true, tools: [], logit_bias: null };
   assert.is((await server.post(PATH, { ...body, response_format: { type: 'text' } })).status, 200);
+  const options = { stream: true, stream_options: { include_obfuscation: false } };
+  assert.is((await server.post(PATH, { ...body, ...options })).status, 200);
 });
 
 test('unknown paths are 404 in the same form', async () => {

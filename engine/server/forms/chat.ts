@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Message } from '../../text/message.ts';
 import type { ToolCall } from '../../text/tools/tool.ts';
 import { type AnswerForm, type Asked, completionUsage, finishReason } from '../answer-form.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, samplingOf } from '../text-request.ts';
@@ -170,5 +170,6 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
       ...(usage ? [chunk([], { usage: completionUsage(choices, count) })] : []),
       { data: '[DONE]' as const },
     ],
+    fail: (error) => ({ data: openAiError(error) }),
   };
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { GeneratedPiece } from '../../runtime/batch/batch-engine.ts';
 import { type AnswerForm, type Asked, completionUsage, finishReason } from '../answer-form.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, samplingOf } from '../text-request.ts';
@@ -32,8 +32,8 @@ const RULES = {
   harmless: parameters.HARMLESS,
   unsupported: {
     echo: { neutral: [false], remedy: 'leave it out, and put the prompt before the text yourself' },
-    suffix: { neutral: [''], remedy: 'leave it out; texts are only continued' },
-    best_of: { neutral: [1], remedy: 'leave it out; ask for n texts and choose' },
+    suffix: { neutral: [''], remedy: 'leave it out, since texts are only continued' },
+    best_of: { neutral: [1], remedy: 'leave it out, or ask for n texts and choose' },
     logit_bias: parameters.UNSUPPORTED.logit_bias,
   },
 } satisfies BodyRules<z.ZodObject>;
@@ -125,5 +125,6 @@ function completionForm({ name, tokenizer }: ServedModel, { count, topLogprobs, 
       ...(usage ? [chunk([], { usage: completionUsage(choices, count) })] : []),
       { data: '[DONE]' as const },
     ],
+    fail: (error) => ({ data: openAiError(error) }),
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Message } from '../../text/message.ts';
 import type { ToolCall } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
+import { readValue } from '../complaint.ts';
 import * as parameters from './parameters.ts';
 import { toolName } from './tools.ts';
 
@@ -14,7 +15,7 @@ export const blockMessage = z.strictObject({
   ),
 });
 
-const text = z.looseObject({ text: z.string('has no text') });
+const text = z.looseObject({ text: z.string() });
 const use = z.looseObject({ id: z.string(), name: toolName, input: z.record(z.string(), z.unknown()) });
 const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
 
@@ -46,8 +47,8 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
 }
 
 function parsed<Shape extends z.ZodObject>(shape: Shape, block: unknown, where: string): z.output<Shape> {
-  const { success, data, error } = shape.safeParse(block);
-  if (success) return data as z.output<Shape>;
-  const [issue] = error.issues;
-  throw new ApiError(400, `${[where, ...(issue?.path ?? [])].join('.')}: ${issue?.message}`, where, 'invalid_value');
+  const read = readValue(shape, block);
+  if ('value' in read) return read.value;
+  const { place, problem } = read.complaint;
+  throw new ApiError(400, `${where}.${place}: ${problem}`, where, 'invalid_value');
 }

@@ -6,6 +6,7 @@ import type { Message } from '../../text/message.ts';
 import { createStopStrings } from '../../text/stop-strings.ts';
 import type { ToolCall } from '../../text/tools/tool.ts';
 import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answer-form.ts';
+import { anthropicError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
@@ -146,6 +147,7 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[],
       const choice = choices[0] as FinishedChoice;
       return [event('message_delta', { delta: ending(choice), usage: usage(choices) }), event('message_stop', {})];
     },
+    fail: (error) => ({ event: 'error', data: anthropicError(error) }),
   };
 }
 

@@ -12,9 +12,16 @@ export const count = z.int().min(1).max(MOST_CHOICES);
 export const tokens = z.int().min(1);
 export const seed = z.int();
 export const stop = z.string().min(1);
-export const stops = z.union([stop, z.array(stop).max(MOST_STOPS)]);
+export const stops = z.union(
+  [stop, z.array(stop).max(MOST_STOPS)],
+  `must be a text, or a list of at most ${MOST_STOPS} texts, none of them empty`,
+);
 export const topLogprobs = z.int().min(0).max(MOST_LOGPROBS);
-export const streamOptions = z.strictObject({ include_usage: z.boolean().optional() });
+/** This server never pads chunks to hide how long they are, as OpenAI's does unless told not to. */
+export const streamOptions = z.strictObject({
+  include_usage: z.boolean().optional(),
+  include_obfuscation: z.literal(false).optional(),
+});
 
 /** Parameters of drawing tokens: OpenAI's, then those of llama.cpp's server. */
 export const sampling = {
@@ -32,13 +39,13 @@ export function stopList(stop: string | readonly string[] | undefined): readonly
   return stop === undefined ? [] : typeof stop === 'string' ? [stop] : stop;
 }
 
-const PLAIN = 'leave it out; this server writes text only';
+const PLAIN = 'leave it out, since this server writes text only';
 
 /** Parameters that several APIs have and that aren't supported. */
 export const UNSUPPORTED = {
   modalities: { neutral: [['text']], remedy: PLAIN },
   logit_bias: { neutral: [{}], remedy: 'leave it out' },
-  reasoning_effort: { neutral: ['none'], remedy: 'leave it out; the chat template decides on reasoning' },
+  reasoning_effort: { neutral: ['none'], remedy: 'leave it out, since the chat template decides on reasoning' },
   service_tier: { neutral: ['auto', 'default'], remedy: 'leave it out' },
 } satisfies Readonly<Record<string, Unsupported>>;
 

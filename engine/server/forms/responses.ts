@@ -4,6 +4,7 @@ import type { BatchResult } from '../../runtime/batch/batch-engine.ts';
 import type { Message } from '../../text/message.ts';
 import type { ToolCall } from '../../text/tools/tool.ts';
 import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answer-form.ts';
+import { openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
@@ -36,7 +37,10 @@ const STATELESS = 'leave it out, and send the whole conversation as input; this 
 const RULES = {
   shape: z.object({
     model: z.string().optional(),
-    input: z.union([z.string(), z.array(z.union([message, called, returned])).min(1)]),
+    input: z.union(
+      [z.string(), z.array(z.union([message, called, returned])).min(1)],
+      'must be a text, or a list of messages, calls and their outputs that is not empty',
+    ),
     instructions: z.string().optional(),
     max_output_tokens: parameters.tokens.optional(),
     seed: parameters.seed.optional(),
@@ -58,7 +62,7 @@ const RULES = {
     include: { neutral: [[]], remedy: 'leave it out' },
     reasoning: { neutral: [{}], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
     truncation: { neutral: ['disabled'], remedy: 'leave it out, and shorten the input yourself' },
-    max_tool_calls: { neutral: [], remedy: 'leave it out; parallel_tool_calls: false allows one' },
+    max_tool_calls: { neutral: [], remedy: 'leave it out, or allow one call by parallel_tool_calls: false' },
     top_logprobs: { neutral: [0], remedy: 'use /v1/chat/completions, which has logprobs' },
   },
 } satisfies BodyRules<z.ZodObject>;
@@ -238,5 +242,8 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
       const response = whole(choices);
       return [event(`response.${response.status}`, { response })];
     },
+    // As OpenAI documents it, and with `error` as its API has it and its clients read it.
+    fail: (error) =>
+      event('error', { code: error.code, message: error.message, param: error.param, ...openAiError(error) }),
   };
 }

@@ -51,11 +51,15 @@ export const responseChoice = z.union(
   [words, z.strictObject({ type: z.literal('function'), name: z.string() })],
   CHOICE,
 );
-export const messageChoice = z.strictObject({
-  type: z.enum(['auto', 'any', 'tool', 'none']),
-  name: z.string().optional(),
-  disable_parallel_tool_use: z.boolean().optional(),
-});
+export const messageChoice = z
+  .strictObject({
+    type: z.enum(['auto', 'any', 'tool', 'none']),
+    name: z.string().optional(),
+    disable_parallel_tool_use: z.boolean().optional(),
+  })
+  .refine(({ type, name }) => type !== 'tool' || name !== undefined, {
+    ...{ path: ['name'], error: 'is missing; give the name of a tool' },
+  });
 
 /** What a request says of tools, whichever API it speaks. */
 export interface ToolRequest {
