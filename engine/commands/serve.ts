@@ -62,7 +62,8 @@ async function serve(model: ServedModel, request: ServeRequest): Promise<void> {
   });
   await Promise.race([stopped, npxEnded()]);
   const { running, waiting } = model.engine.load;
-  if (running + waiting > 0) log(`stops; ${running + waiting} texts have ${grace} s to end`);
+  const texts = running + waiting;
+  if (texts > 0) log(`stops; ${texts === 1 ? '1 text has' : `${texts} texts have`} ${grace} s to end`);
   await server.stop(grace);
 }
 

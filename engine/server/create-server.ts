@@ -69,6 +69,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     requestTimeout: REQUEST_MILLISECONDS,
     keepAliveTimeout: IDLE_MILLISECONDS,
     exposeHeadRoutes: false,
+    return503OnClosing: false, // admission refuses texts then, in the form of the API
   });
   app.server.maxConnections = mostConnections;
   // JSON alone: a page of a stranger may send text without asking, but JSON only where the server allows it (CORS).

@@ -93,6 +93,30 @@ test('a stopping server lets texts end, or cancels them with an error in their s
   }
 });
 
+test('a request that arrives while the server stops is refused in the form of the API', async () => {
+  const server = await alphabetServer({ milliseconds: 10 });
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1').setEncoding('utf8');
+  let received = '';
+  socket.on('data', (part: string) => {
+    received += part;
+  });
+  const send = (body: string): void => {
+    const head = `POST ${CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json`;
+    socket.write(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  };
+  send(JSON.stringify(ask));
+  await until(() => server.model.engine.load.running === 1);
+  const stopped = server.stop(5);
+  send(JSON.stringify({ ...ask, stream: false }));
+  await stopped;
+  await until(() => socket.readyState !== 'open'); // all has arrived
+  assert.match(received, /data: \[DONE\]\n\n/);
+  assert.match(
+    received,
+    /HTTP\/1\.1 503 [\s\S]*\{"error":\{"message":"the server is stopping",.*"code":"stopping"\}\}$/,
+  );
+});
+
 test('without a key only those who name this machine are answered, and JSON only', async () => {
   const server = await alphabetServer();
   const status = (host: string): Promise<number | undefined> =>

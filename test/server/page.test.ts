@@ -114,7 +114,8 @@ const RING: RingState = {
 
 for (const scheme of ['light', 'dark'] as const) {
   testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, `the page shows a ring at work, ${scheme}`, async () => {
-    const server = await alphabetServer({ ring: () => RING });
+    let state = RING;
+    const server = await alphabetServer({ ring: () => state });
     const problems = await withPage(server.url, scheme, async (page) => {
       await page.waitForSelector('#ring:not([hidden])');
       const texts = await page.locator('#devices > li').allTextContents();
@@ -131,6 +132,9 @@ for (const scheme of ['light', 'dark'] as const) {
       );
       const pace = 'A token of 3 texts at once: predicted 50.0 ms, measured 62.5 ms';
       assert.is(await page.textContent('#pace'), pace);
+      state = { ...RING, texts: 0, measuredSeconds: null };
+      const idle = 'A token of one text: predicted 50.0 ms; nothing is written now';
+      await page.waitForFunction((line) => document.getElementById('pace')?.textContent === line, idle);
       assert.match((await page.textContent('#events')) ?? '', /lost phone: the connection is cut$/);
       const bar = page.locator('.computing .filled').first();
       assert.is(await bar.evaluate((node) => (node as HTMLElement).style.inlineSize), '50%');

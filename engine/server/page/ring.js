@@ -89,9 +89,9 @@ export function showRing(state) {
   element('layers').setAttribute('aria-label', `Layers in the order of a token: ${order}`);
 
   const predicted = predictedSeconds === null ? 'unknown, without hardware facts' : milliseconds(predictedSeconds);
-  const seen = measuredSeconds === null ? 'nothing is written now' : milliseconds(measuredSeconds);
+  const seen = measuredSeconds === null ? '; nothing is written now' : `, measured ${milliseconds(measuredSeconds)}`;
   const together = texts > 1 ? `${texts} texts at once` : 'one text';
-  element('pace').textContent = `A token of ${together}: predicted ${predicted}, measured ${seen}`;
+  element('pace').textContent = `A token of ${together}: predicted ${predicted}${seen}`;
 
   const newest = events.slice(-EVENTS).reverse();
   const lines = children(element('events'), newest.length, () => part('li', ''));
