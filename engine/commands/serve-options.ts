@@ -101,7 +101,7 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     )
     .option(
       '--parallel <n>',
-      'texts of full length whose keys and values have room at the same time; shorter ones take less, but in a ring',
+      'texts of full length whose keys and values have room at the same time; shorter ones take less',
       '4',
     )
     .addOption(OPTIONS.kvCache)

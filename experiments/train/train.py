@@ -14,10 +14,13 @@ import struct
 import sys
 import time
 
-import numpy as np
-import torch
-from torch import nn
-from torch.nn import functional as F
+try:
+    import numpy as np
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+except ModuleNotFoundError as error:
+    sys.exit(f"{sys.executable}: lacks {error.name}; install Debian's python3-torch, and run /usr/bin/python3 {sys.argv[0]}")
 
 # ffn sizes and widths are multiples of 32, so that rows fit blocks of Q8_0; those of the 3m also of 256, for K-quants.
 SHAPES = {

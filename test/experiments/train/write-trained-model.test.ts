@@ -96,4 +96,16 @@ testIf(python !== undefined, 'PyTorch is not installed', 'the network of train.p
   near(every128th(JSON.parse(run.stdout)), EXPECTED, 1e-5);
 });
 
+const anyPython = spawnSync('python3', ['--version']).status === 0;
+
+testIf(anyPython, 'Python is not installed', 'without PyTorch train.py says in one line what to install', () => {
+  // -I and -S: without packages.
+  const run = spawnSync('python3', ['-I', '-S', '-B', 'experiments/train/train.py', '--help'], { encoding: 'utf8' });
+  assert.is(run.status, 1);
+  assert.match(
+    run.stderr,
+    /^\S+: lacks (numpy|torch); install Debian's python3-torch, and run \/usr\/bin\/python3 \S+train\.py\n$/,
+  );
+});
+
 test.run();
