@@ -4,11 +4,11 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { judge } from '../fuzz/target.ts';
 import { open } from '../fuzz/targets/gguf.ts';
 
-test('10,000 mutated headers are refused in a line, or are models that are evaluated, quickly', async () => {
+test('4,000 mutated headers are refused in a line, or are models that are evaluated, quickly', async () => {
   const target = open();
   const kinds: Record<string, number> = {};
   let slowest = 0;
-  for (let number = 0; number < 10_000; number++) {
+  for (let number = 0; number < 4000; number++) {
     const input = target.input(randomStream(20_240_131, `input ${number}`));
     const start = performance.now();
     const outcome = await judge(target, input);
@@ -18,7 +18,7 @@ test('10,000 mutated headers are refused in a line, or are models that are evalu
   }
   // Mutations test every stage: the reader refuses most, the model some, and some change nothing relevant.
   const [refused = 0, noModel = 0, models = 0] = ['refused', 'not a model', 'a model, evaluated'].map((k) => kinds[k]);
-  assert.ok(refused > 5000 && noModel > 500 && models > 500, JSON.stringify(kinds));
+  assert.ok(refused > 2000 && noModel > 200 && models > 200, JSON.stringify(kinds));
   assert.ok(slowest < 2, `${slowest} s`);
 });
 

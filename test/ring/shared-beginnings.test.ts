@@ -249,7 +249,9 @@ const GPUS = [
 ] as const;
 for (const [name, missing, openKernelsOfGpu] of GPUS) {
   testIf(missing === undefined, missing ?? '', `layers on ${name} have pages there`, async () => {
-    const gpu: RingGpu = { name, open: openKernelsOfGpu };
+    // Opened once for all rings: a GPU in software compiles its shaders for seconds.
+    const kernels = await openKernelsOfGpu();
+    const gpu: RingGpu = { name, open: async () => ({ ...kernels, close() {} }) };
     const layout = (devices: readonly string[]) => {
       const { windows, ...rest } = equalLayout(devices, LAYERS);
       return { ...rest, windows: windows.map((window) => ({ ...window, onGpu: [window.to - 1] })) };
@@ -273,6 +275,7 @@ for (const [name, missing, openKernelsOfGpu] of GPUS) {
       shared.map(({ cachedTokens }) => cachedTokens),
       [0, 36],
     );
+    kernels.close();
   });
 }
 

@@ -17,14 +17,15 @@ const ADDON = join(ROOT, 'native/build/sanitize/hearth.node');
 const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'profile'];
 /**
  * Tests that mostly wait for time limits of connections, which are no native code; those of golden values, which run
- * what runtime/architectures and kernels do for longer; and those that start Chromium or a compiled program, which
- * don't use the addon.
+ * what runtime/architectures and kernels do for longer; the processor's probes, which time what kernels' tests run, and
+ * whose speeds are another build's here; and those that start Chromium or a compiled program, which don't use the addon.
  */
 const LEFT_OUT = [
   ...['ring/faults', 'ring/floods', 'ring/raw-peers', 'ring/refusals'],
   ...[
     'runtime/golden',
     'runtime/random-blocks',
+    'profile/processor-rounds',
     'kernels/webgpu/page',
     'kernels/avxvnni',
     'kernels/amx/amx',
