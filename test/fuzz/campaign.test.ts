@@ -7,7 +7,7 @@ import { TARGETS } from './target.ts';
 
 test('defects, crashes, hangs and too much memory are named, shortened and donâ€™t end a campaign', async () => {
   const module = join(import.meta.dirname, 'faulty-target.ts');
-  const limits = { seconds: 3, bytes: 500e6 };
+  const limits = { seconds: 6, bytes: 500e6 };
   // Under this seed each fault is one of the first 40 inputs, and five are refused.
   const { inputs, kinds, faults } = await campaign({ module, seed: 190, seconds: 100, inputs: 40, limits });
   assert.is(inputs, 40);
@@ -20,7 +20,7 @@ test('defects, crashes, hangs and too much memory are named, shortened and donâ€
   ]);
   assert.equal(found, [
     [13, 'took more than 0.5 GB of memory', '88', true],
-    [22, 'took longer than 3 s', '77', true],
+    [22, 'took longer than 6 s', '77', true],
     [23, 'the process ended with SIGSEGV', '66', true],
     [39, 'TypeError: a defect', '55', true],
   ]);

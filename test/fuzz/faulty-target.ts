@@ -11,7 +11,7 @@ export function open(): FuzzTarget {
       if (text.includes('input 3')) throw new InputError('input', 'is refused');
       if (text.endsWith('55')) throw new TypeError('a defect');
       if (text.endsWith('66')) process.kill(process.pid, 'SIGSEGV');
-      if (text.endsWith('77')) for (;;);
+      if (text.endsWith('77')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       if (text.endsWith('88')) for (;;) kept.push(Buffer.alloc(2 ** 26, 1));
       return 'read';
     },
