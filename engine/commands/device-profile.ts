@@ -3,14 +3,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { withFile } from '../gguf/file-source.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
+import type { Quantization } from '../model/quantization.ts';
 import { PROGRESS_LINES, shareLog } from './measured-share.ts';
 
 export interface DeviceProfileOptions {
   /** A file from hearth profile; `undefined`: the device is measured when its profile is needed. */
   readonly file: string | undefined;
-  /** The model file, which lies on the disk to measure. */
+  /** The model file, whose formats are measured, on the disk that is. */
   readonly model: string;
   readonly threads: number;
   /** The GPU to measure, as `hearth profile --device` takes it. */
@@ -22,7 +25,8 @@ export interface DeviceProfileOptions {
 
 /**
  * Returns a function that gives this device's description as in a cluster file, JSON: from the file, or from a quick
- * `hearth profile`, run once in its own process, since this process must keep answering other devices.
+ * `hearth profile` of the formats that the model has, run once in its own process, since this process must keep
+ * answering other devices.
  * @throws InputError at once for a file that can't be read or does not have exactly one device
  */
 export function deviceProfile(options: DeviceProfileOptions): () => Promise<string> {
@@ -48,6 +52,12 @@ function readProfile(path: string): string {
   return JSON.stringify(JSON.parse(text).devices[0]);
 }
 
+/** Formats of a file's matrices. */
+export function matrixFormats(model: string): Quantization[] {
+  const { tensors } = withFile(model, readGguf);
+  return [...new Set(tensors.filter(({ shape }) => shape.length > 1).map(({ type }) => type))];
+}
+
 async function measure({ model, threads, gpu, log, signal }: DeviceProfileOptions): Promise<string> {
   log('measuring this device');
   const folder = mkdtempSync(join(tmpdir(), 'hearth-profile-'));
@@ -57,6 +67,8 @@ async function measure({ model, threads, gpu, log, signal }: DeviceProfileOption
     const options = [
       'profile',
       '--quick',
+      '--formats',
+      matrixFormats(model).join(),
       PROGRESS_LINES,
       '--out',
       out,

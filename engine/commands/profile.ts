@@ -5,11 +5,13 @@ import { Command } from 'commander';
 import { formatPercent } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { type GpuKernels, openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import { QUANTIZATION_NAMES, type Quantization } from '../model/quantization.ts';
 import { clusterFile } from '../profile/cluster-file.ts';
 import { THIS_HOST } from '../profile/memory/host.ts';
 import { partsText } from '../profile/parts-profile.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
 import { profileTable } from '../profile/profile-table.ts';
+import { readChoices } from '../terminal/options.ts';
 import { createShareProgress, type ShareProgress } from '../terminal/progress.ts';
 import { PROGRESS_LINES, progressLines } from './measured-share.ts';
 import { checkOutputFile, FORCE, removedIfInterrupted, writeOutputFile } from './output-file.ts';
@@ -25,11 +27,15 @@ interface Options {
   readonly partsOf?: string;
   readonly lengths?: string;
   readonly seed: string;
+  readonly formats?: string;
   readonly quick?: true;
   readonly force?: true;
   readonly json?: true;
   readonly progressLines?: true;
 }
+
+/** The formats of most files that people share. */
+const USUAL = ['Q8_0', 'Q4_0', 'Q4_K', 'Q5_K', 'Q6_K'] as const satisfies readonly Quantization[];
 
 /** `hearth profile`: measures this machine and writes it as a cluster of one device. */
 export function profileCommand(): Command {
@@ -55,7 +61,11 @@ export function profileCommand(): Command {
     )
     .option('--lengths <list>', 'with --parts-of: tokens of prompts (default: 64,135)')
     .option('--seed <n>', 'seed of the weights that are multiplied', '1')
-    .option('--quick', 'measure everything once: a third of the time, less exact')
+    .option(
+      '--formats <list>',
+      `formats of weights to measure besides F16, whose rates stand for the others (default: all; with --quick ${USUAL.join(', ')})`,
+    )
+    .option('--quick', 'measure everything once, and the usual formats alone: faster, less exact')
     .option('--json', 'print all measurements as JSON')
     .option(PROGRESS_LINES, 'progress as lines of JSON on stderr, for programs')
     .action(run);
@@ -69,6 +79,7 @@ async function run(options: Options): Promise<void> {
   if (options.lengths !== undefined && options.partsOf === undefined)
     throw new InputError('--lengths', 'is of the parts that --parts-of measures; give both');
   const lengths = readLengths(options.lengths ?? '64,135');
+  const formats = formatsOf(options);
   const out = {
     flag: '--out',
     path: options.out,
@@ -95,7 +106,7 @@ async function run(options: Options): Promise<void> {
     const gpu = await openGpu(options.device);
     profile = await removedIfInterrupted(file, () =>
       profileMachine({
-        ...{ name, threads, gpu, file, seed },
+        ...{ name, threads, gpu, file, seed, formats },
         host: THIS_HOST,
         quick: options.quick === true,
         onProgress: progress.show,
@@ -106,6 +117,19 @@ async function run(options: Options): Promise<void> {
   }
   writeOutputFile(out, clusterFile(profile));
   process.stdout.write(options.json ? asJson(profile) : `${profileTable(profile)}\n${notes(profile)}${options.out}\n`);
+}
+
+/** What is measured, F16 first. */
+export function formatsOf({ formats, partsOf, quick }: Pick<Options, 'formats' | 'partsOf' | 'quick'>): Quantization[] {
+  if (formats !== undefined && partsOf !== undefined)
+    throw new InputError('--formats', 'is not for --parts-of, which measures the model’s own; leave it out');
+  const usual: readonly Quantization[] = quick ? USUAL : QUANTIZATION_NAMES;
+  return [
+    ...new Set<Quantization>([
+      'F16',
+      ...(formats === undefined ? usual : readChoices('--formats', formats, QUANTIZATION_NAMES)),
+    ]),
+  ];
 }
 
 /** The GPU to measure. One in software, which is no faster than the CPU, is measured if it is named. */

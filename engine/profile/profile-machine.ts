@@ -3,7 +3,7 @@ import { loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import { QUANTIZED_KV_FORMATS } from '../model/kv-format.ts';
-import { QUANTIZATION_NAMES } from '../model/quantization.ts';
+import type { Quantization } from '../model/quantization.ts';
 import { lastLevelCacheBytes } from './cache-size.ts';
 import { type DiskMeasures, measureDisk } from './disk.ts';
 import { createGpuProbes, type GpuMeasures } from './gpu-probes.ts';
@@ -40,6 +40,8 @@ export interface ProfileParts {
   /** Path of a temporary file, on the disk that holds the models. */
   readonly file: string;
   readonly seed: number;
+  /** Formats of weights to measure, F16 among them: its rates stand for formats that are not. */
+  readonly formats: readonly Quantization[];
   /** Runs a single round of probes, in a third of the time; the spread is then unknown. */
   readonly quick?: boolean;
   /** Called with what is being measured and the share of the work that is done, 0 to 1. */
@@ -88,7 +90,7 @@ export async function profileMachine(parts: ProfileParts): Promise<MachineProfil
 type ProcessorProfile = Pick<MachineProfile, 'cpu' | 'reading' | 'cache' | 'instructionSet'>;
 
 async function measureProcessor(addon: NativeAddon, parts: ProfileParts): Promise<ProcessorProfile> {
-  const { file, threads, host, onProgress, quick = false } = parts;
+  const { file, threads, host, formats, onProgress, quick = false } = parts;
   const most = quick ? 1 : MOST_ROUNDS;
   const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads }));
   const cacheBytes = lastLevelCacheBytes(host);
@@ -96,7 +98,7 @@ async function measureProcessor(addon: NativeAddon, parts: ProfileParts): Promis
   const cache = cacheBytes && readingRate(addon, threads, Math.min(cacheBytes / 2, MOST_CACHE_BYTES));
   try {
     const weights = kernels.mapFile(file);
-    const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, QUANTIZATION_NAMES, {
+    const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, formats, {
       caches: QUANTIZED_KV_FORMATS,
     });
     const values = { one: [] as number[], all: [] as number[], cache: [] as number[] };
@@ -126,14 +128,14 @@ async function measureProcessor(addon: NativeAddon, parts: ProfileParts): Promis
 async function measureGpu(
   gpu: GpuKernels,
   freeRam: number,
-  { file, threads, quick = false, onProgress }: ProfileParts,
+  { file, threads, formats, quick = false, onProgress }: ProfileParts,
 ): Promise<GpuMeasures> {
   const cpu = openKernels({ implementation: 'native', threads });
   try {
     const probes = await createGpuProbes({
       ...{ gpu, cpu },
       weightsFile: file,
-      formats: QUANTIZATION_NAMES,
+      formats,
       caches: QUANTIZED_KV_FORMATS,
       freeRam,
     });
