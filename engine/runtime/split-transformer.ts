@@ -2,6 +2,7 @@ import { openFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { DeviceFailureError } from '../kernels/device-failure-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
@@ -124,7 +125,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
       outer.output.loadOutput();
       const passes = createSplitPasses({ ...outer, chooses: plan.output.processor === 'gpu', stages, path });
       const onGpu = stages.reduce((sum, { part, from, to }) => sum + (part === parts.gpu ? to - from : 0), 0);
-      return withLayersNamed(passes, `it had ${onGpu} of ${model.layers}`);
+      return withLayersNamed(passes, whatWasThere(model, onGpu));
     };
     return {
       model,
@@ -189,6 +190,13 @@ function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): voi
   if (streamed) throw new InputError('plan', 'streams weights to the GPU, which is predicted and simulated only');
   if (kvCache === 'host' && stages.filter(({ processor }) => processor === 'gpu').length > 1)
     throw new InputError('plan', 'has several stages on the GPU, whose KV cache is in RAM; allowed: one');
+}
+
+/** How many layers a GPU had, and what to do; WebGPU can't say how much memory is free. */
+function whatWasThere({ layers, layer }: Model, onGpu: number): string {
+  const fewer = `--gpu-layers ${Math.floor(onGpu / 2)} halves that`;
+  const bytes = `${formatBytes(onGpu * layer.bytes)} without their caches`;
+  return `it had ${onGpu} of ${layers}, ${bytes}; ${fewer}, and hearth profile measures how much memory is free`;
 }
 
 /** Passes that say of a device that fails what it had. */

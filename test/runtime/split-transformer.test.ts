@@ -185,7 +185,7 @@ test('a GPU without memory for all layers says how many fit', async () => {
   assert.equal(loaded, [0]);
 });
 
-test('a GPU that is lost says how many layers it had', async () => {
+test('a GPU that is lost says how many layers it had, and what to do', async () => {
   const gpu = openKernels({ implementation: 'reference' });
   let lost = false;
   const failing: Kernels = {
@@ -198,7 +198,10 @@ test('a GPU that is lost says how many layers it had', async () => {
   const model = await openSplitModel(path, { cpu, gpu: failing, context: 8 }).on(planOf(path, 1));
   await model.evaluate([1, 2]);
   lost = true;
-  const expected = 'Lost GPU: the device was lost; try again, with fewer layers on it (it had 1 of 2)';
+  // A layer has 557,056 values in blocks of 34 bytes for 32, and two norms of 256 floats.
+  const expected =
+    'Lost GPU: the device was lost; try again, with fewer layers on it (it had 1 of 2, 580 KiB without their caches; ' +
+    '--gpu-layers 0 halves that, and hearth profile measures how much memory is free)';
   assert.is(await model.evaluate([3]).catch(({ message }: Error) => message), expected);
   assert.is(await model.candidates?.([3], 1).catch(({ message }: Error) => message), expected);
 });
