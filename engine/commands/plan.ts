@@ -16,6 +16,7 @@ import { type UpgradeParts, upgradeParts, upgrades, withoutDevices } from '../pl
 import { commandLines } from '../planner/command-lines.ts';
 import { type PlannedDrafts, plannedDrafts } from '../planner/draft-answers.ts';
 import type { Question } from '../planner/question.ts';
+import { leftOutLine } from '../schedule/with-relays.ts';
 import { readChoice, readCount, readList, readNumber } from '../terminal/options.ts';
 import { MOST_DRAFTED } from '../text/speculation/create-speculation.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
@@ -97,6 +98,8 @@ function run(options: Options): void {
   const workload = createWorkload({ promptTokens, context, kvFormat: readKvCache(options.kv) });
   const models = readModels(options);
   const drafts = readDraft(options);
+  const leftOut = leftOutLine(cluster);
+  if (leftOut !== undefined) process.stderr.write(`${leftOut}\n`);
   saveCluster(chosen, options);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
   const detailed = models.map(({ model, file }) =>

@@ -10,6 +10,7 @@ import { measuredCluster } from '../ring/head/measured-links.ts';
 import type { RingPlanning } from '../ring/head/planning.ts';
 import { parseRing, type RingFile } from '../ring/head/ring-file.ts';
 import { loadIntegerSolver } from '../schedule/integer-solver.ts';
+import { leftOutLine } from '../schedule/with-relays.ts';
 import { type OutputFile, writeOutputFile } from './output-file.ts';
 import type { RingRequest } from './ring-request.ts';
 import { readPlan } from './split.ts';
@@ -64,6 +65,8 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
   const unknown = file.cluster === undefined && named !== undefined;
   const cluster = unknown || request.saveCluster !== undefined ? await measure(parts) : file.cluster;
   const usable = cluster && withUsableGpus(cluster, head.gpus(), named === undefined ? () => {} : log);
+  const leftOut = usable && named && leftOutLine(usable);
+  if (leftOut) log(leftOut);
   const scheduling =
     usable === undefined || named === undefined
       ? undefined

@@ -8,6 +8,7 @@ import { ringAware } from '../schedule/ring-aware/ring-aware.ts';
 import type { SchedulingProblem } from '../schedule/scheduler.ts';
 import { tensorPartition } from '../schedule/tensor-partition/tensor-partition.ts';
 import { withChips } from '../schedule/tensor-partition/with-chips.ts';
+import { plansWithRelays } from '../schedule/with-relays.ts';
 
 /** A plan and its predicted TPOT in seconds. */
 export interface Candidate {
@@ -23,7 +24,19 @@ const RING_AWARE_PLANS = 5;
  * that need no integer program and never plan more than memory holds. Plans that can't run are left out.
  */
 export function candidates(problem: SchedulingProblem): Candidate[] {
-  const plans = [
+  const seen = new Set<string>();
+  return plansWithRelays(problem, plansOf)
+    .filter((plan) => {
+      const key = JSON.stringify({ ...plan, scheduler: '' });
+      return !seen.has(key) && seen.add(key);
+    })
+    .map((plan) => ({ plan, seconds: closedFormSeconds(problem, plan) }))
+    .filter(({ seconds }) => Number.isFinite(seconds))
+    .sort((one, other) => one.seconds - other.seconds);
+}
+
+function plansOf(problem: SchedulingProblem): Plan[] {
+  return [
     ...withChips((given, cut) => {
       const result = ringAware(given);
       return { ...result, considered: result.considered.map((one) => ({ ...one, plan: cut(one.plan) })) };
@@ -34,15 +47,6 @@ export function candidates(problem: SchedulingProblem): Candidate[] {
     singleDevice(problem),
     tensorPartition(problem),
   ].flatMap(({ plan }) => (plan === undefined ? [] : [plan]));
-  const seen = new Set<string>();
-  return plans
-    .filter((plan) => {
-      const key = JSON.stringify({ ...plan, scheduler: '' });
-      return !seen.has(key) && seen.add(key);
-    })
-    .map((plan) => ({ plan, seconds: closedFormSeconds(problem, plan) }))
-    .filter(({ seconds }) => Number.isFinite(seconds))
-    .sort((one, other) => one.seconds - other.seconds);
 }
 
 /**

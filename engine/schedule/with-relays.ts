@@ -23,26 +23,55 @@ export function withRelays(schedule: Schedule): Schedule {
   return (problem, solver) => {
     const { belief } = problem;
     if (belief.links.unreachable === undefined) return schedule(problem, solver);
-    const ways = waysOf(belief);
-    const connected = belief.devices.map((_, index) => index).filter((index) => ways(0, index) !== undefined);
-    const order = ringOrder(connected, (from, to) => ways(from, to)?.seconds ?? Number.POSITIVE_INFINITY);
-    const pairs = new Map(belief.links.pairs);
-    for (const key of belief.links.unreachable) {
-      const [a = '', b = ''] = key.split('\n');
-      const index = (name: string): number => belief.devices.findIndex((device) => device.name === name);
-      const way = ways(index(a), index(b));
-      if (way !== undefined) pairs.set(key, way.link);
-    }
-    const { medium } = belief.links;
-    const seen = createCluster({
-      ...belief,
-      devices: order.map((index) => belief.devices[index] as Cluster['devices'][number]),
-      links: { default: belief.links.default, pairs, ...(medium && { medium }) },
-    });
+    const { seen, ways } = seenCluster(belief);
     const scheduled = schedule({ ...problem, belief: seen }, solver);
     return scheduled.plan === undefined ? scheduled : placed(scheduled.plan, belief, ways);
   };
 }
+
+/** The same for a planner that returns several plans; those that need every device to reach each other are omitted. */
+export function plansWithRelays(
+  problem: SchedulingProblem,
+  plansOf: (problem: SchedulingProblem) => readonly Plan[],
+): readonly Plan[] {
+  const { belief } = problem;
+  if (belief.links.unreachable === undefined) return plansOf(problem);
+  const { seen, ways } = seenCluster(belief);
+  return plansOf({ ...problem, belief: seen }).flatMap((found) => placed(found, belief, ways).plan ?? []);
+}
+
+/** What a scheduler sees: the connected devices in the order with the fastest hops, each reaching each other. */
+function seenCluster(belief: Cluster): { readonly seen: Cluster; readonly ways: Ways } {
+  const ways = waysOf(belief);
+  const connected = belief.devices.map((_, index) => index).filter((index) => isConnected(ways, index));
+  const order = ringOrder(connected, (from, to) => ways(from, to)?.seconds ?? Number.POSITIVE_INFINITY);
+  const pairs = new Map(belief.links.pairs);
+  for (const key of belief.links.unreachable ?? []) {
+    const [a = '', b = ''] = key.split('\n');
+    const index = (name: string): number => belief.devices.findIndex((device) => device.name === name);
+    const way = ways(index(a), index(b));
+    if (way !== undefined) pairs.set(key, way.link);
+  }
+  const { medium } = belief.links;
+  const seen = createCluster({
+    ...belief,
+    devices: order.map((index) => belief.devices[index] as Cluster['devices'][number]),
+    links: { default: belief.links.default, pairs, ...(medium && { medium }) },
+  });
+  return { seen, ways };
+}
+
+/** One line that names the devices which nothing connects to the head, so that plans leave them out; `undefined` if none. */
+export function leftOutLine(cluster: Cluster): string | undefined {
+  if (cluster.links.unreachable === undefined) return undefined;
+  const ways = waysOf(cluster);
+  const apart = cluster.devices.filter((_, index) => !isConnected(ways, index)).map(({ name }) => name);
+  if (apart.length === 0) return undefined;
+  const head = cluster.devices[0]?.name ?? '';
+  return `plans without ${apart.join(', ')}: no link leads there from ${head}, the head, directly or over others`;
+}
+
+const isConnected = (ways: Ways, index: number): boolean => ways(0, index) !== undefined;
 
 /** The plan with the relays that its hops need. */
 function placed(plan: Plan, cluster: Cluster, ways: Ways): Scheduled {

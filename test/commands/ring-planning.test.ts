@@ -1,14 +1,20 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
 import { ringPlanning } from '../../engine/commands/ring-planning.ts';
 import type { RunRequest } from '../../engine/commands/run-options.ts';
+import { withoutGpus } from '../../engine/hardware/cluster.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { ringWindows } from '../../engine/plan/ring-windows.ts';
 import type { RingHead } from '../../engine/ring/head/head.ts';
 import { RING_SCHEDULERS } from '../../engine/ring/head/planning.ts';
 import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS } from '../../engine/schedule/registry.ts';
+import { hearthHere } from '../support/run-script.ts';
 
 const cluster = loadCluster('home-example');
 const model = createNamedModel(loadCatalogue(), 'Llama-3-8B');
@@ -43,6 +49,36 @@ test('GPUs of a cluster that a ring can’t use are named', async () => {
   ]);
   const withGpu = scheduling?.cluster.devices.filter(({ gpu }) => gpu !== undefined).map(({ name }) => name);
   assert.equal(withGpu, ['macbook']);
+});
+
+test('a device that nothing connects is left out, and one line says so', async () => {
+  const text = readFileSync('datasets/clusters/home-example.json', 'utf8');
+  const [head = '', ...others] = cluster.devices.map(({ name }) => name);
+  const [alone = ''] = others;
+  const apart = [head, ...others.slice(1)].map((name) => ({ between: [alone, name], reachable: false }));
+  const json = JSON.parse(text);
+  const cut = parseCluster(JSON.stringify({ ...json, links: { ...json.links, pairs: apart } }), 'cut.json');
+  const lines: string[] = [];
+  await ringPlanning({
+    request: { scheduler: 'optimal', plan: undefined, requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    file: { head, members: [], cluster: withoutGpus(cut, () => true) },
+    head: { gpus: () => new Map() } as unknown as RingHead,
+    ...{ model, context: 512, kvFormat: 'F16', profile: () => Promise.reject(new Error('not needed')) },
+    log: (line) => void lines.push(line),
+  });
+  const expected = `plans without ${alone}: no link leads there from ${head}, the head, directly or over others`;
+  assert.equal(lines, [expected]);
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+  try {
+    const file = join(folder, 'cut.json');
+    writeFileSync(file, JSON.stringify({ ...json, links: { ...json.links, pairs: apart } }));
+    const { code, stderr, stdout } = await hearthHere('plan', '--cluster', file, '--model', 'Llama-3-8B');
+    assert.equal([code, stderr], [0, `${expected}\n`]);
+    assert.match(stdout, /^plan /m);
+    assert.not.match(stdout, new RegExp(`^plan .*${alone}`, 'm'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test.run();
