@@ -117,7 +117,10 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     if (frame.kind === 'probe') {
       if (served.session?.receivesFrom(peer)) echo(ring, peer, frame.tag);
     } else if (frame.kind === 'activations') served.session?.onActivations(frame, peer);
-    else throw new FrameError(`a frame of kind ${frame.kind} from another device`);
+    else
+      throw new FrameError(
+        `a frame of kind ${frame.kind} at the port for other devices; heads connect at ${control.address}`,
+      );
   };
 
   const onExpelled = (peer: string, reason: string): void => {
@@ -160,6 +163,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
   });
   const ring: Listener = await listenOrClose({
     address: ringAddress,
+    remedy: 'a worker takes the port after its own as well, for other devices: choose another for it',
     domain: 'ring',
     admits: admission(keys, (key) => served.session?.expects(key) ?? false),
     belongs: (peer) => served.session?.receivesFrom(peer) ?? false,

@@ -21,6 +21,8 @@ export interface ListenerOptions {
   readonly transport: Transport;
   /** `tcp://host:port`; port * for any free port. */
   readonly address: string;
+  /** What to do where the address can't be bound. */
+  readonly remedy?: string;
   /** The listener's name in authentication and in logs. */
   readonly domain: string;
   readonly admits: Admission;
@@ -69,11 +71,11 @@ const CHECK_SECONDS = 1;
  * @throws InputError for an address that can't be bound
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { transport, address, belongs, onFrame, onExpelled, idleSeconds = IDLE_SECONDS } = options;
+  const { transport, belongs, onFrame, onExpelled, idleSeconds = IDLE_SECONDS } = options;
   const { log } = transport;
   const leaving = randomBytes(16);
   const socket = openRouter(options, leaving);
-  const bound = await bind(socket, address);
+  const bound = await bind(socket, options);
   const outbox = createOutbox(transport.delay);
   /** When each peer connected, seconds. */
   const connectedAt = new Map<string, number>();
@@ -170,13 +172,16 @@ function openRouter({ transport, address, domain, mostBytes, admits }: ListenerO
 }
 
 /** @returns the address with the port that was chosen */
-async function bind(socket: Router, address: string): Promise<string> {
+async function bind(
+  socket: Router,
+  { address, remedy = 'give an address of this machine and a free port' }: Pick<ListenerOptions, 'address' | 'remedy'>,
+): Promise<string> {
   try {
     await socket.bind(address);
   } catch (error) {
     socket.close();
     const reason = error instanceof Error ? error.message : String(error);
-    throw new InputError(address, `can't be listened at (${reason}); give an address of this machine and a free port`);
+    throw new InputError(address, `can't be listened at (${reason}); ${remedy}`);
   }
   return socket.lastEndpoint ?? address;
 }

@@ -1,6 +1,8 @@
 import { statSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg } from 'node:os';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { makeOutputFolder } from '../../../engine/commands/output-file.ts';
 import { withFile } from '../../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
@@ -72,7 +74,7 @@ async function main(): Promise<void> {
     options: {
       types: { type: 'string', default: 'F16,Q8_0,Q4_K_M' },
       shape: { type: 'string', default: '1b' },
-      threads: { type: 'string', default: '1,2' },
+      threads: { type: 'string', default: availableParallelism() > 1 ? '1,2' : '1' },
       what: { type: 'string' },
       repeat: { type: 'string' },
       quick: { type: 'boolean', default: false },
@@ -90,7 +92,10 @@ async function main(): Promise<void> {
   }
   const types = readChoices('--types', values.types, FILE_MIXES);
   const shape = readChoice('--shape', values.shape, SHAPE_NAMES);
-  const threadCounts = readList('--threads', values.threads).map((text) => readCount('--threads', text, 1, 1024));
+  const threadCounts = readList('--threads', values.threads).map((text) =>
+    readCount('--threads', text, 1, availableParallelism()),
+  );
+  if (values.out !== undefined) makeOutputFolder('--out', dirname(values.out));
   const repetitions =
     values.repeat === undefined ? (values.quick ? 3 : 7) : readCount('--repeat', values.repeat, 1, 1000);
   const what = values.what ?? (values.quick ? 'decode:32,prefill:128' : 'decode:128,prefill:128,prefill:512');
@@ -100,7 +105,8 @@ async function main(): Promise<void> {
   const addon = loadAddon();
   if (typeof addon === 'string')
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
-  const settings = { disciplines, repetitions, instructions: values.instructions, peers };
+  const instructions = readChoice('--instructions', values.instructions, ['auto', ...addon.instructionSets()]);
+  const settings = { disciplines, repetitions, instructions, peers };
   const results: Results = { cells: [], memory: [], engines: new Set() };
   const load = loadavg()[0] ?? Number.NaN;
   for (const type of types) {
