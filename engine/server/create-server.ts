@@ -4,11 +4,11 @@ import { InputError } from '../input/input-error.ts';
 import { accessCheck, type CheckAccess } from './access.ts';
 import { type Admission, createAdmission, type Place } from './admission.ts';
 import type { Asked } from './answer-form.ts';
-import { ApiError, answeredError, anthropicError, type ErrorForm, openAiError } from './api-error.ts';
+import { ApiError, answeredError, anthropicError, openAiError } from './api-error.ts';
 import { askChat } from './forms/chat.ts';
 import { askCompletion } from './forms/completions.ts';
 import { askEmbeddings, embed } from './forms/embeddings.ts';
-import { askMessage } from './forms/messages.ts';
+import { askMessage, countMessageTokens } from './forms/messages.ts';
 import { askResponse } from './forms/responses.ts';
 import { tokenize } from './forms/tokenize.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -35,20 +35,18 @@ export interface HttpServer {
   stop(seconds: number): Promise<void>;
 }
 
-/** Endpoints that write texts: how their requests are read, and in which form they tell errors. */
-const TEXTS: Readonly<Record<string, TextEndpoint>> = {
-  '/v1/chat/completions': { ask: askChat, errors: openAiError },
-  '/v1/completions': { ask: askCompletion, errors: openAiError },
-  '/v1/responses': { ask: askResponse, errors: openAiError },
-  '/v1/messages': { ask: askMessage, errors: anthropicError },
+type AskText = (model: ServedModel, body: unknown) => Promise<Asked>;
+
+/** Endpoints that write texts: how their requests are read. */
+const TEXTS: Readonly<Record<string, AskText>> = {
+  '/v1/chat/completions': askChat,
+  '/v1/completions': askCompletion,
+  '/v1/responses': askResponse,
+  '/v1/messages': askMessage,
 };
 
-interface TextEndpoint {
-  readonly ask: (model: ServedModel, body: unknown) => Promise<Asked>;
-  readonly errors: ErrorForm;
-}
-
 const EMBEDDINGS = '/v1/embeddings';
+const COUNT_TOKENS = '/v1/messages/count_tokens';
 
 /** Paths that need no key: they say nothing about the model. */
 const OPEN = ['/health', ...Object.keys(PAGE_FILES)];
@@ -88,8 +86,8 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   addErrors(app, options);
   addFacts(app, { model, metrics, check });
   const answering = { admission, metrics, options };
-  for (const [path, endpoint] of Object.entries(TEXTS))
-    app.post(path, (request, reply) => writeAnswer({ ...answering, request, reply, endpoint }));
+  for (const [path, ask] of Object.entries(TEXTS))
+    app.post(path, (request, reply) => writeAnswer({ ...answering, request, reply, ask }));
   app.post(EMBEDDINGS, (request, reply) => answerEmbeddings({ ...answering, request, reply }));
   return {
     async listen(host, port) {
@@ -118,11 +116,11 @@ interface Answering {
 }
 
 /** Answers a request for texts, as a whole or in a stream. */
-function writeAnswer({ endpoint, ...answering }: Answering & { readonly endpoint: TextEndpoint }) {
+function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText }) {
   const { request, reply, metrics, options } = answering;
   const { model } = options;
   return inPlace(answering, async (place) => {
-    const asked = await endpoint.ask(model, request.body);
+    const asked = await ask(model, request.body);
     place.extend(asked.request.prompts.length * asked.request.count - 1);
     const open = () => {
       reply.hijack();
@@ -165,8 +163,8 @@ async function inPlace(
 function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions): void {
   const send = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
     if (error.status === 429) reply.header('retry-after', '1');
-    const path = request.url.split('?')[0] ?? '';
-    return reply.status(error.status).send((TEXTS[path]?.errors ?? openAiError)(error));
+    const form = request.url.startsWith('/v1/messages') ? anthropicError : openAiError;
+    return reply.status(error.status).send(form(error));
   };
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     if (error instanceof ApiError) return send(request, reply, error);
@@ -191,7 +189,7 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
   });
 }
 
-const FACTS = ['POST /tokenize', 'GET /v1/models', 'GET /health', 'GET /metrics', 'GET /ring'];
+const FACTS = [`POST ${COUNT_TOKENS}`, 'POST /tokenize', 'GET /v1/models', 'GET /health', 'GET /metrics', 'GET /ring'];
 
 interface FactSources {
   readonly model: ServedModel;
@@ -207,6 +205,7 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
     if (id === model.name) return listed;
     throw new ApiError(404, `there is no model "${id.slice(0, 100)}" here`, 'model', 'model_not_found');
   });
+  app.post(COUNT_TOKENS, async (request) => countMessageTokens(model, request.body));
   app.post('/tokenize', async (request) => tokenize(model, request.body));
   app.get('/health', async ({ headers }) =>
     allowed(check, headers) ? { status: 'ok', load: model.engine.load } : { status: 'ok' },

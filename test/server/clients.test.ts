@@ -133,6 +133,8 @@ test('@anthropic-ai/sdk', async () => {
   const final = await stream.finalMessage();
   assert.equal([await stream.finalText(), final.stop_reason], ['abcdefghijklmnopqrstuvwxyz', 'end_turn']);
   assert.is(final.usage.output_tokens, 27);
+  const counted = await anthropic.messages.countTokens({ model, messages, system: 'Be brief' });
+  assert.is(counted.input_tokens, final.usage.input_tokens + (final.usage.cache_read_input_tokens ?? 0));
 });
 
 test.run();

@@ -39,25 +39,19 @@ const RULES = {
   },
 } satisfies BodyRules<z.ZodObject>;
 
+const COUNTED = { ...RULES, shape: RULES.shape.partial({ max_tokens: true }) };
+
 /** Reads Anthropic's `POST /v1/messages`. @throws ApiError */
 export async function askMessage(model: ServedModel, json: unknown): Promise<Asked> {
   const body = readBody(RULES, json);
-  checkModel(model, body.model);
-  const { system, stop_sequences: stops = [] } = body;
-  const { type, name = '', disable_parallel_tool_use: isSingle = false } = body.tool_choice ?? { type: 'auto' };
-  const { tools, form, reading } = toolUse(model, {
-    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.input_schema })),
-    choice: type === 'any' ? 'required' : type === 'tool' ? { name } : type,
-    several: !isSingle,
-    form: formOf(body.output_config?.format),
-  });
-  const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
+  const { prompt, form, reading } = await promptOf(model, body);
+  const { stop_sequences: stops = [] } = body;
   return {
     stream: body.stream ?? false,
     reading,
     form: messageForm(model, stops, reading !== undefined),
     request: {
-      prompts: [await conversationTokens(model, [...begin, ...body.messages.flatMap(readBlocks)], tools)],
+      prompts: [prompt],
       count: 1,
       tokens: body.max_tokens,
       sampling: samplingOf(body),
@@ -68,6 +62,28 @@ export async function askMessage(model: ServedModel, json: unknown): Promise<Ask
       grammar: grammarOf(model, form, PLACES),
     },
   };
+}
+
+/** Anthropic's `POST /v1/messages/count_tokens`: the length of a conversation's prompt. @throws ApiError */
+export async function countMessageTokens(model: ServedModel, json: unknown): Promise<{ input_tokens: number }> {
+  const { prompt } = await promptOf(model, readBody(COUNTED, json));
+  return { input_tokens: prompt.length };
+}
+
+/** The tokens of a conversation, and what tools and formats ask of the answer. */
+async function promptOf(model: ServedModel, body: z.infer<typeof COUNTED.shape>) {
+  checkModel(model, body.model);
+  const { system } = body;
+  const { type, name = '', disable_parallel_tool_use: isSingle = false } = body.tool_choice ?? { type: 'auto' };
+  const { tools, form, reading } = toolUse(model, {
+    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.input_schema })),
+    choice: type === 'any' ? 'required' : type === 'tool' ? { name } : type,
+    several: !isSingle,
+    form: formOf(body.output_config?.format),
+  });
+  const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
+  const prompt = await conversationTokens(model, [...begin, ...body.messages.flatMap(readBlocks)], tools);
+  return { prompt, form, reading };
 }
 
 const PLACES = {
