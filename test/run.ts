@@ -6,11 +6,11 @@ import type { FileResult } from './support/run-file.ts';
 
 /**
  * Runs every test file below test/ with uvu, or those whose path contains one of the arguments; processes take files
- * from one list until it is empty. They are one more than processors, at most three: many tests wait. Prints each file's output, the files that took longest and `N passed, N failed, N
+ * from one list until it is empty. Prints each file's output, the files that took longest and `N passed, N failed, N
  * skipped`. A run without an executed test fails, and so does a file that ends its process or takes longer than
  * MOST_SECONDS.
  */
-const PROCESSES = Math.min(3, availableParallelism() + 1);
+const PROCESSES = Math.min(2, availableParallelism());
 const MOST_SECONDS = 600;
 /** Files whose time is printed at the end. */
 const SLOWEST = 10;

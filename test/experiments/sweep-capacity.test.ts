@@ -113,16 +113,14 @@ testIf(
   async () => {
     const { url } = redis as RedisServer;
     const times = await measureServiceTimes(url, () => {}, 100);
-    const costs = [
-      times.add,
-      times.take,
-      times.times,
-      times.report,
-      times.check.call,
-      times.store.call,
-      times.look.call,
-    ];
-    for (const cost of costs) {
+    const { add, take, check, store, look } = times;
+    // Of an operation on many things, call and thing come from a line, which on a busy machine may begin at 0.
+    const together = (call: typeof add, thing: typeof add) => ({
+      client: call.client + thing.client,
+      redis: call.redis + thing.redis,
+    });
+    const lines = [together(check.call, check.each), together(store.call, store.block), together(look.call, look.each)];
+    for (const cost of [add, take, times.times, times.report, ...lines]) {
       assert.ok(cost.client > 1e-6 && cost.client < 0.1, JSON.stringify(times));
       assert.ok(cost.redis >= 0 && cost.redis < 0.01, JSON.stringify(times));
     }
