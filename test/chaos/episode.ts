@@ -1,6 +1,6 @@
 import type { RandomStream } from '../../engine/input/random-stream.ts';
 import { FAULTS, type FaultKind, type FaultName, PHASES, type Phase, type Struck } from './faults.ts';
-import { now, pause, type TimedProcess, until } from './process.ts';
+import { now, pause, type TimedProcess, until, within } from './process.ts';
 import { type ChaosRing, type DeviceName, WORKERS, type WorkerName } from './ring.ts';
 
 /** How a request ended. */
@@ -94,7 +94,7 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
     else if (freeing > FREED_WITHIN) broken.push(`workers were free only after ${freeing.toFixed(1)} s`);
     if (fault === 'stop-head') request.signal('SIGKILL');
   }
-  const ended = await Promise.race([request.ended, pause(MOST_SECONDS).then(() => undefined)]);
+  const ended = await within(MOST_SECONDS, request.ended);
   const endedAt = now();
   if (ended === undefined) {
     request.signal('SIGKILL');

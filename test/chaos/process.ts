@@ -88,6 +88,19 @@ export async function until<Value>(
   }
 }
 
+/** What a promise resolves to; `undefined` after `seconds`. No timer is left, which would keep the process. */
+export async function within<Value>(seconds: number, promise: Promise<Value>): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), 1000 * seconds);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export function pause(seconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
 }

@@ -16,21 +16,15 @@ const ADDON = join(ROOT, 'native/build/sanitize/hearth.node');
 /** The folders whose tests run native code; commands run the same by way of these. */
 const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'profile'];
 /**
- * Tests that mostly wait for time limits of connections, which are no native code; those of golden values, which run
- * what runtime/architectures and kernels do for longer; the processor's probes, which time what kernels' tests run, and
- * whose speeds are another build's here; and those that start Chromium or a compiled program, which don't use the addon.
+ * Tests that mostly wait for time limits of connections, which are no native code; those of whole models and of rings that
+ * run, for longer, what those of kernels, of the transformer and of the ring's weights do; the processor's probes, which
+ * time what kernels' tests run, and whose speeds are another build's here; and those that start Chromium or a compiled
+ * program, which don't use the addon.
  */
 const LEFT_OUT = [
-  ...['ring/faults', 'ring/floods', 'ring/raw-peers', 'ring/refusals'],
-  ...[
-    'runtime/golden',
-    'runtime/random-blocks',
-    'profile/processor-rounds',
-    'kernels/webgpu/page',
-    'kernels/avxvnni',
-    'kernels/amx/amx',
-    'kernels/arm/neon',
-  ],
+  ...['ring/faults', 'ring/floods', 'ring/hangs', 'ring/raw-peers', 'ring/refusals', 'ring/sequences'],
+  ...['runtime/architectures', 'runtime/golden', 'runtime/random-blocks', 'profile/processor-rounds'],
+  ...['kernels/webgpu/page', 'kernels/avxvnni', 'kernels/amx/amx', 'kernels/arm/neon'],
 ].map((name) => `${name}.test.ts`);
 
 const wanted = process.argv.slice(2);
