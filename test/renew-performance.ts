@@ -20,4 +20,4 @@ if (options.length > 0) {
   execFileSync(process.execPath, run, { stdio: 'inherit' });
 }
 renewTable(FILE, name, performanceTable(JSON.parse(readFileSync(recorded, 'utf8'))));
-execFileSync('npx', ['biome', 'format', '--write', FILE], { stdio: 'ignore' });
+execFileSync('npx', ['biome', 'format', '--write', FILE, recorded], { stdio: 'ignore' });
