@@ -8,6 +8,7 @@ import type { TokenInterval } from '../../engine/trace/trace.ts';
 import { simulatedReclaim } from '../../simulator/options.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { createRingComposer } from '../../simulator/systems/composed-ring.ts';
+import { mean } from '../report/mean.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
 
 /** The times of a plan, or the reason why it can't be run. */
@@ -107,8 +108,4 @@ function isSame(one: number, other: number): boolean {
 
 function decodeSeconds(tokens: readonly TokenInterval[]): number[] {
   return tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -4,6 +4,7 @@ import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engin
 import type { Sequences } from '../../engine/runtime/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
+import { mean } from '../report/mean.ts';
 
 /** The model's own text must not end early. */
 export const TOKENIZER = { bytesOf: () => Uint8Array.of(97), stops: new Set<number>() };
@@ -46,6 +47,5 @@ async function secondsBetween(sequences: Sequences, texts: number): Promise<numb
   );
   await Promise.all(running.map(({ result }) => result));
   await engine.close();
-  const counted = gaps.slice(WARMING);
-  return counted.reduce((sum, gap) => sum + gap, 0) / counted.length;
+  return mean(gaps.slice(WARMING));
 }

@@ -23,6 +23,7 @@ import type { Progress } from '../../engine/terminal/progress.ts';
 import { type ServedFigures, servedFigures } from '../../engine/trace/served-requests.ts';
 import { type ServingResult, simulateServing } from '../../simulator/serving.ts';
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
+import { mean } from '../report/mean.ts';
 import { type Drawn, type DrawSpreads, drawSpreads } from './draws.ts';
 import { type Driven, driveEngine } from './drive.ts';
 import { probeEngine } from './engine-probe.ts';
@@ -195,8 +196,6 @@ function probeMachine(bench: Bench, sequences: Sequences) {
     },
   };
 }
-
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function answersTo({ load, requests, driven }: Served, server: Server, drawn: Drawn | undefined): LoadAnswers {
   const { limits, ...simulated } = server;
