@@ -101,11 +101,11 @@ async function main(): Promise<void> {
   const what = values.what ?? (values.quick ? 'decode:32,prefill:128' : 'decode:128,prefill:128,prefill:512');
   const disciplines = readList('--what', what).map(readDiscipline);
   if (values.alone && values.peer !== undefined) throw new InputError('--alone', 'excludes --peer; leave one out');
-  const peers = await readPeers(values.alone ? [] : (values.peer ?? [NODE_LLAMA]));
   const addon = loadAddon();
   if (typeof addon === 'string')
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   const instructions = readChoice('--instructions', values.instructions, ['auto', ...addon.instructionSets()]);
+  const peers = await readPeers(values.alone ? [] : (values.peer ?? [NODE_LLAMA]));
   const settings = { disciplines, repetitions, instructions, peers };
   const results: Results = { cells: [], memory: [], engines: new Set() };
   const load = loadavg()[0] ?? Number.NaN;
