@@ -28,6 +28,7 @@ import { createModelDrafter, type ModelDrafter } from '../text/speculation/model
 import { createPassCosts, type PassCosts } from '../text/speculation/pass-costs.ts';
 import { createPromptLookup } from '../text/speculation/prompt-lookup.ts';
 import { checkSameVocabulary } from '../text/speculation/same-vocabulary.ts';
+import { undelayedSeconds } from '../text/speculation/undelayed-seconds.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 
 /** Speculative decoding in commands that generate text. */
@@ -152,7 +153,7 @@ function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
     sampler: () => createSampler(sampling, stream.coming()),
     vocabularySize,
     stops: parts.tokenizer.stops,
-    clock: () => performance.now() / 1000,
+    clock: undelayedSeconds,
   });
   const fileBytes = withFile(draft, ({ size }) => size);
   return { drafter, fileBytes, bytes: fileBytes + kvCachesBytes(shape, room, 'F16') };
@@ -208,7 +209,7 @@ export async function openServedDrafts(parts: ServedDraftsParts): Promise<BatchD
     texts: parallel * Math.ceil(context / served),
   });
   const { stops } = parts.tokenizer;
-  const model = await createDraftModel({ texts, vocabularySize, stops, clock: () => performance.now() / 1000 });
+  const model = await createDraftModel({ texts, vocabularySize, stops, clock: undelayedSeconds });
   return { lookup, model, tokens };
 }
 
@@ -225,9 +226,9 @@ function measuredCosts(model: Transformer): PassCosts {
   /** @returns seconds */
   const measure = (tokens: number, passes: number, isFirst: boolean, run: () => unknown): number => {
     model.rewind(0);
-    const start = performance.now();
+    const start = undelayedSeconds();
     run();
-    const seconds = (performance.now() - start) / 1000;
+    const seconds = undelayedSeconds() - start;
     if (!isFirst) costs.add(tokens, seconds / passes);
     return seconds;
   };

@@ -10,6 +10,7 @@ import { lookAhead } from '../../engine/text/speculation/look-ahead.ts';
 import { createModelDrafter, type ModelDrafter } from '../../engine/text/speculation/model-drafter.ts';
 import { createPassCosts } from '../../engine/text/speculation/pass-costs.ts';
 import { createPromptLookup } from '../../engine/text/speculation/prompt-lookup.ts';
+import { undelayedSeconds } from '../../engine/text/speculation/undelayed-seconds.ts';
 import { type Asked, CALIBRATED_TOKENS, type PassTimes, type Place } from './machine.ts';
 import { standIn } from './stand-in.ts';
 
@@ -250,7 +251,7 @@ async function openDraft(file: string, asked: SpeculationCase, kernels: Kernels)
     sampler: () => createSampler(GREEDY, stream.coming()),
     vocabularySize: model.model.vocabularySize,
     stops: asked.stops,
-    clock: () => performance.now() / 1000,
+    clock: undelayedSeconds,
   });
   return { drafter, tokenSeconds: draftSeconds / TIMED_DRAFT, readSeconds };
 }

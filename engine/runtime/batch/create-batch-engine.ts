@@ -3,6 +3,7 @@ import { type BatchLimits, PROMPT_TOKENS_BESIDE_DECODING, type RequestWork } fro
 import { createRequestQueue, type QueuedRequest, type QueuedWork } from '../../batch/request-queue.ts';
 import { InputError } from '../../input/input-error.ts';
 import { checkRoom } from '../../text/generate.ts';
+import { undelayedSeconds } from '../../text/speculation/undelayed-seconds.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { KeptPage, Sequence, Sequences, SequenceWork } from '../sequences.ts';
 import { valuesOf } from '../wanted-rows.ts';
@@ -36,6 +37,8 @@ interface Open extends QueuedRequest {
  */
 export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   const { sequences, tokenizer, clock = () => performance.now() / 1000 } = options;
+  /** What drafts cost is what they cost beside no other program. */
+  const draftClock = options.clock ?? undelayedSeconds;
   const { pageTokens, pages, mostTokens, contextLength } = sequences;
   const { model } = sequences;
   const { promptTokensBesideDecoding = PROMPT_TOKENS_BESIDE_DECODING } = options;
@@ -65,10 +68,10 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
 
   /** Evaluates the work of a pass, and lets the requests take what they wanted: texts choose their next tokens. */
   const evaluate = async (work: readonly QueuedWork<Open, Sequence>[]): Promise<void> => {
-    const begun = clock();
+    const begun = draftClock();
     const isDrafted = drafting !== undefined && work.every(isDecoding);
     const drafts = isDrafted ? await draftsFor(work) : [];
-    const drafted = clock();
+    const drafted = draftClock();
     const parts = work.map((own, index) => {
       const { history, task } = own.request;
       if (own.from === 0) task.begin();
@@ -108,7 +111,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     const right = parts.map(({ request: { history }, from, guessed }) =>
       Math.min(guessed.length, history.length - from - 2),
     );
-    drafting.passed(drafts, right, { begun, drafted, ended: clock() });
+    drafting.passed(drafts, right, { begun, drafted, ended: draftClock() });
   };
 
   const run = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import type { Speculation, SpeculativePass, VerifyingModel } from '../generate.t
 import { createDraftLength, type DoneDraft, type DraftLength, type Offer } from './draft-length.ts';
 import type { ModelDrafter } from './model-drafter.ts';
 import type { PromptLookup } from './prompt-lookup.ts';
+import { undelayedSeconds } from './undelayed-seconds.ts';
 
 export interface SpeculationOptions {
   readonly model: VerifyingModel;
@@ -15,7 +16,7 @@ export interface SpeculationOptions {
   readonly drafterShare?: number;
   /** Tokens to draft at a time, where there are so many; default: as many as pay (createDraftLength). */
   readonly tokens?: number | undefined;
-  /** Seconds. Default: the process's clock. */
+  /** Seconds. Default: the calling thread's, without waits for a processor (undelayedSeconds). */
   readonly clock?: () => number;
 }
 
@@ -69,7 +70,7 @@ interface Way extends Offer {
 
 export function createSpeculation(options: SpeculationOptions): MeasuredSpeculation {
   const { model, earlier = [], lookup, drafter, drafterShare = 1 } = options;
-  const clock = options.clock ?? (() => performance.now() / 1000);
+  const clock = options.clock ?? undelayedSeconds;
   const length = options.length ?? createDraftLength({ tokens: 1, seconds: 0 });
   let [passes, verified, drafted, accepted] = [0, 0, 0, 0];
   const sources: Record<string, { drafted: number; accepted: number }> = {};

@@ -107,8 +107,8 @@ export const LEARNING_SECONDS = 5e-3;
 /** Verifications of a size that aren't typical: their operations are put together and prepared. */
 const WARMING = 2;
 
-/** Share of a pass of one token in the mean of all. */
-const MEAN_SHARE = 1 / 64;
+/** Passes of one token whose mean counts, or so: each is one part in so many of it. */
+const MEAN_PASSES = 64;
 
 /** Times that a token takes in a verification, as if it were alone, over its time in a prompt: assumed. */
 const SINGLY = 3;
@@ -146,7 +146,11 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
   let plainSeconds = prompt.seconds;
   let [replaced, spent, carried, wanted] = [0, 0, 0, 0];
   /** Mean seconds of passes of one token. The recent median is larger when drafts seem to pay: it would favour them. */
-  let mean = Number.NaN;
+  let [mean, meanPasses] = [Number.NaN, 0];
+  const addToMean = (seconds: number): void => {
+    meanPasses = Math.min(MEAN_PASSES, meanPasses + 1);
+    mean = meanPasses === 1 ? seconds : mean + (seconds - mean) / meanPasses;
+  };
   const single = (): number => Math.min(mean, costs.seconds(1));
   /** Verifications since a pass of one token, and tokens since a verification. */
   let [since, untried] = [0, PROBES.first];
@@ -173,17 +177,20 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
   const allowance = (): number => earned() + learning + Math.min(MOST_AHEAD_PASSES, AHEAD_SHARE * wanted) * single();
   const isAffordable = (seconds: number): boolean => seconds - single() * (1 + LOSS_SHARE) <= allowance();
 
-  /** The choice with the most tokens per second that can be afforded, if it beats a pass of one token. */
-  const best = <Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | undefined => {
+  /**
+   * The choice with the most tokens per second that can be afforded, if it beats a pass of one token; `later` if one that
+   * can't be afforded yet is expected to. Attempts that are too short to pay would spend what is being saved for it.
+   */
+  const best = <Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | 'later' | undefined => {
     let found: Choice<Offered> | undefined;
     let fastest = 1 / costs.seconds(1);
+    let isLater = false;
     for (const offer of offers) {
       const { acceptanceRate, sureRate } = estimateOf(offer.source);
       // The mean number of tokens and of seconds, and the probability that a token is drafted, and accepted as well.
       let [given, seconds, drafted, accepted] = [1, offer.startSeconds + costs.seconds(1), 1, 1];
       let shorter = costs.seconds(1);
-      // More of them cost more.
-      for (let tokens = 1; tokens <= offer.most && isAffordable(secondsOf(offer, tokens)); tokens++) {
+      for (let tokens = 1; tokens <= offer.most; tokens++) {
         const pass = costs.seconds(tokens + 1);
         seconds += drafted * (offer.tokenSeconds + sureRate * (pass - shorter));
         shorter = pass;
@@ -191,10 +198,15 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
         accepted *= sureRate * acceptanceRate;
         given += accepted;
         if (given / seconds <= fastest) continue;
+        if (!isAffordable(secondsOf(offer, tokens))) {
+          // More of them cost more.
+          isLater = true;
+          break;
+        }
         [found, fastest] = [{ offer, tokens }, given / seconds];
       }
     }
-    return found;
+    return found ?? (isLater ? 'later' : undefined);
   };
   const probe = <Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | undefined => {
     if (untried < interval) return undefined;
@@ -221,14 +233,15 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
     },
     know({ tokens, seconds }) {
       costs.add(tokens, seconds);
-      if (tokens === 1) mean = Number.isNaN(mean) ? seconds : mean + MEAN_SHARE * (seconds - mean);
+      if (tokens === 1) addToMean(seconds);
     },
     get mayDraft() {
       if (!costs.isKnown || since >= PASSES_BETWEEN_PLAIN) return false;
       return lookSeconds() <= Math.min(Math.max(0, allowance()), LOOK_SHARE * unlooked * single());
     },
     choose(offers) {
-      const found = !costs.isKnown || since >= PASSES_BETWEEN_PLAIN ? undefined : (best(offers) ?? probe(offers));
+      const chosen = !costs.isKnown || since >= PASSES_BETWEEN_PLAIN ? undefined : (best(offers) ?? probe(offers));
+      const found = chosen === 'later' ? undefined : chosen;
       unlooked = found === undefined ? 0 : Number.POSITIVE_INFINITY;
       return found;
     },
@@ -236,7 +249,7 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
       costs.add(1, passSeconds);
       look(lookSeconds);
       unlooked += 1;
-      mean = Number.isNaN(mean) ? passSeconds : mean + MEAN_SHARE * (passSeconds - mean);
+      addToMean(passSeconds);
       plainSeconds += single();
       since = 0;
       untried += 1;

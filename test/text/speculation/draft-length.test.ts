@@ -89,6 +89,25 @@ test('an attempt is of four tokens, of as many as can be afforded, and of one af
   assert.is(attempt(1)[0], undefined);
 });
 
+test('after losses no attempt is made that is too short to pay: its loss would delay one that pays', () => {
+  // Drafts of one and two take longer than tokens one by one: 3 + 0.12n s for 1 + n tokens.
+  const offer: Offer = { source: 'draft', most: 8, startSeconds: 2, tokenSeconds: 0.1 };
+  const length = createDraftLength({ tokens: 1, seconds: 0 });
+  length.plain({ lookSeconds: 0, passSeconds: 1 });
+  // All are right, but much of the text had to be read for each.
+  for (let draft = 0; draft < 40; draft++) {
+    const times = { lookSeconds: 0, passSeconds: streamed(9), draftSeconds: 8.2, expectedDraftSeconds: 8.2 };
+    length.verified({ source: 'draft', asked: 8, drafted: 8, accepted: 8, ...times });
+  }
+  assert.ok(length.allowance < 0);
+  let tokens: number | undefined;
+  for (let pass = 0; pass < 5000 && tokens === undefined; pass++) {
+    tokens = length.choose([offer])?.tokens;
+    if (tokens === undefined) length.plain({ lookSeconds: 0, passSeconds: 1 });
+  }
+  assert.ok(tokens !== undefined && tokens >= 3, `${tokens}`);
+});
+
 test('looking at what could be drafted is bounded as drafts are: in small models it takes a part of a pass', () => {
   for (const lookSeconds of [0.01, 0.05, 0.2, 1])
     for (const tokens of [16, 100, 1000]) {
