@@ -21,7 +21,14 @@ const run = promisify(execFile);
 const WARNINGS = ['-Wall', '-Wextra', '-Werror'];
 /** Products and sums must not be fused where ggml rounds each; kernels ask for fused operations where they help. */
 const COMMON = ['-std=c++20', '-fPIC', '-fvisibility=hidden', '-ffp-contract=off', '-fno-math-errno', '-pthread'];
-const SANITIZE = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer', '-g1'];
+/** Accesses by null pointers and beyond objects are AddressSanitizer's as well; checking them twice takes GCC a third of the time. */
+const SANITIZE = [
+  '-fsanitize=address,undefined',
+  '-fno-sanitize=null,object-size',
+  '-fno-sanitize-recover=all',
+  '-fno-omit-frame-pointer',
+  '-g1',
+];
 /** AddressSanitizer calls functions in place of checks of its own, which take GCC minutes to compile where kernels unroll. */
 const CALLED_CHECKS = '--param=asan-instrumentation-with-call-threshold=0';
 
