@@ -1,7 +1,7 @@
 import { expectedTokens } from '../../cost/speculation.ts';
 import { MOST_DRAFTED } from './create-speculation.ts';
 import { createDraftEstimate, type DraftEstimate, type VerifiedDraft } from './draft-estimate.ts';
-import { LOSS_SHARE, type Offer } from './draft-length.ts';
+import { LEARNING_SECONDS, LOSS_SHARE, type Offer, PROBE_TOKENS, PROBES } from './draft-length.ts';
 import { ASSUMED_SHARE, createPassCosts, type PassCosts } from './pass-costs.ts';
 
 /** What could be drafted for a text of a pass, by each source that it has: at least one token. */
@@ -48,8 +48,6 @@ export interface BatchDrafts {
 const LENGTHS = [1, 2, 3, 4, 6, 8, 12, MOST_DRAFTED];
 /** Passes with drafts after which one without is due, since their cost grows with the contexts. */
 const PASSES_BETWEEN_PLAIN = 48;
-/** Passes after which a token is tried where none has paid. */
-const PROBE = 64;
 
 /** A choice with the means of what it gives: tokens more than without it, and tokens that are drafted. */
 interface Expected extends TextChoice {
@@ -72,7 +70,7 @@ const INTERRUPTED = 2;
  * measured, after a draft that takes d. α is by source. A source that stops where it isn't sure drafts fewer than m_i on
  * average, and both E_i and the pass are counted so.
  *
- * What drafts may lose is bounded by LOSS_SHARE of the time without them, whatever is accepted. All that a pass takes
+ * What drafts may lose is bounded by LOSS_SHARE of the time without them, and LEARNING_SECONDS once, whatever is accepted. All that a pass takes
  * longer than one for which nothing was done counts: the search for drafts, the choice among them, and this account. So
  * in a small model most passes are plain once nothing is found.
  * @param fixed tokens to draft at a time; `undefined`: as many as pay
@@ -82,7 +80,8 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
   /** By the number of texts: those of passes by tokens more than one without drafts has, and one. */
   const passes = new Map<number, PassCosts>();
   let [plainSeconds, replaced, spent] = [0, 0, 0];
-  let [sincePlain, sinceDraft] = [0, 0];
+  /** Passes since one without anything done for drafts, and since one with drafts; how many of these until an attempt. */
+  let [sincePlain, sinceDraft, interval] = [0, 0, PROBES.first];
   /** Of looking for drafts, and choosing. */
   const looking = createPassCosts();
   const lookSeconds = (): number => (looking.isKnown ? looking.seconds(1) : 0);
@@ -98,7 +97,7 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
     estimates.set(source, known);
     return known;
   };
-  const allowance = (): number => LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
+  const allowance = (): number => LEARNING_SECONDS + LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
   const isAffordable = (seconds: number, plain: number): boolean => seconds - plain * (1 + LOSS_SHARE) <= allowance();
 
   /** What a text is expected to give most with, at most so many tokens of each source. */
@@ -159,6 +158,8 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
       let best: readonly (TextChoice | undefined)[] = [];
       let fastest = texts / plain;
       let most: MostTokens = NONE;
+      /** Whether one that can't be afforded yet is expected to pay: shorter attempts would spend what is saved for it. */
+      let isLater = false;
       // Lookups first; then the model beside what was chosen of them.
       for (const from of sources) {
         const others = most;
@@ -169,16 +170,23 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
           const speed = (texts + more) / seconds;
           slower = speed > fastest ? 0 : slower + 1;
           if (slower === SLOWER) break;
-          if (slower > 0 || !isAffordable(mostSeconds, plain)) continue;
+          if (slower > 0) continue;
+          if (!isAffordable(mostSeconds, plain)) {
+            isLater = true;
+            continue;
+          }
           [best, fastest, most, chosen] = [choices, speed, tried, seconds];
         }
       }
-      if (best.length > 0 || sinceDraft < PROBE) return best;
+      if (best.length > 0 || isLater || sinceDraft < interval) return best;
       const [cheapest] = sources;
-      const probe = planOf(offers, { ...NONE, [cheapest as keyof TextOffers]: 1 });
-      if (!isAffordable(probe.seconds, plain)) return [];
-      chosen = probe.seconds;
-      return probe.choices;
+      for (let tokens = interval === PROBES.first ? PROBE_TOKENS : 1; tokens > 0; tokens--) {
+        const probe = planOf(offers, { ...NONE, [cheapest as keyof TextOffers]: tokens });
+        if (!isAffordable(probe.mostSeconds, plain)) continue;
+        chosen = probe.seconds;
+        return probe.choices;
+      }
+      return [];
     },
     get allowance() {
       return fixed === undefined ? allowance() : Number.POSITIVE_INFINITY;
@@ -198,6 +206,7 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
       costs.add(1 + drafted, passSeconds);
       for (const one of drafts) estimateOf(one.source).add(one);
       if (drafts.length === 0) looking.add(1, seconds - passSeconds);
+      if (drafted > 0) interval = accepted > 0 ? PROBES.first : Math.min(PROBES.last, 2 * interval);
       sinceDraft = drafted === 0 ? sinceDraft + 1 : 0;
       sincePlain += 1;
       const expected = lookSeconds() + (chosen ?? plain);

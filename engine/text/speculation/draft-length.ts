@@ -74,13 +74,13 @@ export const LOSS_SHARE = 0.02;
 const PASSES_BETWEEN_PLAIN = 48;
 
 /** Tokens between attempts at text that hasn't been accepted; doubled after each that fails. */
-const PROBES = { first: 8, last: 256 };
+export const PROBES = { first: 8, last: 256 };
 
 /**
  * Tokens of an attempt, unless the one before failed or it can't be afforded. A single one would say little of longer
  * drafts: reading the text and the first pass of a size take as long as it is worth.
  */
-const PROBE_TOKENS = 4;
+export const PROBE_TOKENS = 4;
 
 /**
  * Passes of one token: so much of what earlier texts gained, or didn't lose of what they might have, a text may lose, and

@@ -77,6 +77,21 @@ test('whatever is accepted, no more than 3 % is lost', () => {
         }
 });
 
+test('the first attempt is of four tokens in a model whose passes are short, and waits in others until it can be afforded', () => {
+  const attempt = (passSeconds: number) => {
+    const drafts = createBatchDrafts();
+    for (let passes = 1; passes <= 200; passes++) {
+      drafts.plain(1, passSeconds);
+      const [choice] = drafts.choose([small(0.05 * passSeconds)]);
+      if (choice !== undefined) return { passes, tokens: choice.tokens };
+    }
+    return undefined;
+  };
+  assert.equal(attempt(0.3e-3), { passes: 8, tokens: 4 });
+  // Of one token: 0.05 s to draft it and 0.7 to verify it, as is assumed; 2 % of each pass may be lost.
+  assert.equal(attempt(1), { passes: 37, tokens: 1 });
+});
+
 test('of a lookup and a small model the one that gives more is taken, text by text', () => {
   const drafts = createBatchDrafts();
   for (let pass = 0; pass < 100; pass++) drafts.plain(2, 1);
