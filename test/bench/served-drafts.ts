@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { sampleOf } from '../../engine/profile/sample.ts';
 import { readCount } from '../../engine/terminal/options.ts';
+import { reportError } from '../../engine/terminal/report-error.ts';
 import { startNode, until } from '../ring/processes.ts';
 
 /**
@@ -15,7 +16,7 @@ if (values.help) {
   console.log('Usage: tsx test/bench/served-drafts.ts [--rounds 12]');
   process.exit(0);
 }
-const rounds = readCount('--rounds', values.rounds, 1, 1000);
+const rounds = readRounds();
 const models = join(import.meta.dirname, '../../datasets/models');
 const draft = ['--draft', join(models, 'stories-300k.gguf')];
 const SERVERS = {
@@ -46,6 +47,14 @@ for (const { name, url, seconds } of servers) {
   );
 }
 for (const { server } of servers) server.child.kill('SIGTERM');
+
+function readRounds(): number {
+  try {
+    return readCount('--rounds', values.rounds, 1, 1000);
+  } catch (error) {
+    process.exit(reportError(error, 'served-drafts'));
+  }
+}
 
 async function secondsPerToken(url: string): Promise<number> {
   const start = performance.now();
