@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
-import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import { type GpuOptions, openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import { testIf } from './needs.ts';
 
 /** SwiftShader, a GPU in software, as Debian's chromium brings it. */
@@ -48,10 +48,14 @@ export function testGpuVariants(name: string, body: (kernels: Kernels) => void |
   }
 }
 
-/** A test of products of packed bytes, which software computes only if it is asked to. */
-export function testPackedGpu(name: string, body: (kernels: Kernels) => void | Promise<void>): void {
+/** A test of products of packed bytes and of units, which software computes only if it is asked to. */
+export function testPackedGpu(
+  name: string,
+  body: (kernels: Kernels) => void | Promise<void>,
+  options: Pick<GpuOptions, 'packedDot' | 'lanes'> = {},
+): void {
   testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', name, async () => {
-    const { kernels } = await openGpuKernels({ packedDot: true });
+    const { kernels } = await openGpuKernels({ packedDot: true, units: true, ...options });
     await body(kernels);
     kernels.close();
   });

@@ -7,7 +7,7 @@ import type { Kernels } from '../kernels.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
 import { cacheMemory, type ScratchFile } from './cache-memory.ts';
-import { type EncodingContext, encode } from './encode.ts';
+import { type EncodingContext, encodeAll } from './encode.ts';
 import { createProgram } from './program.ts';
 import { MOST_HEAD_SIZE } from './shaders/attention.ts';
 import { kvRowWords } from './shaders/kv-rows.ts';
@@ -26,6 +26,10 @@ export interface WebgpuOptions {
   readonly lanes?: LanesTogether | undefined;
   /** Whether WGSL has dot products of packed bytes. */
   readonly packedDot: boolean;
+  /** Whether products of a few tokens read weights by units of 16 bytes; narrow lanes, as of GPUs in software, don't gain. */
+  readonly units?: boolean | undefined;
+  /** Dispatches after which the device begins, while more are encoded. Default: 0, only when a result is wanted. */
+  readonly early?: number | undefined;
   /** Waits for what the device does. Default: as the platform waits for promises. */
   readonly wait?: (<Result>(pending: Promise<Result>) => Promise<Result>) | undefined;
 }
@@ -57,6 +61,8 @@ export function webgpuKernels({
   openScratch,
   packedDot,
   lanes = lanesOf(device),
+  units = false,
+  early = 0,
   wait = (pending) => pending,
 }: WebgpuOptions): WebgpuKernels {
   const files: { readonly source: ByteSource; close(): void }[] = [];
@@ -82,7 +88,7 @@ export function webgpuKernels({
   });
 
   let arena: Arena;
-  const program = createProgram(device, () => arena);
+  const program = createProgram(device, () => arena, early);
   arena = createArena(device, adapter, () => program.submit());
 
   /** Calls `allocate`; that the device has no memory for it is known later, and thrown by the next `read`. */
@@ -118,6 +124,7 @@ export function webgpuKernels({
   const context: EncodingContext = {
     lanes,
     packedDot,
+    units,
     tileValues: device.features.has('shader-f16') ? 'f16' : 'f32',
     matrix: (id) => matrices[id] as UploadedMatrix,
     cache: (id) => caches[id] as GPUBuffer,
@@ -134,6 +141,7 @@ export function webgpuKernels({
       return place;
     },
     scratch: room(),
+    rounded: room(),
   };
 
   return {
@@ -200,7 +208,7 @@ export function webgpuKernels({
     },
     run(operations) {
       for (const operation of operations) checkOperation(operation);
-      for (const operation of operations) for (const dispatch of encode(context, operation)) program.add(dispatch);
+      for (const dispatch of encodeAll(context, operations)) program.add(dispatch);
     },
     write(vector) {
       if (used.has(vector.id)) submit();
