@@ -15,7 +15,7 @@ export const GPU_ENVIRONMENT: Readonly<Record<string, string>> =
 Object.assign(process.env, GPU_ENVIRONMENT);
 
 // Without rounding, which tests of exact products and logits don't expect.
-const opened = await openGpuKernels({ packedDot: false }).catch((error: Error) => error.message);
+const opened = await openGpuKernels({ exact: true }).catch((error: Error) => error.message);
 /** The GPU's kernels, and the same without the features that not every adapter has; empty without a GPU. */
 export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Kernels }[] =
   typeof opened === 'string'
@@ -24,11 +24,11 @@ export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Ke
         { name: opened.adapter, kernels: opened.kernels },
         {
           name: 'subgroups of any size',
-          kernels: (await openGpuKernels({ lanes: 'subgroups', packedDot: false })).kernels,
+          kernels: (await openGpuKernels({ lanes: 'subgroups', exact: true })).kernels,
         },
         {
           name: 'without subgroups',
-          kernels: (await openGpuKernels({ without: ['subgroups'], packedDot: false })).kernels,
+          kernels: (await openGpuKernels({ without: ['subgroups'], exact: true })).kernels,
         },
       ];
 

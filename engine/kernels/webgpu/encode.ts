@@ -46,6 +46,8 @@ import type { MatrixPart, UploadedMatrix } from './weights-buffers.ts';
 export interface EncodingContext {
   /** How the device's lanes work together. */
   readonly lanes: LanesTogether;
+  /** The same in the names of kernels. */
+  readonly lanesName: string;
   /** Whether shaders may add products of bytes in one instruction. */
   readonly packedDot: boolean;
   /** Whether products of a few tokens read weights by units of 16 bytes, where the format has them. */
@@ -153,7 +155,7 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
       const { x, y, weight, epsilon } = operation;
       const width = weight.values.length;
       const numbers = [place(x), place(y), place(weight), width];
-      const kernel = kernelOf(`rms-norm, ${JSON.stringify(context.lanes)}`, () => rmsNorm(context.lanes));
+      const kernel = kernelOf(`rms-norm, ${context.lanesName}`, () => rmsNorm(context.lanes));
       return [{ kernel, numbers, floats: [epsilon], workgroups: [x.values.length / width] }];
     }
     case 'multiply':
@@ -187,7 +189,7 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
     }
     case 'softmax': {
       const { x, y, width } = operation;
-      const kernel = kernelOf(`softmax, ${JSON.stringify(context.lanes)}`, () => softmax(context.lanes));
+      const kernel = kernelOf(`softmax, ${context.lanesName}`, () => softmax(context.lanes));
       return [{ kernel, numbers: [place(x), place(y), width], workgroups: [x.values.length / width] }];
     }
     case 'add': {
@@ -259,10 +261,11 @@ function encodeRope({ place }: EncodingContext, operation: RopeOperation, other?
   return { kernel: PLAIN.rope, numbers, workgroups: elements(all) };
 }
 
-function roundNorm({ place, lanes }: EncodingContext, operation: RmsNormOperation, rounded: number): Dispatch {
+function roundNorm(context: EncodingContext, operation: RmsNormOperation, rounded: number): Dispatch {
   const { x, y, weight, epsilon } = operation;
   const width = weight.values.length;
-  const kernel = kernelOf(`rounded rms-norm, ${JSON.stringify(lanes)}`, () => roundedRmsNorm(lanes));
+  const { place, lanes, lanesName } = context;
+  const kernel = kernelOf(`rounded rms-norm, ${lanesName}`, () => roundedRmsNorm(lanes));
   const numbers = [place(x), place(y), place(weight), width, rounded];
   return { kernel, numbers, floats: [epsilon], workgroups: [x.values.length / width] };
 }
@@ -317,7 +320,7 @@ function encodeUnits(
     const { lanes } = context;
     const types = operations.map((operation) => operation.matrix.type);
     const kernel = kernelOf(
-      `multiply units of ${types.join(', ')}, ${together} tokens, ${JSON.stringify(lanes)}`,
+      `multiply units of ${types.join(', ')}, ${together} tokens, ${context.lanesName}`,
       () =>
         multiplyUnits(
           types.map((type) => shaderFormat(type).unit as UnitShader),
@@ -436,10 +439,11 @@ function tiles(tokens: number, rows: number): [number, number] {
 }
 
 /** The kernel for a few tokens, and its workgroups. */
-function vectorsKernel({ type }: Matrix, tokens: number, rows: number, { lanes }: EncodingContext): ChosenKernel {
+function vectorsKernel({ type }: Matrix, tokens: number, rows: number, context: EncodingContext): ChosenKernel {
+  const { lanes } = context;
   const together = 2 ** Math.ceil(Math.log2(tokens));
   const code = () => multiplyVectors(shaderFormat(type), together, lanes);
-  const kernel = kernelOf(`multiply ${type}, ${together} tokens, ${JSON.stringify(lanes)}`, code, 'read-only-storage');
+  const kernel = kernelOf(`multiply ${type}, ${together} tokens, ${context.lanesName}`, code, 'read-only-storage');
   return { kernel, workgroups: inTwo(Math.ceil(rows / rowsOfWorkgroup(together, lanes))) };
 }
 
@@ -468,7 +472,7 @@ function encodeChunks(
   const chunks = Math.max(1, Math.ceil(used / chunkLength));
   const partial = context.scratch(rows * chunks * (headSize + 2));
   const { lanes } = context;
-  const name = `attend ${type}, ${headSize}, ${JSON.stringify(lanes)}`;
+  const name = `attend ${type}, ${headSize}, ${context.lanesName}`;
   const kernel = kernelOf(name, () => attendChunks(type, headSize, lanes), 'read-only-storage');
   const together = typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1;
   const numbers = [
@@ -516,7 +520,7 @@ function encodeTopK(context: EncodingContext, { x, y, width }: TopKOperation): D
   const k = (pairs - TOP_K_HEAD) / 2;
   const chunks = Math.ceil(width / TOP_K_CHUNK);
   const kernel = (from: 'values' | 'pairs'): Kernel =>
-    kernelOf(`top-k of ${from}, ${JSON.stringify(lanes)}`, () => topK(from, lanes));
+    kernelOf(`top-k of ${from}, ${context.lanesName}`, () => topK(from, lanes));
   const partial = chunks === 1 ? place(y) : context.scratch(rows * chunks * pairs);
   const ofChunks: Dispatch = {
     kernel: kernel('values'),

@@ -59,6 +59,7 @@ export async function openGpuKernels({
       openFile,
       openScratch: scratchFile,
       lanes,
+      halves: !exact,
       units: units ?? !software,
       early: software ? 0 : FIRST_DISPATCHES,
       wait: software ? unhurriedWait : undefined,
@@ -102,6 +103,12 @@ function identifierOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 }
 
+/**
+ * Dawn's own switches. It leaves out numbers of 16 bits on NVIDIA's Vulkan drivers, whose results for special values
+ * differ from the specification's, and makes timestamps coarse, against web pages that measure others.
+ */
+const TOGGLES = ['enable-dawn-features=vulkan_enable_f16_on_nvidia', 'disable-dawn-features=timestamp_quantization'];
+
 /** Dawn frees an instance that nothing refers to, even while its devices are in use. */
 const instances = new Map<string, GPU>();
 
@@ -116,7 +123,8 @@ async function dawn(adapter: string | undefined): Promise<GPU> {
     const names = known.map((gpu) => `"${gpu.name}"`).join(', ');
     throw new InputError('--device', `no GPU is called "${adapter}"; there is ${names}`);
   }
-  const instance = instances.get(name) ?? create(adapter === undefined ? [] : [`adapter=${adapter}`]);
+  const instance =
+    instances.get(name) ?? create([...TOGGLES, ...(adapter === undefined ? [] : [`adapter=${adapter}`])]);
   instances.set(name, instance);
   return instance;
 }

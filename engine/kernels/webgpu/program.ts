@@ -40,6 +40,7 @@ interface KnownGroup {
 
 /** Bytes between the parameters of two dispatches, the alignment that every adapter allows. */
 const STRIDE = 256;
+const NONE: readonly never[] = [];
 /** Dispatches of a submission; a token of the largest models has about 2000. */
 const MOST_DISPATCHES = 4096;
 
@@ -53,7 +54,8 @@ export function createProgram(device: GPUDevice, arena: () => Arena, early = 0):
     usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
   });
   const contents = new ArrayBuffer(STRIDE * MOST_DISPATCHES);
-  const pipelines = new Map<string, GPUComputePipeline>();
+  const [wholeNumbers, singles] = [new Int32Array(contents), new Float32Array(contents)];
+  const pipelines = new Map<Kernel, GPUComputePipeline>();
   const layouts = new Map<string, GPUBindGroupLayout>();
   let groups = new Map<GPUBuffer | undefined, KnownGroup[]>();
   const timer = device.features.has('timestamp-query') ? createPassTimer(device) : undefined;
@@ -83,15 +85,15 @@ export function createProgram(device: GPUDevice, arena: () => Arena, early = 0):
     return layout;
   };
   const pipelineOf = (kernel: Kernel): GPUComputePipeline => {
-    const { name, code } = kernel;
-    const found = pipelines.get(name);
+    const found = pipelines.get(kernel);
     if (found !== undefined) return found;
+    const { name, code } = kernel;
     const pipeline = device.createComputePipeline({
       label: name,
       layout: device.createPipelineLayout({ bindGroupLayouts: [layoutOf(kernel)] }),
       compute: { module: device.createShaderModule({ label: name, code }) },
     });
-    pipelines.set(name, pipeline);
+    pipelines.set(kernel, pipeline);
     return pipeline;
   };
   const groupOf = (kernel: Kernel, buffers: readonly GPUBuffer[]): GPUBindGroup => {
@@ -138,17 +140,19 @@ export function createProgram(device: GPUDevice, arena: () => Arena, early = 0):
   };
 
   return {
-    add({ kernel, numbers, floats = [], extras = [], workgroups }) {
+    add({ kernel, numbers, floats = NONE, extras = NONE, workgroups }) {
       if (count === MOST_DISPATCHES) submit();
       const at = STRIDE * count++;
-      new Int32Array(contents, at, numbers.length).set(numbers);
-      new Float32Array(contents, at + 4 * numbers.length, floats.length).set(floats);
+      let word = at / 4;
+      for (let i = 0; i < numbers.length; i++) wholeNumbers[word++] = numbers[i] as number;
+      for (let i = 0; i < floats.length; i++) singles[word++] = floats[i] as number;
       encoder ??= device.createCommandEncoder();
       pass ??= beginPass(encoder);
       pass.setPipeline(pipelineOf(kernel));
       offset[0] = at;
       pass.setBindGroup(0, groupOf(kernel, extras), offset, 0, 1);
-      pass.dispatchWorkgroups(...workgroups);
+      const [x, y = 1, z = 1] = workgroups;
+      pass.dispatchWorkgroups(x, y, z);
       if (early > 0 && count - given >= together) {
         give();
         together *= 2;

@@ -26,6 +26,8 @@ export interface WebgpuOptions {
   readonly lanes?: LanesTogether | undefined;
   /** Whether WGSL has dot products of packed bytes. */
   readonly packedDot: boolean;
+  /** Whether tiles of products may round both factors to 16 bits, where the device has them. Default: false. */
+  readonly halves?: boolean | undefined;
   /** Whether products of a few tokens read weights by units of 16 bytes; narrow lanes, as of GPUs in software, don't gain. */
   readonly units?: boolean | undefined;
   /** Dispatches after which the device begins, while more are encoded. Default: 0, only when a result is wanted. */
@@ -61,6 +63,7 @@ export function webgpuKernels({
   openScratch,
   packedDot,
   lanes = lanesOf(device),
+  halves = false,
   units = false,
   early = 0,
   wait = (pending) => pending,
@@ -123,9 +126,10 @@ export function webgpuKernels({
   const placeOf = ({ id, offset }: Vector): number => (places[id] as number) + offset;
   const context: EncodingContext = {
     lanes,
+    lanesName: typeof lanes === 'object' ? `subgroups of ${lanes.subgroupSize}` : lanes,
     packedDot,
     units,
-    tileValues: device.features.has('shader-f16') ? 'f16' : 'f32',
+    tileValues: halves && device.features.has('shader-f16') ? 'f16' : 'f32',
     matrix: (id) => matrices[id] as UploadedMatrix,
     cache: (id) => caches[id] as GPUBuffer,
     place(vector) {

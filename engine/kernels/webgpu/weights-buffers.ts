@@ -77,45 +77,54 @@ function arranged(
   { bytes, pieces }: ShaderFormat,
   { count, fileRowBytes, rowBytes }: Rows,
 ): Uint8Array<ArrayBuffer> {
-  const result = new Uint8Array(4 * Math.ceil((count * rowBytes) / 4));
-  if (pieces !== undefined) {
-    const blocks = fileRowBytes / bytes;
-    const { begins } = pieceOffsets(pieces, blocks);
-    for (let row = 0; row < count; row++) {
-      const [from, to] = [row * fileRowBytes, row * rowBytes];
-      pieces.forEach((piece, index) => {
-        copyPieces(data, from + piece.from, bytes, { result, to: to + (begins[index] as number), piece, blocks });
-      });
-    }
-  } else if (fileRowBytes === rowBytes) result.set(data);
-  else {
+  const size = 4 * Math.ceil((count * rowBytes) / 4);
+  if (pieces === undefined && fileRowBytes === rowBytes && size === data.length) return data as Uint8Array<ArrayBuffer>;
+  const result = new Uint8Array(size);
+  if (pieces === undefined) {
     for (let row = 0; row < count; row++) {
       result.set(data.subarray(row * fileRowBytes, (row + 1) * fileRowBytes), row * rowBytes);
     }
+    return result;
+  }
+  // Blocks of whole words of 16 bits take half as many steps.
+  const halves = data.byteOffset % 2 === 0 && bytes % 2 === 0 && pieces.every((piece) => piece.bytes % 2 === 0);
+  const unit = halves ? 2 : 1;
+  const [from, to] = halves
+    ? [new Uint16Array(data.buffer, data.byteOffset, data.length >> 1), new Uint16Array(result.buffer)]
+    : [data, result];
+  const blocks = fileRowBytes / bytes;
+  const { begins } = pieceOffsets(pieces, blocks);
+  for (let row = 0; row < count; row++) {
+    pieces.forEach((piece, index) => {
+      const source = (row * fileRowBytes + piece.from) / unit;
+      const target = (row * rowBytes + (begins[index] as number)) / unit;
+      copyPieces(from, source, { to, target, stride: bytes / unit, length: piece.bytes / unit, blocks });
+    });
   }
   return result;
 }
 
-/** Copies one piece of each of a row's blocks, `stride` bytes apart, to where they lie side by side. */
+/** Copies a piece of each of a row's blocks, `stride` elements apart, to where they lie side by side. */
 function copyPieces(
-  data: Uint8Array,
-  from: number,
-  stride: number,
+  from: Uint8Array | Uint16Array,
+  source: number,
   {
-    result,
     to,
-    piece,
+    target,
+    stride,
+    length,
     blocks,
   }: {
-    readonly result: Uint8Array;
-    readonly to: number;
-    readonly piece: { readonly bytes: number };
+    readonly to: Uint8Array | Uint16Array;
+    readonly target: number;
+    readonly stride: number;
+    readonly length: number;
     readonly blocks: number;
   },
 ): void {
-  const { bytes } = piece;
+  let next = target;
   for (let block = 0; block < blocks; block++) {
-    const [source, target] = [from + block * stride, to + block * bytes];
-    for (let i = 0; i < bytes; i++) result[target + i] = data[source + i] as number;
+    const first = source + block * stride;
+    for (let i = 0; i < length; i++) to[next++] = from[first + i] as number;
   }
 }

@@ -314,13 +314,19 @@ fn quantsAt(block: u32, i: u32) -> vec4f { return twoBits(block, i) - 1.0; }`,
   ...LATTICE_SHADERS,
 };
 
-/** How shaders read a format. */
-export function shaderFormat(type: Quantization): ShaderFormat {
-  const format = SHADER_FORMATS[type];
-  return format.pieces === undefined ? { ...format, code: `${format.code}\n${inBlocks(format.bytes)}` } : format;
-}
-
 /** The functions of a format whose blocks lie as in the file, by those that take the byte where a block begins. */
 const inBlocks = (bytes: number): string => `
 fn steps(row: u32, block: u32, group: u32) -> vec2f { return stepsAt(row + ${bytes}u * block, group); }
 fn quants(row: u32, block: u32, i: u32) -> vec4f { return quantsAt(row + ${bytes}u * block, i); }`;
+
+const COMPLETE = Object.fromEntries(
+  Object.entries<ShaderFormat>(SHADER_FORMATS).map(([type, format]) => {
+    const { pieces, code, bytes } = format;
+    return [type, pieces === undefined ? { ...format, code: `${code}\n${inBlocks(bytes)}` } : format];
+  }),
+) as Readonly<Record<Quantization, ShaderFormat>>;
+
+/** How shaders read a format. */
+export function shaderFormat(type: Quantization): ShaderFormat {
+  return COMPLETE[type];
+}

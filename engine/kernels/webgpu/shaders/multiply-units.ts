@@ -21,7 +21,9 @@ export function unitParams(
   tokens: number,
   matrices: readonly UnitMatrixParams[],
 ): number[] {
-  return [x, columns, tokens, ...matrices.flatMap((matrix) => MATRIX_PARAMS.map((name) => matrix[name]))];
+  const numbers = [x, columns, tokens];
+  for (const matrix of matrices) for (const name of MATRIX_PARAMS) numbers.push(matrix[name]);
+  return numbers;
 }
 
 /**
