@@ -83,16 +83,20 @@ interface Rounded {
  * The dispatches of operations whose shapes have been checked. Each costs a GPU a few microseconds and its host more, so
  * that neighbours share one where nothing depends on their order: products of the same activations, both rotations of a
  * layer, and what is rounded for the products that follow.
+ * @param add takes each dispatch before what the next operation needs is written to the device
  */
-export function encodeAll(context: EncodingContext, operations: readonly Operation[]): Dispatch[] {
-  const dispatches: Dispatch[] = [];
+export function encodeAll(
+  context: EncodingContext,
+  operations: readonly Operation[],
+  add: (dispatch: Dispatch) => void,
+): void {
   let rounded: Rounded | undefined;
   for (let index = 0; index < operations.length; ) {
     const operation = operations[index] as Operation;
     const next = operations[index + 1];
     if (operation.kind === 'multiply') {
       if (!usesUnits(context, operation)) {
-        dispatches.push(...encodeMultiply(context, operation));
+        encodeMultiply(context, operation).forEach(add);
         rounded = undefined;
         index++;
         continue;
@@ -103,27 +107,45 @@ export function encodeAll(context: EncodingContext, operations: readonly Operati
         together.push(other);
       }
       const product = encodeUnits(context, together, rounded);
-      dispatches.push(...product.dispatches);
+      product.dispatches.forEach(add);
       rounded = product.rounded;
       index += together.length;
       continue;
     }
     rounded = undefined;
     if (operation.kind === 'rope' && next?.kind === 'rope' && turnsAlike(operation, next)) {
-      dispatches.push(encodeRope(context, operation, next));
+      add(encodeRope(context, operation, next));
       index += 2;
       continue;
     }
     if ((operation.kind === 'rms-norm' || operation.kind === 'swiglu') && isRoundedNext(context, operation, next)) {
       const place = context.rounded((operation.y.values.length / ROUNDED_GROUP) * ROUNDED_WORDS);
       rounded = { x: operation.y, place };
-      dispatches.push(
-        operation.kind === 'swiglu' ? roundSwiglu(context, operation, place) : roundNorm(context, operation, place),
-      );
-    } else dispatches.push(...encode(context, operation));
+      add(operation.kind === 'swiglu' ? roundSwiglu(context, operation, place) : roundNorm(context, operation, place));
+    } else encode(context, operation).forEach(add);
     index++;
   }
-  return dispatches;
+}
+
+/** Dispatches that stay, or those of an operation that depends on tokens or position. */
+export type PreparedPart = Dispatch | ((tokens: readonly number[], position: number) => readonly Dispatch[]);
+
+/** The same for operations that run again with other tokens, and at another position. */
+export function prepareAll(context: EncodingContext, operations: readonly Operation[]): PreparedPart[] {
+  const parts: PreparedPart[] = [];
+  const add = (dispatch: Dispatch): void => void parts.push(dispatch);
+  let begin = 0;
+  operations.forEach((operation, index) => {
+    const { kind } = operation;
+    if (kind !== 'embed' && kind !== 'store' && kind !== 'attention') return;
+    encodeAll(context, operations.slice(begin, index), add);
+    begin = index + 1;
+    parts.push((tokens, position) =>
+      encode(context, kind === 'embed' ? { ...operation, tokens } : { ...operation, position }),
+    );
+  });
+  encodeAll(context, operations.slice(begin), add);
+  return parts;
 }
 
 /** Whether the next operation is a product that rounds what this one computes. */

@@ -1,13 +1,13 @@
 import type { ByteSource } from '../../gguf/byte-source.ts';
 import { formatBytes } from '../../input/format.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
-import { checkCache, checkMatrix, checkOperation } from '../checks.ts';
+import { checkCache, checkMatrix, checkOperation, placeCheck } from '../checks.ts';
 import { DeviceFailureError } from '../device-failure-error.ts';
 import type { Kernels } from '../kernels.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
 import { cacheMemory, type ScratchFile } from './cache-memory.ts';
-import { type EncodingContext, encodeAll } from './encode.ts';
+import { type EncodingContext, encodeAll, prepareAll } from './encode.ts';
 import { createProgram } from './program.ts';
 import { MOST_HEAD_SIZE } from './shaders/attention.ts';
 import { kvRowWords } from './shaders/kv-rows.ts';
@@ -212,7 +212,29 @@ export function webgpuKernels({
     },
     run(operations) {
       for (const operation of operations) checkOperation(operation);
-      for (const dispatch of encodeAll(context, operations)) program.add(dispatch);
+      encodeAll(context, operations, program.add);
+    },
+    prepare(operations) {
+      if (operations.some(({ kind }) => kind === 'attend-pages'))
+        throw new RangeError('attend-pages: pages have places of their own; such operations are not prepared');
+      for (const operation of operations) checkOperation(operation);
+      const check = placeCheck(operations);
+      const before = new Set(used);
+      used.clear();
+      const parts = prepareAll(context, operations);
+      const own = new Set(used);
+      used.clear();
+      for (const one of before) used.add(one);
+      return {
+        run(tokens, position) {
+          check(tokens, position);
+          for (const one of own) used.add(one);
+          for (const part of parts) {
+            if (typeof part !== 'function') program.add(part);
+            else for (const dispatch of part(tokens, position)) program.add(dispatch);
+          }
+        },
+      };
     },
     write(vector) {
       if (used.has(vector.id)) submit();
