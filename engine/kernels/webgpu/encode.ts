@@ -27,6 +27,15 @@ import {
   TILE,
   type TileValues,
 } from './shaders/multiply.ts';
+import {
+  ACTIVATIONS_TO_HALVES,
+  HALVES_DEPTH,
+  HALVES_TILES,
+  HALVES_TOGETHER,
+  type HalvesTile,
+  multiplyHalves,
+  weightsToHalves,
+} from './shaders/multiply-halves.ts';
 import { multiplyPackedTiles } from './shaders/multiply-packed.ts';
 import { MOST_MATRICES, multiplyUnits, UNIT_ROWS, unitParams } from './shaders/multiply-units.ts';
 import {
@@ -52,6 +61,10 @@ export interface EncodingContext {
   readonly packedDot: boolean;
   /** Whether products of a few tokens read weights by units of 16 bytes, where the format has them. */
   readonly units: boolean;
+  /** Whether products of many tokens may be of halves, by matrices that subgroups multiply. */
+  readonly halfMatrices: boolean;
+  /** Room for this many bytes of halves, which lasts until the next call for the same factor. */
+  halves(factor: 'weights' | 'inputs', bytes: number): GPUBuffer;
   /** What tiles of products are kept in. */
   readonly tileValues: TileValues;
   matrix(id: number): UploadedMatrix;
@@ -191,7 +204,7 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
       const count = (keys.values.length / headSize) * lanes;
       const shape = [kvHeads, capacity, headSize, kvRowWords(type, headSize)];
       const numbers = [place(keys), place(values), ...shape, lanes, position, count];
-      const kernel = kernelOf(`store ${type}`, () => store(type), 'storage');
+      const kernel = kernelOf(`store ${type}`, () => store(type), ['storage']);
       return [{ kernel, numbers, extras: [context.cache(cache.id)], workgroups: [Math.ceil(count / 64)] }];
     }
     case 'attention':
@@ -235,8 +248,8 @@ const PLAIN = {
 const kernels = new Map<string, Kernel>();
 
 /** The kernel of this name, whose shader is written when it is used first. */
-function kernelOf(name: string, code: () => string, extra?: NonNullable<Kernel['extra']>, extras = 1): Kernel {
-  const found = kernels.get(name) ?? { name, code: code(), ...(extra && { extra, extras }) };
+function kernelOf(name: string, code: () => string, extras: NonNullable<Kernel['extras']> = []): Kernel {
+  const found = kernels.get(name) ?? { name, code: code(), extras };
   kernels.set(name, found);
   return found;
 }
@@ -254,7 +267,7 @@ function inTwo(workgroups: number): [number, number] {
 function encodeEmbed(context: EncodingContext, { table, tokens, y }: EmbedOperation): Dispatch[] {
   const { rowBytes, parts } = context.matrix(table.id);
   const at = context.tokens(tokens);
-  const kernel = kernelOf(`embed ${table.type}`, () => embed(shaderFormat(table.type)), 'read-only-storage');
+  const kernel = kernelOf(`embed ${table.type}`, () => embed(shaderFormat(table.type)), ['read-only-storage']);
   return parts.map(({ buffer, rowFrom, rowCount }) => {
     const numbers = [at, context.place(y), table.columns, rowBytes, rowFrom, rowCount];
     return { kernel, numbers, extras: [buffer], workgroups: [tokens.length] };
@@ -349,8 +362,7 @@ function encodeUnits(
           together,
           lanes,
         ),
-      'read-only-storage',
-      operations.length,
+      types.map(() => 'read-only-storage'),
     );
     // A matrix in several parts is alone.
     const parts = operations.map((operation) => context.matrix(operation.matrix.id));
@@ -381,10 +393,72 @@ function encodeMultiply(context: EncodingContext, operation: MultiplyOperation):
   const { matrix, x, multiplied } = operation;
   const tokens = x.values.length / matrix.columns;
   if (multiplied === 'together' || (multiplied === undefined && tokens > MOST_VECTORS))
-    return encodeProduct(context, operation, 'tiles');
+    return usesHalves(context, matrix) ? encodeHalves(context, operation) : encodeProduct(context, operation, 'tiles');
   const groups = Array.from({ length: Math.ceil(tokens / MOST_VECTORS) }, (_, group) => group * MOST_VECTORS);
   return groups.flatMap((from) => encodeProduct(context, tokensOf(operation, from, from + MOST_VECTORS), 'vectors'));
 }
+
+/** Most bytes of a matrix's halves; vocabularies, whose logits few tokens want, have more. */
+const MOST_HALVES = 2 ** 29;
+
+function usesHalves({ halfMatrices }: EncodingContext, { rows, columns, type }: Matrix): boolean {
+  return halfMatrices && type !== 'F32' && columns % HALVES_DEPTH === 0 && 2 * rows * columns <= MOST_HALVES;
+}
+
+/** Tiles that keep a GPU busy. */
+const BUSY_TILES = 100;
+
+/** A product of halves: weights and activations are written as such first, in memory that the next product takes. */
+function encodeHalves(context: EncodingContext, { matrix, x, y, bias, accumulate }: MultiplyOperation): Dispatch[] {
+  const { id, type, rows, columns } = matrix;
+  const { rowBytes, parts } = context.matrix(id);
+  const tokens = x.values.length / columns;
+  const fours = (count: number): [number, number] => inTwo(Math.ceil((4 * count) / HALVES_TOGETHER));
+  const inputs = context.halves('inputs', 2 * tokens * columns);
+  const count = (tokens * columns) / 4;
+  const rounding: Dispatch = {
+    kernel: ACTIVATIONS,
+    numbers: [context.place(x), count],
+    extras: [inputs],
+    workgroups: fours(count),
+  };
+  const products = parts.flatMap(({ buffer, rowFrom, rowCount }): Dispatch[] => {
+    const weights = type === 'F16' ? buffer : context.halves('weights', 2 * rowCount * columns);
+    const ofWeights = (rowCount * columns) / 4;
+    const expanding: Dispatch = {
+      kernel: kernelOf(`${type} to halves`, () => weightsToHalves(shaderFormat(type)), [
+        'read-only-storage',
+        'storage',
+      ]),
+      numbers: [columns, rowBytes, ofWeights],
+      extras: [buffer, weights],
+      workgroups: fours(ofWeights),
+    };
+    const tilesOf = (tile: HalvesTile): [number, number] => [
+      Math.ceil(rowCount / tile.rows),
+      Math.ceil(tokens / tile.tokens),
+    ];
+    const [across, down] = tilesOf(HALVES_TILES.large);
+    const size = across * down >= BUSY_TILES ? 'large' : 'small';
+    const tile = HALVES_TILES[size];
+    const product: Dispatch = {
+      kernel: kernelOf(`multiply halves, ${size}`, () => multiplyHalves(tile), [
+        'read-only-storage',
+        'read-only-storage',
+      ]),
+      numbers: [
+        ...[0, context.place(y), columns, rows, rowFrom, rowCount, rowBytes, tokens],
+        ...[bias === undefined ? 0 : context.place(bias), bias === undefined ? 0 : 1, accumulate === true ? 1 : 0],
+      ],
+      extras: [weights, inputs],
+      workgroups: tilesOf(tile),
+    };
+    return weights === buffer ? [product] : [expanding, product];
+  });
+  return [rounding, ...products];
+}
+
+const ACTIVATIONS: Kernel = { name: 'activations to halves', code: ACTIVATIONS_TO_HALVES, extras: ['storage'] };
 
 /** The product of some of the tokens. */
 function tokensOf(operation: MultiplyOperation, from: number, to: number): MultiplyOperation {
@@ -444,7 +518,7 @@ type ChosenKernel = Pick<Dispatch, 'kernel' | 'workgroups'>;
 function packedKernel({ type }: Matrix, tokens: number, rows: number): ChosenKernel {
   const code = () => multiplyPackedTiles(shaderFormat(type));
   return {
-    kernel: kernelOf(`multiply ${type}, packed tiles`, code, 'read-only-storage'),
+    kernel: kernelOf(`multiply ${type}, packed tiles`, code, ['read-only-storage']),
     workgroups: tiles(tokens, rows),
   };
 }
@@ -452,7 +526,7 @@ function packedKernel({ type }: Matrix, tokens: number, rows: number): ChosenKer
 /** The kernel for many tokens, and its workgroups. */
 function tilesKernel({ type }: Matrix, tokens: number, rows: number, { tileValues }: EncodingContext): ChosenKernel {
   const code = () => multiplyTiles(shaderFormat(type), tileValues);
-  const kernel = kernelOf(`multiply ${type}, tiles of ${tileValues}`, code, 'read-only-storage');
+  const kernel = kernelOf(`multiply ${type}, tiles of ${tileValues}`, code, ['read-only-storage']);
   return { kernel, workgroups: tiles(tokens, rows) };
 }
 
@@ -465,7 +539,7 @@ function vectorsKernel({ type }: Matrix, tokens: number, rows: number, context: 
   const { lanes } = context;
   const together = 2 ** Math.ceil(Math.log2(tokens));
   const code = () => multiplyVectors(shaderFormat(type), together, lanes);
-  const kernel = kernelOf(`multiply ${type}, ${together} tokens, ${context.lanesName}`, code, 'read-only-storage');
+  const kernel = kernelOf(`multiply ${type}, ${together} tokens, ${context.lanesName}`, code, ['read-only-storage']);
   return { kernel, workgroups: inTwo(Math.ceil(rows / rowsOfWorkgroup(together, lanes))) };
 }
 
@@ -495,7 +569,7 @@ function encodeChunks(
   const partial = context.scratch(rows * chunks * (headSize + 2));
   const { lanes } = context;
   const name = `attend ${type}, ${headSize}, ${context.lanesName}`;
-  const kernel = kernelOf(name, () => attendChunks(type, headSize, lanes), 'read-only-storage');
+  const kernel = kernelOf(name, () => attendChunks(type, headSize, lanes), ['read-only-storage']);
   const together = typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1;
   const numbers = [
     ...[context.place(queries), partial, heads, kvHeads, capacity, headSize, kvRowWords(type, headSize)],

@@ -60,6 +60,7 @@ export async function openGpuKernels({
       openScratch: scratchFile,
       lanes,
       halves: !exact,
+      halfMatrices: opened.halfMatrices && !exact,
       units: units ?? !software,
       early: software ? 0 : FIRST_DISPATCHES,
       wait: software ? unhurriedWait : undefined,
@@ -105,7 +106,8 @@ function identifierOf(name: string): string {
 
 /**
  * Dawn's own switches. It leaves out numbers of 16 bits on NVIDIA's Vulkan drivers, whose results for special values
- * differ from the specification's, and makes timestamps coarse, against web pages that measure others.
+ * differ from the specification's, and matrices of subgroups, which WebGPU doesn't have yet; and it makes timestamps
+ * coarse, against web pages that measure others.
  */
 const TOGGLES = ['enable-dawn-features=vulkan_enable_f16_on_nvidia', 'disable-dawn-features=timestamp_quantization'];
 

@@ -5,10 +5,8 @@ import { createPassTimer, type PassTimer } from './pass-timer.ts';
 export interface Kernel {
   readonly name: string;
   readonly code: string;
-  /** What all bindings from the third on are, if there are any. */
-  readonly extra?: 'read-only-storage' | 'storage';
-  /** Number of these bindings. Default: 1. */
-  readonly extras?: number;
+  /** The bindings from the third on. Default: none. */
+  readonly extras?: readonly ('read-only-storage' | 'storage')[];
 }
 
 /** Parameters of a dispatch: 32-bit numbers in the order of the shader's `Params`. */
@@ -68,17 +66,16 @@ export function createProgram(device: GPUDevice, arena: () => Arena, early = 0):
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
 
-  const layoutOf = ({ extra, extras = 1 }: Kernel): GPUBindGroupLayout => {
-    const key = extra === undefined ? 'none' : `${extra} ${extras}`;
+  const layoutOf = ({ extras = NONE }: Kernel): GPUBindGroupLayout => {
+    const key = extras.join(' ');
     const found = layouts.get(key);
     if (found !== undefined) return found;
     const visibility = GPUShaderStage.COMPUTE;
-    const further = extra === undefined ? [] : Array.from({ length: extras }, (_, index) => ({ index, type: extra }));
     const layout = device.createBindGroupLayout({
       entries: [
         { binding: 0, visibility, buffer: { type: 'uniform', hasDynamicOffset: true, minBindingSize: STRIDE } },
         { binding: 1, visibility, buffer: { type: 'storage' } },
-        ...further.map(({ index, type }) => ({ binding: 2 + index, visibility, buffer: { type } })),
+        ...extras.map((type, index) => ({ binding: 2 + index, visibility, buffer: { type } })),
       ],
     });
     layouts.set(key, layout);

@@ -28,6 +28,8 @@ export interface WebgpuOptions {
   readonly packedDot: boolean;
   /** Whether tiles of products may round both factors to 16 bits, where the device has them. Default: false. */
   readonly halves?: boolean | undefined;
+  /** Whether products of many tokens are of halves, by matrices that subgroups of 32 lanes multiply. Default: false. */
+  readonly halfMatrices?: boolean | undefined;
   /** Whether products of a few tokens read weights by units of 16 bytes; narrow lanes, as of GPUs in software, don't gain. */
   readonly units?: boolean | undefined;
   /** Dispatches after which the device begins, while more are encoded. Default: 0, only when a result is wanted. */
@@ -64,6 +66,7 @@ export function webgpuKernels({
   packedDot,
   lanes = lanesOf(device),
   halves = false,
+  halfMatrices = false,
   units = false,
   early = 0,
   wait = (pending) => pending,
@@ -124,6 +127,7 @@ export function webgpuKernels({
   };
   const tokensRoom = room();
   const placeOf = ({ id, offset }: Vector): number => (places[id] as number) + offset;
+  const factors = new Map<'weights' | 'inputs', GPUBuffer>();
   const context: EncodingContext = {
     lanes,
     lanesName: typeof lanes === 'object' ? `subgroups of ${lanes.subgroupSize}` : lanes,
@@ -146,6 +150,21 @@ export function webgpuKernels({
     },
     scratch: room(),
     rounded: room(),
+    halfMatrices,
+    halves(factor, bytes) {
+      const before = factors.get(factor);
+      if (before !== undefined && before.size >= bytes) return before;
+      // Operations that were encoded may use the smaller one.
+      if (before !== undefined) {
+        program.submit();
+        before.destroy();
+      }
+      const size = 16 * Math.ceil(bytes / 16);
+      const create = () => device.createBuffer({ label: 'halves', size, usage: GPUBufferUsage.STORAGE });
+      const buffer = allocated('products of halves', create);
+      factors.set(factor, buffer);
+      return buffer;
+    },
   };
 
   return {
