@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { ownModule } from '../../../engine/gguf/own-module.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import type { Answer, Limits, Request, Task } from './contestant.ts';
 import type { Engine } from './engine.ts';
@@ -25,8 +25,9 @@ const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
 
 /** Starts an engine and loads the model. @throws InputError with the child's message if that fails */
 export async function startChild(engine: keyof typeof NAMES, task: Task): Promise<Child> {
-  const process_ = fork(join(import.meta.dirname, `${engine}-child.ts`), [JSON.stringify(task)], {
-    execArgv: ['--import', import.meta.resolve('tsx')],
+  const { path, args, execArgv } = ownModule(new URL(`./${engine}-child.ts`, import.meta.url));
+  const process_ = fork(path, [...args, JSON.stringify(task)], {
+    execArgv: [...execArgv],
     env: engine === 'llama' ? { ...process.env, ...BEST_FOR_LLAMA } : process.env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
