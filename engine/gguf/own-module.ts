@@ -2,9 +2,7 @@ import { fileURLToPath } from 'node:url';
 
 /** How a module of this project is run in a thread or a process of its own. */
 export interface OwnModule {
-  /** What a thread imports. */
-  readonly url: string;
-  /** What a process is started with: a file, and arguments before its own. */
+  /** The file that is run, and arguments before its own. */
   readonly path: string;
   readonly args: readonly string[];
   /** Options of Node. */
@@ -13,5 +11,5 @@ export interface OwnModule {
 
 /** A TypeScript module, which tsx compiles. A bundle, in which all modules are one file, replaces this function. */
 export function ownModule(url: URL): OwnModule {
-  return { url: url.href, path: fileURLToPath(url), args: [], execArgv: ['--import', import.meta.resolve('tsx')] };
+  return { path: fileURLToPath(url), args: [], execArgv: ['--import', import.meta.resolve('tsx')] };
 }

@@ -27,9 +27,10 @@ export function workerPieces<Piece, Result>(
   pieces: readonly Piece[],
 ): WorkerPieces<Result> {
   const threads = Math.min(MOST_THREADS, availableParallelism());
-  const { url, execArgv } = ownModule(worker);
+  const { path, args, execArgv } = ownModule(worker);
   const pool = new Piscina<Piece, Result>({
-    filename: url,
+    filename: path,
+    argv: [...args],
     workerData,
     execArgv: [...execArgv],
     minThreads: threads,

@@ -1,6 +1,6 @@
 /**
  * Entry of the bundle: everything that runs in a process or a thread of its own is a part of it, named by its path in
- * the project. A process has the name as its first argument, a thread in the address.
+ * the project, which is the first argument.
  */
 const PARTS: Readonly<Record<string, () => Promise<{ readonly default?: unknown }>>> = {
   'test/bench/gpu-kit/main.ts': () => import('./main.ts'),
@@ -11,8 +11,7 @@ const PARTS: Readonly<Record<string, () => Promise<{ readonly default?: unknown 
   'engine/gguf/make/worker.ts': () => import('../../../engine/gguf/make/worker.ts'),
 };
 
-const named = new URL(import.meta.url).searchParams.get('part');
-const name = named ?? process.argv.splice(2, 1)[0] ?? '';
+const [name = ''] = process.argv.splice(2, 1);
 const part = PARTS[name];
 if (part === undefined) throw new Error(`no part of this program is called "${name}"`);
 const loaded = await part();
