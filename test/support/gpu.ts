@@ -35,8 +35,12 @@ export function testGpuVariants(name: string, body: (kernels: Kernels) => void |
   }
 }
 
-/** A test of kernels that are opened for it. */
-function testOpened(name: string, options: GpuOptions, body: (kernels: Kernels) => void | Promise<void>): void {
+/** A test of kernels that round activations and read weights by units, which software does only if it is asked to. */
+export function testPackedGpu(
+  name: string,
+  body: (kernels: Kernels) => void | Promise<void>,
+  options: GpuOptions = ROUNDED.rounded,
+): void {
   testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', name, async () => {
     const { kernels } = await openGpuKernels(options);
     await body(kernels);
@@ -50,6 +54,6 @@ export function testChecks(checks: readonly GpuCheck[]): void {
     const body = (kernels: Kernels) => check(kernels, GPU_KERNELS);
     if (on === 'plain') testGpu(name, body);
     else if (on === 'variants') testGpuVariants(name, body);
-    else testOpened(name, ROUNDED[on], body);
+    else testPackedGpu(name, body, ROUNDED[on]);
   }
 }

@@ -1,8 +1,10 @@
+import type { Kernels } from '../../../../engine/kernels/kernels.ts';
 import { openGpuKernels } from '../../../../engine/kernels/webgpu/node-gpu.ts';
 import { OPERATION_CHECKS } from '../../../kernels/webgpu/operation-checks.ts';
 import { PRODUCT_CHECKS } from '../../../kernels/webgpu/product-checks.ts';
+import { UNIT_CHECKS } from '../../../kernels/webgpu/unit-checks.ts';
 import { GOLDEN_CHECKS } from '../../../runtime/golden-checks.ts';
-import { type GpuCheck, type GpuVariant, openGpuVariants } from '../../../support/gpu-variants.ts';
+import { type GpuCheck, type GpuVariant, openGpuVariants, ROUNDED } from '../../../support/gpu-variants.ts';
 import type { Step } from '../step-tools.ts';
 
 /** Every comparison with the reference that the tests make. */
@@ -12,9 +14,11 @@ export const kernels: Step = {
   weight: 10,
   async run({ device, save }) {
     const variants = await openGpuVariants(device);
-    const packed = (await openGpuKernels({ adapter: device, packedDot: true })).kernels;
+    const rounded = new Map<string, Kernels>();
+    for (const [name, options] of Object.entries(ROUNDED))
+      rounded.set(name, (await openGpuKernels({ adapter: device, ...options })).kernels);
     let [agreed, compared] = [0, 0];
-    for (const { name, check, kernels } of comparisons(variants, { name: 'packed products', kernels: packed })) {
+    for (const { name, check, kernels } of comparisons(variants, rounded)) {
       const start = performance.now();
       const found = await attempt(() => check(kernels, variants));
       const seconds = (performance.now() - start) / 1000;
@@ -33,13 +37,16 @@ export const kernels: Step = {
 interface Comparison extends Pick<GpuCheck, 'name' | 'check'>, Pick<GpuVariant, 'kernels'> {}
 
 /** Goldens come first: they say most in the least time. */
-function comparisons(variants: readonly [GpuVariant, ...GpuVariant[]], packed: GpuVariant): Comparison[] {
-  return [...GOLDEN_CHECKS, ...PRODUCT_CHECKS, ...OPERATION_CHECKS].flatMap(({ name, on, check }) => {
-    if (on === 'packed') return [{ name, check, kernels: packed.kernels }];
-    const [plain, ...others] = variants;
-    const further = on === 'plain' ? [] : others;
+function comparisons(
+  variants: readonly [GpuVariant, ...GpuVariant[]],
+  rounded: ReadonlyMap<string, Kernels>,
+): Comparison[] {
+  const [plain, ...others] = variants;
+  return [...GOLDEN_CHECKS, ...UNIT_CHECKS, ...PRODUCT_CHECKS, ...OPERATION_CHECKS].flatMap(({ name, on, check }) => {
+    const kernels = rounded.get(on) ?? plain.kernels;
+    const further = on === 'variants' ? others : [];
     return [
-      { name, check, kernels: plain.kernels },
+      { name, check, kernels },
       ...further.map((variant) => ({ name: `${name}, ${variant.name}`, check, kernels: variant.kernels })),
     ];
   });
