@@ -25,21 +25,20 @@ export interface Unsupported {
 export function readBody<Shape extends z.ZodObject>(rules: BodyRules<Shape>, body: unknown): z.output<Shape> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(400, 'the body must be a JSON object');
-  const wanted: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(body)) {
-    if (value === null || rules.harmless.includes(name)) continue;
+  const given = Object.entries(body).filter(([name, value]) => value !== null && !rules.harmless.includes(name));
+  const wanted = given.filter(([name, value]) => {
     const unsupported = Object.hasOwn(rules.unsupported, name) ? rules.unsupported[name] : undefined;
-    if (unsupported === undefined) wanted[name] = value;
-    else if (!unsupported.neutral.some((neutral) => isDeepStrictEqual(value, neutral)))
-      throw new ApiError(400, `${name}: is not supported; ${unsupported.remedy}`, name, 'unsupported_parameter');
-  }
+    if (unsupported === undefined) return true;
+    if (unsupported.neutral.some((neutral) => isDeepStrictEqual(value, neutral))) return false;
+    throw new ApiError(400, `${name}: is not supported; ${unsupported.remedy}`, name, 'unsupported_parameter');
+  });
   const known = Object.keys(rules.shape.shape);
-  const unknown = Object.keys(wanted).find((name) => !known.includes(name));
+  const unknown = wanted.find(([name]) => !known.includes(name));
   if (unknown !== undefined) {
-    const shown = unknown.slice(0, 100);
+    const shown = unknown[0].slice(0, 100);
     throw new ApiError(400, `${shown}: unknown parameter${suggestion(shown, known)}`, shown, 'unknown_parameter');
   }
-  const read = readValue(rules.shape, wanted);
+  const read = readValue(rules.shape, Object.fromEntries(wanted));
   if ('value' in read) return read.value;
   const { place, problem } = read.complaint;
   throw new ApiError(400, `${place}: ${problem}`, place, 'invalid_value');
