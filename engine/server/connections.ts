@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError, openAiError } from './api-error.ts';
+import { PacedSocket } from './paced-socket.ts';
 
 /** What the server allows its connections. */
 export interface ConnectionLimits {
@@ -20,7 +22,7 @@ export interface Connections {
    */
   admit(request: IncomingMessage): void;
   /** Answers what is no request, or didn't come in time, and closes the connection. */
-  refuse(error: Error & { readonly code?: string }, socket: Socket): void;
+  refuse(error: Error & { readonly code?: string }, socket: Duplex): void;
 }
 
 /** Receives a request, and answers it. */
@@ -43,15 +45,12 @@ const STRANGERS = 1 / 4;
 const LEAST_STRANGERS = 16;
 
 interface Connection {
-  readonly socket: Socket;
+  readonly socket: PacedSocket;
   isStranger: boolean;
-  /** Whether a request is being answered. */
-  isBusy: boolean;
-  /** Requests that were sent before the answer of the one that is being answered. */
+  /** The request that is being answered. */
+  current: IncomingMessage | undefined;
+  /** Requests that were sent before that answer. */
   readonly waiting: (readonly [IncomingMessage, ServerResponse])[];
-  /** Bytes that the system has taken over, and when they last changed while others waited. */
-  taken: number;
-  movedAt: number;
 }
 
 /** Headers of every response: no guesses at its type, and no use of it in pages of strangers. */
@@ -64,41 +63,43 @@ const HEADERS = { 'x-content-type-options': 'nosniff', 'cross-origin-resource-po
 export function createConnections({ mostConnections, patience = PATIENCE_SECONDS }: ConnectionLimits): Connections {
   const mostStrangers = Math.max(LEAST_STRANGERS, Math.ceil(STRANGERS * mostConnections));
   const timeout = 1000 * patience;
-  /** The oldest first. */
-  const connections = new Map<Socket, Connection>();
+  /** By the socket that requests and responses have, the oldest first. */
+  const connections = new Map<Duplex, Connection>();
   let strangers = 0;
 
-  const open = (socket: Socket): void => {
-    if (strangers === mostStrangers) [...connections.values()].find(({ isStranger }) => isStranger)?.socket.destroy();
-    const connection: Connection = {
-      ...{ socket, isStranger: true, isBusy: false, waiting: [] },
-      ...{ taken: 0, movedAt: performance.now() },
-    };
+  const open = (bare: Socket): PacedSocket => {
+    const socket = new PacedSocket(bare);
+    const oldest = strangers < mostStrangers ? undefined : [...connections.values()].find((one) => one.isStranger);
+    if (oldest !== undefined) {
+      forget(oldest);
+      oldest.socket.destroy();
+    }
+    const connection: Connection = { socket, isStranger: true, current: undefined, waiting: [] };
+    // The body of the request that is being answered, but no request after it.
+    socket.wanted = () =>
+      connection.current === undefined ? 'head' : connection.current.complete ? undefined : 'body';
     connections.set(socket, connection);
     strangers++;
-    socket.once('close', () => {
-      connections.delete(socket);
-      if (connection.isStranger) strangers--;
-    });
+    socket.once('close', () => forget(connection));
+    return socket;
+  };
+  const forget = ({ socket, isStranger }: Connection): void => {
+    if (connections.delete(socket) && isStranger) strangers--;
   };
   const closeStalled = (): void => {
-    const now = performance.now();
-    for (const connection of connections.values()) {
-      const { socket, taken, movedAt } = connection;
-      const left = socket.writableLength;
-      const takenNow = socket.bytesWritten - left;
-      if (left === 0 || takenNow !== taken) Object.assign(connection, { taken: takenNow, movedAt: now });
-      else if (now - movedAt >= timeout) socket.destroy();
-    }
+    const since = performance.now() - timeout;
+    for (const { socket } of connections.values())
+      if (socket.writableLength > 0 && socket.movedAt < since) socket.destroy();
   };
   return {
     serve(handle) {
       const answer = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
-        connection.isBusy = true;
+        connection.current = request;
         response.once('close', () => {
-          connection.isBusy = false;
+          connection.current = undefined;
           const next = connection.waiting.shift();
-          if (next !== undefined && !connection.socket.destroyed) answer(connection, ...next);
+          if (next === undefined) connection.socket.handOn();
+          else if (!connection.socket.destroyed) answer(connection, ...next);
         });
         for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
         handle(request, response);
@@ -107,13 +108,16 @@ export function createConnections({ mostConnections, patience = PATIENCE_SECONDS
       const server = createServer({ ...timeouts, connectionsCheckingInterval: LOOK_MILLISECONDS });
       server.on('request', (request, response) => {
         const connection = connections.get(request.socket);
-        if (connection?.isBusy === false) answer(connection, request, response);
-        else if (connection !== undefined && connection.waiting.length < MOST_WAITING)
-          connection.waiting.push([request, response]);
+        if (connection === undefined) return;
+        if (connection.current === undefined) answer(connection, request, response);
+        else if (connection.waiting.length < MOST_WAITING) connection.waiting.push([request, response]);
         else request.socket.destroy();
       });
+      // The server's own listener takes any stream as a connection.
+      const [attach] = server.listeners('connection');
+      server.removeAllListeners('connection').on('connection', (socket) => attach?.call(server, open(socket)));
       const looks = setInterval(closeStalled, LOOK_MILLISECONDS).unref();
-      return server.on('connection', open).on('close', () => clearInterval(looks));
+      return server.on('close', () => clearInterval(looks));
     },
     admit({ socket }) {
       const connection = connections.get(socket);
@@ -127,7 +131,7 @@ export function createConnections({ mostConnections, patience = PATIENCE_SECONDS
     },
     refuse({ code = '' }, socket) {
       // In the middle of another answer there is nothing to say.
-      if (socket.writable && connections.get(socket)?.isBusy === false) {
+      if (socket.writable && connections.get(socket)?.current === undefined) {
         const [status, message] = BROKEN[code] ?? [400, 'this is not HTTP/1.1'];
         const body = JSON.stringify(openAiError(new ApiError(status, message)));
         const headers = {
@@ -137,7 +141,7 @@ export function createConnections({ mostConnections, patience = PATIENCE_SECONDS
         const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
         socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
       }
-      socket.destroySoon();
+      socket.end(() => void socket.destroy());
     },
   };
 }
