@@ -47,10 +47,10 @@ const LEAST_STRANGERS = 16;
 interface Connection {
   readonly socket: PacedSocket;
   isStranger: boolean;
-  /** The request that is being answered. */
-  current: IncomingMessage | undefined;
-  /** Requests that were sent before that answer. */
-  readonly waiting: (readonly [IncomingMessage, ServerResponse])[];
+  /** The response that is being made. */
+  current: ServerResponse<IncomingMessage> | undefined;
+  /** Those of requests that were sent before its end. */
+  readonly waiting: ServerResponse<IncomingMessage>[];
 }
 
 /** Headers of every response: no guesses at its type, and no use of it in pages of strangers. */
@@ -77,7 +77,7 @@ export function createConnections({ mostConnections, patience = PATIENCE_SECONDS
     const connection: Connection = { socket, isStranger: true, current: undefined, waiting: [] };
     // The body of the request that is being answered, but no request after it.
     socket.wanted = () =>
-      connection.current === undefined ? 'head' : connection.current.complete ? undefined : 'body';
+      connection.current === undefined ? 'head' : connection.current.req.complete ? undefined : 'body';
     connections.set(socket, connection);
     strangers++;
     socket.once('close', () => forget(connection));
@@ -93,24 +93,23 @@ export function createConnections({ mostConnections, patience = PATIENCE_SECONDS
   };
   return {
     serve(handle) {
-      const answer = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
-        connection.current = request;
+      const answer = (connection: Connection, response: ServerResponse<IncomingMessage>): void => {
+        connection.current = response;
         response.once('close', () => {
-          connection.current = undefined;
-          const next = connection.waiting.shift();
-          if (next === undefined) connection.socket.handOn();
-          else if (!connection.socket.destroyed) answer(connection, ...next);
+          connection.current = connection.waiting.shift();
+          if (connection.current === undefined) connection.socket.handOn();
+          else if (!connection.socket.destroyed) answer(connection, connection.current);
         });
         for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-        handle(request, response);
+        handle(response.req, response);
       };
       const timeouts = { headersTimeout: timeout, requestTimeout: timeout, keepAliveTimeout: IDLE_MILLISECONDS };
       const server = createServer({ ...timeouts, connectionsCheckingInterval: LOOK_MILLISECONDS });
       server.on('request', (request, response) => {
         const connection = connections.get(request.socket);
         if (connection === undefined) return;
-        if (connection.current === undefined) answer(connection, request, response);
-        else if (connection.waiting.length < MOST_WAITING) connection.waiting.push([request, response]);
+        if (connection.current === undefined) answer(connection, response);
+        else if (connection.waiting.length < MOST_WAITING) connection.waiting.push(response);
         else request.socket.destroy();
       });
       // The server's own listener takes any stream as a connection.
@@ -130,8 +129,8 @@ export function createConnections({ mostConnections, patience = PATIENCE_SECONDS
       strangers--;
     },
     refuse({ code = '' }, socket) {
-      // In the middle of another answer there is nothing to say.
-      if (socket.writable && connections.get(socket)?.current === undefined) {
+      // In the middle of an answer there is nothing to say.
+      if (socket.writable && connections.get(socket)?.current?.headersSent !== true) {
         const [status, message] = BROKEN[code] ?? [400, 'this is not HTTP/1.1'];
         const body = JSON.stringify(openAiError(new ApiError(status, message)));
         const headers = {
