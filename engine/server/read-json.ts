@@ -5,7 +5,7 @@ const BOUNDS = {
   /** Nested lists and objects: far more than any schema has. */
   levels: 512,
   /** Lists, objects, and names of properties. */
-  parts: 2 ** 15,
+  parts: 20_000,
   /** Items and properties: a list of as many tokens as a long context has. */
   values: 2 ** 17,
 } as const;

@@ -17,6 +17,9 @@ import {
 /** Control tokens that end a turn in the supported families, for files that name only the end of text. */
 const ENDS_OF_TURNS = ['<|eot_id|>', '<|eom_id|>', '<|end_of_text|>', '<|im_end|>', '<|endoftext|>', '</s>'];
 
+/** Tokens of a long text that are kept together while it is encoded. */
+const PART_TOKENS = 2 ** 16;
+
 /** The supported tokenizer models, by `tokenizer.ggml.model`. */
 const METHODS: ReadonlyMap<string, (fields: MetadataFields, vocabulary: Vocabulary) => TokenizerMethod> = new Map([
   ['llama', sentencePieceMethod],
@@ -44,15 +47,21 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
   const encoded = function* (text: string, options: EncodeOptions = {}): Slices<number[]> {
     const { addSpecial = false, parseSpecial = false } = options;
     const tokens: number[] = addSpecial && addsBegin ? [begin] : [];
+    /** Those before: a list that grows is copied again and again. */
+    const parts: number[][] = [];
     let before: Fragment | undefined;
     for (const fragment of cut(text, parseSpecial)) {
       if (fragment === undefined) yield;
       else if (typeof fragment === 'number') tokens.push(fragment);
-      else yield* segmenter.segment(fragment, typeof before !== 'string', tokens);
+      else
+        for (const _ of segmenter.segment(fragment, typeof before !== 'string', tokens)) {
+          if (tokens.length >= PART_TOKENS) parts.push(tokens.splice(0));
+          yield;
+        }
       before = fragment ?? before;
     }
     if (addSpecial && addsEnd) tokens.push(end);
-    return tokens;
+    return parts.length === 0 ? tokens : ([] as number[]).concat(...parts, tokens);
   };
   return {
     size: spellings.length,

@@ -10,7 +10,7 @@ export const MOST_STOPS = 16;
 const MOST_LOGPROBS = 20;
 
 /** Messages of a conversation, and parts of one: what has more is refused before it is looked at. */
-export const MOST_MESSAGES = 2 ** 12;
+export const MOST_MESSAGES = 2 ** 11;
 
 /** A list of so many items. The first item that is wrong is the last that is looked at. */
 export function list<Item extends z.ZodType>(item: Item, most: number, least = 0) {
