@@ -2,9 +2,6 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { ServerEvent } from './answer-form.ts';
 
-/** Seconds that a client may take to read what waits for it (about 16 KiB and what the system buffers). */
-export const SLOW_CLIENT_SECONDS = 30;
-
 /** The body of a response in events. */
 export interface EventStream {
   /** Sends events; waits while the client reads more slowly. @throws AbortError once the signal fires */
@@ -14,14 +11,10 @@ export interface EventStream {
 
 /**
  * Begins a response of server-sent events. Only its own text waits for a slow client, whose connection is closed if it
- * reads nothing for `seconds`.
+ * reads nothing (connections.ts).
  * @param signal fires when the connection is gone or the request is cancelled
  */
-export function openEventStream(
-  response: ServerResponse,
-  signal: AbortSignal,
-  seconds = SLOW_CLIENT_SECONDS,
-): EventStream {
+export function openEventStream(response: ServerResponse, signal: AbortSignal): EventStream {
   response.writeHead(200, {
     ...{ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
     'x-accel-buffering': 'no', // nginx would collect events otherwise
@@ -32,12 +25,7 @@ export function openEventStream(
       signal.throwIfAborted();
       if (events.length === 0) return;
       if (response.write(events.map(eventText).join(''))) return;
-      const timer = setTimeout(() => response.destroy(), 1000 * seconds);
-      try {
-        await once(response, 'drain', { signal });
-      } finally {
-        clearTimeout(timer);
-      }
+      await once(response, 'drain', { signal });
     },
     end: () => void response.end(),
   };

@@ -3,11 +3,22 @@ import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { bytePairMethod } from './byte-pairs.ts';
 import { byteOf, sentencePieceMethod } from './sentence-piece.ts';
+import { atOnce, inTurns, SLICE, type Slices } from './slices.ts';
 import { textNumbers } from './text-numbers.ts';
-import { TOKEN_KIND, TOKENIZER_KEY, type Tokenizer, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
+import {
+  type EncodeOptions,
+  TOKEN_KIND,
+  TOKENIZER_KEY,
+  type Tokenizer,
+  type TokenizerMethod,
+  type Vocabulary,
+} from './tokenizer.ts';
 
 /** Control tokens that end a turn in the supported families, for files that name only the end of text. */
 const ENDS_OF_TURNS = ['<|eot_id|>', '<|eom_id|>', '<|end_of_text|>', '<|im_end|>', '<|endoftext|>', '</s>'];
+
+/** Tokens of a long text that are kept together while it is encoded. */
+const PART_TOKENS = 2 ** 16;
 
 /** The supported tokenizer models, by `tokenizer.ggml.model`. */
 const METHODS: ReadonlyMap<string, (fields: MetadataFields, vocabulary: Vocabulary) => TokenizerMethod> = new Map([
@@ -33,20 +44,33 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
   const addsEnd = end !== undefined && (fields.optionalBool(`${TOKENIZER_KEY}.add_eos_token`) ?? false);
   const stops = [end, token('eot'), token('eom'), ...endsOfTurns(vocabulary)].filter((id) => id !== undefined);
 
-  const segment = (fragment: Fragment, index: number, all: readonly Fragment[]): number | number[] =>
-    typeof fragment === 'number' ? fragment : segmenter.segment(fragment, typeof all[index - 1] !== 'string');
+  const encoded = function* (text: string, options: EncodeOptions = {}): Slices<number[]> {
+    const { addSpecial = false, parseSpecial = false } = options;
+    const tokens: number[] = addSpecial && addsBegin ? [begin] : [];
+    /** Those before: a list that grows is copied again and again. */
+    const parts: number[][] = [];
+    let before: Fragment | undefined;
+    for (const fragment of cut(text, parseSpecial)) {
+      if (fragment === undefined) yield;
+      else if (typeof fragment === 'number') tokens.push(fragment);
+      else
+        for (const _ of segmenter.segment(fragment, typeof before !== 'string', tokens)) {
+          if (tokens.length >= PART_TOKENS) parts.push(tokens.splice(0));
+          yield;
+        }
+      before = fragment ?? before;
+    }
+    if (addSpecial && addsEnd) tokens.push(end);
+    return parts.length === 0 ? tokens : ([] as number[]).concat(...parts, tokens);
+  };
   return {
     size: spellings.length,
     begin,
     end,
     addsBegin,
     stops: new Set(stops),
-    encode(text, { addSpecial = false, parseSpecial = false } = {}) {
-      const tokens = cut(text, parseSpecial).flatMap(segment);
-      if (addSpecial && addsBegin) tokens.unshift(begin);
-      if (addSpecial && addsEnd) tokens.push(end);
-      return tokens;
-    },
+    encode: (text, options) => atOnce(encoded(text, options)),
+    encodeInTurns: (text, options) => inTurns(encoded(text, options)),
     spell: (id) => spellings.at(id) ?? '',
     bytesOf(id) {
       const spelling = spellings.at(id) ?? '';
@@ -107,8 +131,11 @@ function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
 /** A piece of a text: a special token, or text between such tokens, which is not empty. */
 type Fragment = string | number;
 
-/** Cuts a text at special tokens: always at user-defined ones, at control tokens only with `parseSpecial`. */
-type SpecialTokens = (text: string, parseSpecial: boolean) => Fragment[];
+/**
+ * Cuts a text at special tokens: always at user-defined ones, at control tokens only with `parseSpecial`. `undefined`
+ * is no fragment: it says that a slice of the text has been searched.
+ */
+type SpecialTokens = (text: string, parseSpecial: boolean) => Iterable<Fragment | undefined>;
 
 /** Finds special tokens in one pass over the text: leftmost first, then longest. */
 function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
@@ -127,7 +154,7 @@ function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
   return (text, parseSpecial) => (parseSpecial ? cutAll : cutAlways)(text);
 }
 
-type Cutter = (text: string) => Fragment[];
+type Cutter = (text: string) => Iterable<Fragment | undefined>;
 
 function cutter(tokens: ReadonlyMap<string, number>): Cutter {
   /** Lengths of the tokens that begin with a character, longest first. */
@@ -140,18 +167,17 @@ function cutter(tokens: ReadonlyMap<string, number>): Cutter {
       own.sort((a, b) => b - a),
     );
   }
-  return (text) => {
-    const fragments: Fragment[] = [];
-    let start = 0;
+  return function* (text) {
+    let [start, steps] = [0, 0];
     for (let index = 0; index < text.length; index++) {
+      if (++steps % SLICE === 0) yield undefined;
       const length = lengths.get(text.charCodeAt(index))?.find((own) => tokens.has(text.slice(index, index + own)));
       if (length === undefined) continue;
-      if (index > start) fragments.push(text.slice(start, index));
-      fragments.push(tokens.get(text.slice(index, index + length)) as number);
+      if (index > start) yield text.slice(start, index);
+      yield tokens.get(text.slice(index, index + length)) as number;
       start = index + length;
       index = start - 1;
     }
-    if (start < text.length) fragments.push(text.slice(start));
-    return fragments;
+    if (start < text.length) yield text.slice(start);
   };
 }

@@ -53,10 +53,10 @@ export interface AlphabetOptions extends Partial<Omit<ServerOptions, 'model'>> {
 /** A server on a free port of loopback, with that model. */
 export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...options }: AlphabetOptions = {}) {
   const lines: string[] = [];
+  const encode = (text: string): number[] => [...new TextEncoder().encode(text)];
   const tokenizer = {
-    size: END + 1,
-    stops: new Set([END]),
-    encode: (text: string) => [...new TextEncoder().encode(text)],
+    ...{ size: END + 1, stops: new Set([END]) },
+    encodeInTurns: async (text: string) => encode(text),
     bytesOf: (token: number) => Uint8Array.of(...(token === END ? [] : [token])),
   };
   const language = alphabetModel(milliseconds);
@@ -74,7 +74,7 @@ export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...o
     },
     callForm: callFormOf(''),
     chatPrompt: chat
-      ? async (messages) => tokenizer.encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join(''))
+      ? async (messages) => encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join(''))
       : undefined,
   };
   const server = createHttpServer({

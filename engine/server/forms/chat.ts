@@ -10,7 +10,7 @@ import { checkModel, conversationTokens, samplingOf } from '../text-request.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, responseFormat } from './text-format.ts';
-import { argumentsText, chatChoice, chatTools, toolName, toolUse } from './tools.ts';
+import { argumentsText, chatChoice, chatTools, MOST_TOOLS, toolName, toolUse } from './tools.ts';
 
 const call = z.strictObject({
   id: z.string(),
@@ -22,7 +22,7 @@ const message = z.strictObject({
   content: parameters.content('text').nullish(),
   refusal: z.null().optional(),
   audio: z.null().optional(),
-  tool_calls: z.array(call).nullish(),
+  tool_calls: parameters.list(call, MOST_TOOLS).nullish(),
   tool_call_id: z.string().optional(),
   name: z.string().optional(),
   function_call: z.null('is not supported; send tool_calls').optional(),
@@ -31,7 +31,7 @@ const message = z.strictObject({
 const RULES = {
   shape: z.object({
     model: z.string().optional(),
-    messages: z.array(message).min(1),
+    messages: parameters.list(message, parameters.MOST_MESSAGES, 1),
     max_tokens: parameters.tokens.optional(),
     max_completion_tokens: parameters.tokens.optional(),
     n: parameters.count.optional(),

@@ -10,13 +10,18 @@ import { toolName } from './tools.ts';
 export const blockMessage = z.strictObject({
   role: z.enum(['user', 'assistant']),
   content: z.union(
-    [z.string(), z.array(z.looseObject({ type: z.string() }))],
+    [z.string(), parameters.list(z.looseObject({ type: z.string() }), parameters.MOST_MESSAGES)],
     'must be a text, or a list of blocks of type "text", "tool_use" or "tool_result"',
   ),
 });
 
 const text = z.looseObject({ text: z.string() });
-const use = z.looseObject({ id: z.string(), name: toolName, input: z.record(z.string(), z.unknown()) });
+/** Kept as it is: a record would lose a property `__proto__`. */
+const anyObject = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+);
+const use = z.looseObject({ id: z.string(), name: toolName, input: anyObject });
 const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
 
 /**

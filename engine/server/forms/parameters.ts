@@ -1,19 +1,44 @@
 import { z } from 'zod';
 import type { Message } from '../../text/message.ts';
 import { ApiError } from '../api-error.ts';
+import { problemOf } from '../complaint.ts';
 import type { Unsupported } from '../read-body.ts';
 
 /** Continuations of a prompt that a request may ask for. */
 export const MOST_CHOICES = 8;
-const MOST_STOPS = 16;
+export const MOST_STOPS = 16;
 const MOST_LOGPROBS = 20;
+
+/** Messages of a conversation, and parts of one: what has more is refused before it is looked at. */
+export const MOST_MESSAGES = 2 ** 11;
+
+/** A list of so many items. The first item that is wrong is the last that is looked at. */
+export function list<Item extends z.ZodType>(item: Item, most: number, least = 0) {
+  return z
+    .array(z.unknown())
+    .min(least)
+    .max(most)
+    .transform((values, context): z.output<Item>[] => {
+      const items: z.output<Item>[] = [];
+      for (const [index, value] of values.entries()) {
+        const { success, data, error } = item.safeParse(value, { error: problemOf });
+        if (!success) {
+          const [issue] = error.issues as [z.core.$ZodIssue];
+          context.issues.push({ ...issue, path: [index, ...issue.path], input: value } as z.core.$ZodRawIssue);
+          return z.NEVER;
+        }
+        items.push(data);
+      }
+      return items;
+    });
+}
 
 export const count = z.int().min(1).max(MOST_CHOICES);
 export const tokens = z.int().min(1);
 export const seed = z.int();
 export const stop = z.string().min(1);
 export const stops = z.union(
-  [stop, z.array(stop).max(MOST_STOPS)],
+  [stop, list(stop, MOST_STOPS)],
   `must be a text, or a list of at most ${MOST_STOPS} texts, none of them empty`,
 );
 export const topLogprobs = z.int().min(0).max(MOST_LOGPROBS);
@@ -56,7 +81,7 @@ export const HARMLESS = ['user', 'metadata', 'store', 'safety_identifier', 'prom
 export function content(kind: string) {
   const part = z.looseObject({ type: z.string() });
   return z
-    .union([z.string(), z.array(part)], `must be a text, or a list of parts of type "${kind}"`)
+    .union([z.string(), list(part, MOST_MESSAGES)], `must be a text, or a list of parts of type "${kind}"`)
     .transform((value, context): string => {
       if (typeof value === 'string') return value;
       const texts = value.map((one, index) => {

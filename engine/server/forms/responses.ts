@@ -38,7 +38,7 @@ const RULES = {
   shape: z.object({
     model: z.string().optional(),
     input: z.union(
-      [z.string(), z.array(z.union([message, called, returned])).min(1)],
+      [z.string(), parameters.list(z.union([message, called, returned]), parameters.MOST_MESSAGES, 1)],
       'must be a text, or a list of messages, calls and their outputs that is not empty',
     ),
     instructions: z.string().optional(),
@@ -120,15 +120,23 @@ type Item = z.output<typeof message> | z.output<typeof called> | z.output<typeof
 /** The messages of input items: calls belong to the assistant's message before them. */
 function readItems(items: readonly Item[]): Message[] {
   const messages: Message[] = [];
+  /** Those of the last message, while they are its assistant's. */
+  let calls: ToolCall[] | undefined;
   for (const [index, item] of items.entries()) {
+    if (item.type === 'function_call') {
+      if (calls === undefined) {
+        const last = messages.at(-1);
+        const before = last?.role === 'assistant' ? messages.pop() : undefined;
+        calls = [];
+        messages.push({ role: 'assistant', content: '', ...before, calls });
+      }
+      calls.push({ id: item.call_id, name: item.name, arguments: item.arguments });
+      continue;
+    }
+    calls = undefined;
     if (item.type === 'function_call_output')
       messages.push({ role: 'tool', content: item.output, callId: item.call_id });
-    else if (item.type === 'function_call') {
-      const last = messages.at(-1);
-      const before = last?.role === 'assistant' ? messages.pop() : undefined;
-      const call = { id: item.call_id, name: item.name, arguments: item.arguments };
-      messages.push({ role: 'assistant', content: '', ...before, calls: [...(before?.calls ?? []), call] });
-    } else messages.push({ role: parameters.roleOf(item.role, `input[${index}].role`), content: item.content });
+    else messages.push({ role: parameters.roleOf(item.role, `input[${index}].role`), content: item.content });
   }
   return messages;
 }

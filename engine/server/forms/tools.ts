@@ -4,10 +4,14 @@ import type { TextForm } from '../../text/grammar/text-form.ts';
 import type { CallReading } from '../../text/tools/read-calls.ts';
 import type { Tool } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
+import { readJson } from '../read-json.ts';
 import type { ServedModel } from '../served-model.ts';
+import { list } from './parameters.ts';
 
 /** A tool's name, in all APIs. */
 export const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must have 1 to 128 letters, digits, "_" and "-"');
+/** Tools of a request, and calls of a message: OpenAI's API allows 128 tools. */
+export const MOST_TOOLS = 512;
 /** A JSON object as text. */
 export const argumentsText = z.string().refine(isObjectText, 'must be a JSON object as text');
 
@@ -21,13 +25,14 @@ const described = {
 const KIND = 'must be of type "function"; other tools are not supported';
 
 /** `tools` of chat completions. */
-export const chatTools = z.array(
+export const chatTools = list(
   z.strictObject({ type: z.literal('function', KIND), function: z.strictObject(described) }),
+  MOST_TOOLS,
 );
 /** `tools` of responses. */
-export const responseTools = z.array(z.strictObject({ type: z.literal('function', KIND), ...described }));
+export const responseTools = list(z.strictObject({ type: z.literal('function', KIND), ...described }), MOST_TOOLS);
 /** `tools` of messages. */
-export const messageTools = z.array(
+export const messageTools = list(
   z.strictObject({
     type: z.literal('custom', 'must be of type "custom"; tools of the server are not supported').nullish(),
     ...{
@@ -38,6 +43,7 @@ export const messageTools = z.array(
     },
     cache_control: z.unknown().optional(),
   }),
+  MOST_TOOLS,
 );
 
 const CHOICE = 'must be "auto", "none", "required" or a function';
@@ -91,7 +97,8 @@ export interface ToolUse {
  */
 export function toolUse({ callForm }: ServedModel, { tools: given, choice, several, form }: ToolRequest): ToolUse {
   const names = given.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  const twice = names.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) throw refuse('tools', `"${twice}" occurs twice; give each tool a name of its own`);
   if (typeof choice === 'object' && !names.includes(choice.name))
     throw refuse('tool_choice', `no tool has the name "${choice.name.slice(0, 100)}"`);
@@ -119,7 +126,7 @@ function refuse(param: string, problem: string): ApiError {
 
 function isObjectText(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = readJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
     return false;

@@ -43,6 +43,10 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
   checkSize(root);
   const { bytes, words, either } = automaton;
   const references = new Map<string, (next: State) => State>();
+  /** What references name. */
+  const targets = new Map<unknown, unknown>();
+  /** The lists of oneOf that were checked: a schema may be in many places. */
+  const disjoint = new Set<unknown>();
   /** References that lead to others without a character between. */
   const leads = new Map<string, Set<string>>();
   const entry = valueStates({ schema: root, path: '', depth: 0, from: undefined }, then);
@@ -72,7 +76,8 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     const branches = branchesOf(place, schema, key);
     if (key === 'allOf' && branches.length > 1)
       throw new SchemaError(at(path, key), 'unsupported', 'has several schemas; write one that says the same');
-    if (key === 'oneOf') checkDisjoint(branches, at(path, key));
+    if (key === 'oneOf' && !disjoint.has(schema.oneOf)) checkDisjoint(branches, at(path, key));
+    disjoint.add(schema.oneOf);
     return either(branches.map((branch) => valueStates(branch, next)));
   }
 
@@ -84,7 +89,7 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
   }
 
   function referenceOf({ path, depth, from }: Place, pointer: unknown, next: State): State {
-    const target = resolve(root, pointer, at(path, '$ref'));
+    const target = resolved(pointer, at(path, '$ref'));
     const name = pointer as string;
     if (from !== undefined) leads.set(from, (leads.get(from) ?? new Set()).add(name));
     let rule = references.get(name);
@@ -98,19 +103,22 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
 
   /** What two branches of oneOf have in common would match twice. */
   function checkDisjoint(branches: readonly Place[], path: string): void {
-    const resolved = branches.map(({ schema, path: own }) => {
-      let found = schema;
-      for (let steps = 0; isObject(found) && '$ref' in found && steps < MOST_DEPTH; steps++)
-        found = resolve(root, found.$ref, at(own, '$ref'));
-      return found;
-    });
-    for (const [index, one] of resolved.entries())
-      for (const other of resolved.slice(0, index))
-        if (!areDisjoint(one, other)) {
-          const problem =
-            'has schemas that one value may match twice; use anyOf, or give each a type or a const of its own';
-          throw new SchemaError(path, 'unsupported', problem);
-        }
+    if (areDisjoint(branches.map(({ schema, path: own }) => targetOf(schema, own)))) return;
+    const problem = 'has schemas that one value may match twice; use anyOf, or give each a type or a const of its own';
+    throw new SchemaError(path, 'unsupported', problem);
+  }
+
+  /** The schema to which a schema's references lead, as far as they lead. */
+  function targetOf(schema: unknown, path: string): unknown {
+    let found = schema;
+    for (let steps = 0; isObject(found) && '$ref' in found && steps < MOST_DEPTH; steps++)
+      found = resolved(found.$ref, at(path, '$ref'));
+    return found;
+  }
+
+  function resolved(pointer: unknown, path: string): unknown {
+    if (!targets.has(pointer)) targets.set(pointer, resolve(root, pointer, path));
+    return targets.get(pointer);
   }
 
   function typeOf(type: Type, schema: Schema, place: Place, next: State): State {
@@ -185,7 +193,8 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     });
     const further = inside(additionalProperties ?? true, 'additionalProperties');
     const known = Object.entries(properties).map(([name, own]) => ({ name, place: inside(own, `properties.${name}`) }));
-    for (const name of new Set(required)) {
+    const wanted = new Set(required);
+    for (const name of wanted) {
       if (Object.hasOwn(properties, name)) continue;
       if (additionalProperties === false)
         throw new SchemaError(at(path, 'required'), 'invalid', `has "${name}", which properties lacks`);
@@ -213,7 +222,7 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     }
     for (const { name, place } of known.toReversed()) {
       const member = bytes(JSON.stringify(name), value(place, after));
-      const isRequired = required.includes(name);
+      const isRequired = wanted.has(name);
       first = either([space(member), ...(isRequired ? [] : [first])]);
       after = either([comma(member), ...(isRequired ? [] : [after])]);
     }
@@ -239,13 +248,26 @@ export function checkSize(root: unknown): void {
 
 /** @throws SchemaError for references that lead to themselves without saying anything */
 function checkLeads(leads: ReadonlyMap<string, ReadonlySet<string>>): void {
-  const done = new Set<string>();
-  const visit = (name: string, above: ReadonlySet<string>): void => {
-    if (above.has(name))
-      throw new SchemaError('$ref', 'invalid', `"${name.slice(0, 100)}" leads to itself without a value between`);
-    if (done.has(name)) return;
-    for (const next of leads.get(name) ?? []) visit(next, new Set([...above, name]));
-    done.add(name);
-  };
-  for (const name of leads.keys()) visit(name, new Set());
+  const left = new Map([...leads].map(([name, next]) => [name, new Set(next)]));
+  const before = new Map<string, string[]>();
+  for (const [name, next] of left)
+    for (const other of next) {
+      const names = before.get(other) ?? [];
+      before.set(other, names);
+      names.push(name);
+    }
+  /** Those that lead nowhere are taken away until none is left, or those that lead to each other are. */
+  const ends = [...before.keys()].filter((name) => !left.has(name));
+  for (let end = ends.pop(); end !== undefined; end = ends.pop()) {
+    for (const name of before.get(end) ?? []) {
+      const next = left.get(name) as Set<string>;
+      next.delete(end);
+      if (next.size > 0) continue;
+      left.delete(name);
+      ends.push(name);
+    }
+  }
+  const [name] = left.keys();
+  if (name === undefined) return;
+  throw new SchemaError('$ref', 'invalid', `"${name.slice(0, 100)}" leads to itself without a value between`);
 }
