@@ -13,8 +13,8 @@ import { slowLinks } from '../ring/head/measured-links.ts';
 import { layoutOf, planRing, type RingPlanning } from '../ring/head/planning.ts';
 import { activationBytes } from '../ring/wire/frame.ts';
 import { deviceProfile } from './device-profile.ts';
+import { findRingGpu } from './found-gpu.ts';
 import type { OutputFile } from './output-file.ts';
-import { findRingGpu } from './ring-gpu.ts';
 import { readRing, ringPlanning } from './ring-planning.ts';
 import type { RingRequest } from './ring-request.ts';
 
@@ -50,7 +50,7 @@ export interface OpenedRing {
 export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   const { context, requests, pageTokens, kvCache, activations, chunk, keys, trace, log } = options;
   const file = readRing(options);
-  const gpu = await findRingGpu(options.device, options.kernels.exact);
+  const gpu = await findRingGpu({ name: options.device, exact: options.kernels.exact }, log);
   const kernels = openKernels(options.kernels);
   const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS);
   if (!loaded.held.outer) throw new InputError(options.model, 'has no embedding and output; the head needs them');
