@@ -26,6 +26,8 @@ export interface CarriedAssignment {
   expects(publicKey: string): boolean;
   /** Whether the connection named `link` belongs to the head or a device of the plan. */
   receivesFrom(link: string): boolean;
+  /** The device of the plan whose connection is named `link`, if it is one. */
+  predecessor(link: string): string | undefined;
   /** Records the spans of weights so far. */
   collect(): void;
   /** Frees all memory of requests and closes the links. */
@@ -104,6 +106,7 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
     },
     expects: (publicKey) => predecessors.some((one) => one.publicKey === publicKey),
     receivesFrom: (link) => senders.has(link),
+    predecessor: (link) => predecessors.find(({ linkName }) => linkName === link)?.name,
     collect: () => weights?.collect(),
     async end() {
       links?.close();

@@ -22,6 +22,7 @@ import { createPresence } from './lost-worker.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createOwnWindows, type OwnWindows } from './own-windows.ts';
 import { createRingPasses, type RingPasses } from './passes.ts';
+import { createPatience } from './patience.ts';
 import type { RingLayout } from './planning.ts';
 
 export interface HeadOptions {
@@ -77,6 +78,9 @@ export interface RingHead extends RingPasses {
 /** A request whose device is missing ends within five seconds, this wait included. */
 const GATHER_SECONDS = 4;
 
+/** Seconds between looks at what the head waits for. */
+const LOOK = 0.5;
+
 /** An assembly with the head's own share of it. */
 interface Ring {
   readonly assembly: Assembly;
@@ -90,8 +94,15 @@ export function startHead(options: HeadOptions): RingHead {
   const transport = createTransport(options.keys, log, options.linkDelay);
   const mostBytes = mostFrameBytes(hiddenSize * settings.chunk);
   const spans: RingSpan[] = [];
+  /** Of all assemblies so far. */
+  const epochs = new Set<number>();
   let ring: Ring | undefined;
   let closed = false;
+
+  let sayPatience = createPatience(log);
+  const patience = setInterval(() => {
+    if (ring !== undefined && ring.assembly.broken === undefined) sayPatience(ring.own.awaited());
+  }, 1000 * LOOK);
 
   const presence = createPresence({
     head,
@@ -105,11 +116,15 @@ export function startHead(options: HeadOptions): RingHead {
 
   const onMessage = (from: string, message: WorkerMessage): void => {
     if ('epoch' in message && message.epoch !== ring?.assembly.epoch) return;
+    if (message.kind === 'invalid') expel(message.device, `${from} got from it ${message.reason}`);
     inquiries.hear(from, message);
     if ('epoch' in message) ring?.assembly.hear(from, message);
   };
 
   const onActivations = (from: string, frame: ActivationFrame): void => {
+    if (!epochs.has(frame.epoch))
+      throw new FrameError(`activations of assembly ${frame.epoch}, which this head never made`);
+    // Frames of an earlier assembly may still arrive.
     if (ring === undefined || ring.assembly.broken !== undefined || frame.epoch !== ring.assembly.epoch) return;
     const { windows } = ring.assembly;
     if (windows[frame.window - 1]?.device !== from)
@@ -136,6 +151,7 @@ export function startHead(options: HeadOptions): RingHead {
     }),
   );
   const inquiries = createInquiries({ head, members, spans });
+  const expel = (device: string, reason: string): void => members.find(({ name }) => name === device)?.expel(reason);
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
 
   const addressOf = (device: string): RingAddress => {
@@ -153,7 +169,9 @@ export function startHead(options: HeadOptions): RingHead {
   /** Creates an assembly in which only the head's own windows are prepared. */
   const createRing = async (layout: RingLayout): Promise<Ring> => {
     const assigned = assignments(layout, head, addressOf, settings);
+    sayPatience = createPatience(log);
     const assignment = assigned.get(head) as Assignment;
+    epochs.add(assignment.epoch);
     checkMemory(assignment, options);
     const { windows, onGpu: outer = [] } = layout;
     const device = await loadDevicePart({
@@ -193,7 +211,12 @@ export function startHead(options: HeadOptions): RingHead {
       broken: () => assembly.broken,
       enter: own.enter,
       onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
-      late: (seconds) => new RingError(head, `nothing came back for ${seconds} s`),
+      late(seconds) {
+        const { devices } = own.awaited() ?? { devices: [head] };
+        const error = new RingError(devices.join(', '), `no result for ${seconds} s`);
+        assembly.breakUp(error);
+        return error;
+      },
     });
     return { assembly, own, passes };
   };
@@ -251,6 +274,7 @@ export function startHead(options: HeadOptions): RingHead {
     },
     async close() {
       closed = true;
+      clearInterval(patience);
       await dissolve();
       inquiries.close();
       for (const member of members) {

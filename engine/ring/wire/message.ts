@@ -121,6 +121,8 @@ export type WorkerMessage =
   /** It can't compute for now, or not any more; the ring may go on without it. */
   | { readonly kind: 'unable'; readonly reason: string }
   | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }
+  /** A device of the plan sent it what no honest one sends. */
+  | { readonly kind: 'invalid'; readonly epoch: number; readonly device: string; readonly reason: string }
   | { readonly kind: 'measured'; readonly epoch: number; readonly links: readonly MeasuredLink[] }
   | { readonly kind: 'clock'; readonly sentAt: number; readonly at: number }
   /** The device as in a cluster file, JSON; or why there is no description. */

@@ -177,6 +177,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   failed: object({ kind: oneOf('failed'), ...EPOCH, reason: REASON }),
   unable: object({ kind: oneOf('unable'), reason: REASON }),
   lost: object({ kind: oneOf('lost'), ...EPOCH, device: NAME, reason: REASON }),
+  invalid: object({ kind: oneOf('invalid'), ...EPOCH, device: NAME, reason: REASON }),
   measured: object({
     kind: oneOf('measured'),
     ...EPOCH,
