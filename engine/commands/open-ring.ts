@@ -98,8 +98,9 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
     await ring.ready();
     for (const [device, weights] of head.weights)
       if (readsWeights(weights)) log(`${device}: ${describeWeights(weights)}`);
-    if (file.cluster !== undefined)
-      await logSlowLinks(head, file.cluster, activationBytes(model.hiddenSize, activations), log);
+    // A survey has measured the links of devices without facts.
+    if (file.cluster !== undefined || !head.measured)
+      await measureLinks(head, file.cluster, activationBytes(model.hiddenSize, activations), log);
     return { head, ring, model, planning, close };
   } catch (error) {
     await close();
@@ -107,15 +108,19 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   }
 }
 
-/** Logs the links that are slower than planned. Requests don't need the answer: they go on without a lost device. */
-async function logSlowLinks(
+/**
+ * Measures the links, by which frames are cut, and logs those that are slower than planned. Requests don't need the
+ * answer: they go on without a lost device.
+ */
+async function measureLinks(
   head: RingHead,
-  cluster: Cluster,
+  cluster: Cluster | undefined,
   tokenBytes: number,
   log: (line: string) => void,
 ): Promise<void> {
   try {
-    for (const line of slowLinks(await head.measure(), cluster, tokenBytes)) log(line);
+    const links = await head.measure();
+    for (const line of cluster === undefined ? [] : slowLinks(links, cluster, tokenBytes)) log(line);
   } catch (error) {
     if (!(error instanceof RingError)) throw error;
     log(`links are not measured: ${error.message}`);

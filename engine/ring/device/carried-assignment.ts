@@ -18,7 +18,7 @@ export interface CarriedAssignment {
   readonly plannedBytes: number;
   /** Connects to the devices that results go to. */
   link(): void;
-  /** Latency and bandwidth of these links. @param bytes size of a large probe */
+  /** Latency and bandwidth of these links. @param bytes of the longest train of probes */
   measure(bytes: number): Promise<MeasuredLink[]>;
   /** Runs a window. @throws FrameError for a frame that does not fit the plan */
   accept(frame: ActivationFrame, link: string): void;

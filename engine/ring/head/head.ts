@@ -1,15 +1,17 @@
+import { pairKey } from '../../hardware/cluster.ts';
 import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, FrameError, mostFrameBytes } from '../wire/frame.ts';
+import { type ActivationFrame, activationBytes, FrameError, mostFrameBytes } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
 import { createTransport } from '../wire/transport.ts';
 import { type Assembly, createAssembly } from './assembly.ts';
 import { assignments, type RingAddress, type RingSettings } from './assignments.ts';
+import { chunkTokens } from './chunk-tokens.ts';
 import { DeviceLostError, RingChangedError, RingError } from './errors.ts';
 import {
   createInquiries,
@@ -65,7 +67,9 @@ export interface RingHead extends RingPasses {
   request(): number;
   /** Takes a device in again that another one didn't reach. */
   readmit(device: string): void;
-  /** Measures the links of the current assembly. Rejects with a RingError for a device that doesn't answer, or is lost. */
+  /** Whether links have been measured. */
+  readonly measured: boolean;
+  /** Measures the links of the current assembly, which then bound the tokens of a frame. Rejects with a RingError for a device that doesn't answer, or is lost. */
   measure(): Promise<MeasuredRingLink[]>;
   /** The members' descriptions of themselves. */
   profiles(): Promise<DeviceFacts[]>;
@@ -94,6 +98,9 @@ export function startHead(options: HeadOptions): RingHead {
   const transport = createTransport(options.keys, log, options.linkDelay);
   const mostBytes = mostFrameBytes(hiddenSize * settings.chunk);
   const spans: RingSpan[] = [];
+  /** Of links that were measured, bytes per second, by their devices' pairKey. */
+  const bandwidths = new Map<string, number>();
+  const tokenBytes = activationBytes(hiddenSize, settings.activations);
   /** Of all assemblies so far. */
   const epochs = new Set<number>();
   let ring: Ring | undefined;
@@ -204,7 +211,7 @@ export function startHead(options: HeadOptions): RingHead {
     });
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
     const passes = createRingPasses({
-      chunk: settings.chunk,
+      chunk: () => chunkTokens({ ...{ head, windows, bandwidths, tokenBytes }, most: settings.chunk }),
       pageTokens: settings.pageTokens,
       windows: assembly.windows.length,
       pending: assembly.pending,
@@ -261,9 +268,14 @@ export function startHead(options: HeadOptions): RingHead {
     request: () => (ring as Ring).assembly.nextRequest(),
     evaluate: (work, copies) => (ring as Ring).passes.evaluate(work, copies),
     readmit: presence.include,
-    measure() {
+    get measured() {
+      return bandwidths.size > 0;
+    },
+    async measure() {
       const { epoch, devices, whileWhole } = (ring as Ring).assembly;
-      return whileWhole(inquiries.measure(epoch, devices));
+      const links = await whileWhole(inquiries.measure(epoch, devices));
+      for (const { from, to, bandwidth } of links) bandwidths.set(pairKey(from, to), bandwidth);
+      return links;
     },
     profiles: inquiries.profiles,
     collectSpans: inquiries.collectSpans,

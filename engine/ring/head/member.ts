@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { otherWeights, type WeightsSamples } from '../device/part-file.ts';
 import { MOST_DEVICES } from '../wire/address.ts';
 import { type ClockOffset, clock, createClockOffset } from '../wire/clock.ts';
-import { type Connection, connect } from '../wire/connection.ts';
+import { type Connection, connect, TOO_SLOW } from '../wire/connection.ts';
 import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
 import { createProbe, type Probe } from '../wire/link-probe.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
@@ -72,8 +72,11 @@ export function createMember(options: MemberOptions): Member {
   let retry: NodeJS.Timeout | undefined;
 
   const send = (frame: Frame): void => {
-    // Errors are ignored here: onGone reports a worker that is gone.
-    connection?.send(frame).catch(() => {});
+    const to = connection;
+    to?.send(frame).catch(() => {
+      // onGone reports a worker that is gone.
+      if (to === connection && to.problem === '') leave(TOO_SLOW, 0);
+    });
   };
   const tell = (message: HeadMessage): void => send(messageFrame(message));
   const probe = createProbe(async (frame) => send(frame));

@@ -4,7 +4,7 @@ import { clock } from './clock.ts';
 import { encodeFrame, type Frame, FrameError, joinedFrame, MOST_PART_BYTES, partsOf } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
-import { CLOSING, HANDSHAKE_TIMEOUT, SOCKET_OPTIONS, type Transport } from './transport.ts';
+import { CLOSING, HANDSHAKE_TIMEOUT, SEND_TIMEOUT, SOCKET_OPTIONS, type Transport } from './transport.ts';
 
 /** A connection to a listener. */
 export interface Connection {
@@ -35,6 +35,9 @@ export interface ConnectionOptions {
    */
   readonly onGone: (reason: string, invalid: boolean) => void;
 }
+
+/** Why a peer is lost to which frames can't be sent, though it answers heartbeats. */
+export const TOO_SLOW = `the link to it is too slow: no frame could be sent for ${SEND_TIMEOUT} s`;
 
 /** Milliseconds between attempts to connect. */
 const RECONNECT = 100;
@@ -87,7 +90,8 @@ export function connect(options: ConnectionOptions): Connection {
     if (refused) return;
     // A peer that refuses the handshake closes the connection at once.
     silent = clock() - reachedAt > 0.9 * HANDSHAKE_TIMEOUT;
-    if (silent) problem = `does not answer at ${address}: its process hangs, is stopped, or is no hearth worker`;
+    if (silent)
+      problem = `does not answer at ${address}: its process hangs, is stopped, or is no hearth worker, or the link is too slow`;
     else problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
   });
   socket.events.on('handshake:error:auth', () => {
