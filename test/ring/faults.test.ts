@@ -233,7 +233,9 @@ test('a frame that takes five seconds on a slow link is no lost device', async (
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const { head, log } = headHere(file, [{ ...member, address: `tcp://127.0.0.1:${port}` }]);
+  const { head, log } = headHere(file, [{ ...member, address: `tcp://127.0.0.1:${port}` }], {
+    settings: { ...SETTINGS, chunk: 64 },
+  });
   await head.gather();
   await head.assemble(layoutOf([{ device: 'a', from: 0, to: 1 }]));
   const start = performance.now();
