@@ -52,7 +52,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   const file = readRing(options);
   const gpu = await findRingGpu({ name: options.device, exact: options.kernels.exact }, log);
   const kernels = openKernels(options.kernels);
-  const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS);
+  const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS, log);
   if (!loaded.held.outer) throw new InputError(options.model, 'has no embedding and output; the head needs them');
   const { model } = loaded.part;
   checkKvFormat(model, kvCache);

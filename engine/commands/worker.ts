@@ -60,7 +60,7 @@ async function run(options: Options): Promise<void> {
     const memory = readDeviceMemory(options.memory);
     const gpu = await findRingGpu({ name: options.device, exact: options.exact }, log);
     const worker = await startWorker({
-      loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
+      loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS, log),
       gpu,
       address: options.listen,
       keys,

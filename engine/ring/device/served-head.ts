@@ -108,9 +108,9 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       served = { peer, head, since: now, lastHeard: now, session: startSession(peer) };
       log(`serves ${head}`);
       const { layers } = loaded.held;
-      const samples = [...loaded.samples];
+      const digests = [...loaded.digests];
       const gpu = options.gpu?.name;
-      await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, gpu, layers, samples }).catch(() => {});
+      await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, gpu, layers, digests }).catch(() => {});
     },
     dismiss,
     left(peer) {

@@ -146,7 +146,7 @@ export function startHead(options: HeadOptions): RingHead {
       transport,
       head,
       model: loaded.identity,
-      samples: loaded.samples,
+      digests: loaded.digests,
       mostBytes,
       onPresent: () => presence.came(address.name),
       onGone(reason) {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { otherWeights, type WeightsSamples } from '../device/part-file.ts';
+import { otherWeights, type WeightsDigests } from '../device/weights-digests.ts';
 import { MOST_DEVICES } from '../wire/address.ts';
 import { type ClockOffset, clock, createClockOffset } from '../wire/clock.ts';
 import { type Connection, connect, TOO_SLOW } from '../wire/connection.ts';
@@ -43,7 +43,7 @@ export interface MemberOptions extends MemberAddress {
   readonly head: string;
   /** Identity of the model (device/part-file.ts). */
   readonly model: string;
-  readonly samples: WeightsSamples;
+  readonly digests: WeightsDigests;
   readonly mostBytes: number;
   readonly onPresent: () => void;
   readonly onGone: (reason: string) => void;
@@ -95,11 +95,11 @@ export function createMember(options: MemberOptions): Member {
     switch (message.kind) {
       case 'welcome': {
         if (welcome !== undefined) throw new FrameError('a second welcome');
-        const other = otherWeights(options.samples, new Map(message.samples));
+        const other = otherWeights(options.digests, new Map(message.digests));
         if (other !== undefined) {
           tell({ kind: 'bye' });
           leave(
-            `has other weights: its ${other} differs from the head's; give it the head's file or a part of it`,
+            `has other weights: its ${other} differs from the head's, or one of the two files is damaged; give it the head's file or a part of it`,
             RETRY,
           );
           unfit = true;

@@ -104,8 +104,8 @@ export type WorkerMessage =
       /** The name of the GPU that it computes on beside its CPU, if it has one. */
       readonly gpu: string | undefined;
       readonly layers: readonly number[];
-      /** Samples of its weights (device/part-file.ts), by layer. */
-      readonly samples: readonly (readonly [part: string, hash: string])[];
+      /** Digests of its weights (device/weights-digests.ts), by layer. */
+      readonly digests: readonly (readonly [part: string, digest: string])[];
     }
   | { readonly kind: 'refused'; readonly reason: string }
   /** All connections are taken; the head may try again. */

@@ -168,7 +168,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     memory: number(0, LARGEST),
     gpu: optional(NAME),
     layers: list(LAYER, 1001),
-    samples: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{16}$/)), 1002),
+    digests: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{32}$/)), 1002),
   }),
   refused: object({ kind: oneOf('refused'), reason: REASON }),
   crowded: object({ kind: oneOf('crowded') }),

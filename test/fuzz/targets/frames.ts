@@ -83,7 +83,7 @@ const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'bye' },
 ];
 const WORKER_MESSAGES: readonly Json[] = [
-  { kind: 'welcome', ringPort: 7401, memory: 1e9, layers: [0, 1], samples: [['0', 'ab'.repeat(8)]] },
+  { kind: 'welcome', ringPort: 7401, memory: 1e9, layers: [0, 1], digests: [['0', 'ab'.repeat(16)]] },
   { kind: 'refused', reason: 'busy' },
   {
     kind: 'prepared',

@@ -13,7 +13,7 @@ function served(unable?: string) {
   const log: string[] = [];
   const told: string[] = [];
   const ended: string[] = [];
-  const loaded = { identity: MODEL, held: { layers: [0, 1] }, samples: new Map(), part: { model: { name: 'tiny' } } };
+  const loaded = { identity: MODEL, held: { layers: [0, 1] }, digests: new Map(), part: { model: { name: 'tiny' } } };
   const heads = createServedHead({
     loaded: loaded as unknown as LoadedPart,
     gpu: undefined,
