@@ -57,6 +57,19 @@ test('an address without a worker is reported', async () => {
   await head.close();
 });
 
+test('a host whose name is not known is not called one where nobody listens', async () => {
+  // Longer than a label may be (RFC 1035, section 2.3.4), so that nobody is asked.
+  const host = 'x'.repeat(70);
+  const { head } = headHere(path, [{ name: 'w', address: `tcp://${host}:7400`, publicKey: undefined }], {
+    gatherSeconds: 1,
+  });
+  assert.is(
+    await messageOf(head.gather()),
+    `w: no address is known here of the host "${host}" (ENOTFOUND); give its address, or see that its name is known`,
+  );
+  await head.close();
+});
+
 test('a worker that accepts connections and then is silent is named before the wait for workers ends', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -121,6 +134,18 @@ test('a second head is refused until the first has finished', async () => {
   await first.head.close();
   await until('the second is served', 5, () => second.head.present().includes('w'));
   await second.head.close();
+  await worker.close();
+});
+
+test('a worker that is listed twice, by two addresses, is told from one that serves another head', async () => {
+  const { worker, member } = await workerHere('w', path, { headKeys: undefined });
+  const again = { ...member, name: 'v', address: member.address.replace('127.0.0.1', 'localhost') };
+  const { head } = headHere(path, [member, again]);
+  assert.match(
+    await messageOf(head.gather()),
+    /^(w: refused: it is in this ring already, as v|v: refused: it is in this ring already, as w); give each worker once$/,
+  );
+  await head.close();
   await worker.close();
 });
 
@@ -237,7 +262,9 @@ for (const [what, frame, reason] of HOSTILE) {
     // Its next messages are not read.
     const words = log.length;
     await new Promise((resolve) => setTimeout(resolve, 100));
-    await connection.send(messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64) }));
+    await connection.send(
+      messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64), ring: '0'.repeat(32) }),
+    );
     assert.is((await requestOf(head).evaluate([1, 2, 3])).length, 260);
     assert.equal([heard.length, log.length], [1, words]);
     await head.close();
@@ -249,7 +276,7 @@ for (const [what, frame, reason] of HOSTILE) {
 test('a peer that greets twice is cut off: it would let answers pile up before those of others', async () => {
   const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
   const { connection, heard } = await peer(member.address);
-  const hello = messageFrame({ kind: 'hello', head: 'h', device: 'w', model: '0'.repeat(64) });
+  const hello = messageFrame({ kind: 'hello', head: 'h', device: 'w', model: '0'.repeat(64), ring: '0'.repeat(32) });
   await connection.send(hello);
   await until('the refusal', 5, () => heard.length === 1);
   assert.match(heard[0] as string, /^it has another model/);

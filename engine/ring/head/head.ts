@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { pairKey } from '../../hardware/cluster.ts';
 import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
@@ -140,12 +141,14 @@ export function startHead(options: HeadOptions): RingHead {
     else ring.own.accept(frame, from);
   };
 
+  const identity = randomBytes(16).toString('hex');
   const members: readonly Member[] = options.members.map((address) =>
     createMember({
       ...address,
       transport,
       head,
       model: loaded.identity,
+      ring: identity,
       digests: loaded.digests,
       mostBytes,
       onPresent: () => presence.came(address.name),

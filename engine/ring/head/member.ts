@@ -43,6 +43,8 @@ export interface MemberOptions extends MemberAddress {
   readonly head: string;
   /** Identity of the model (device/part-file.ts). */
   readonly model: string;
+  /** Of all members of the ring (HeadMessage). */
+  readonly ring: string;
   readonly digests: WeightsDigests;
   readonly mostBytes: number;
   readonly onPresent: () => void;
@@ -61,7 +63,7 @@ const RETRY = 2000;
 const RETRY_CROWDED = 500;
 
 export function createMember(options: MemberOptions): Member {
-  const { name, head, model } = options;
+  const { name, head, model, ring } = options;
   const offset = createClockOffset();
   let welcome: Welcome | undefined;
   let problem = '';
@@ -145,7 +147,7 @@ export function createMember(options: MemberOptions): Member {
     const own = connect({
       ...options,
       name: randomBytes(16).toString('hex'),
-      onReady: () => tell({ kind: 'hello', head, device: name, model }),
+      onReady: () => tell({ kind: 'hello', head, device: name, model, ring }),
       onFrame(frame) {
         if (own !== connection) return;
         if (frame.kind === 'echo') probe.onEcho(frame);

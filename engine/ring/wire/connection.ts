@@ -1,5 +1,6 @@
+import { lookup } from 'node:dns';
 import { Dealer } from 'zeromq';
-import { isIpv6 } from './address.ts';
+import { hostOf, isIpv6 } from './address.ts';
 import { clock } from './clock.ts';
 import { encodeFrame, type Frame, FrameError, joinedFrame, MOST_PART_BYTES, partsOf } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
@@ -112,6 +113,11 @@ export function connect(options: ConnectionOptions): Connection {
     if (!socket.closed) throw error;
   });
   socket.connect(address);
+  // libzmq doesn't say that it finds no address for a name, and looks for one again at every attempt.
+  lookup(hostOf(address), { family: isIpv6(address) ? 6 : 4 }, (error) => {
+    if (error === null || socket.closed || reachedAt > 0) return;
+    problem = `no address is known here of the host "${hostOf(address)}" (${error.code}); give its address, or see that its name is known`;
+  });
   return {
     send(frame) {
       const parts = partsOf(encodeFrame(frame)); // now, since its payload may be a view of memory that is reused

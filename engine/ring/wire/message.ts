@@ -80,7 +80,16 @@ export interface HeldMemory {
 
 /** From the head to a worker. */
 export type HeadMessage =
-  | { readonly kind: 'hello'; readonly head: string; readonly device: string; readonly model: string }
+  | {
+      readonly kind: 'hello';
+      readonly head: string;
+      /** By which the head calls the worker. */
+      readonly device: string;
+      /** Identity of the model (device/part-file.ts). */
+      readonly model: string;
+      /** 32 hexadecimal digits, the same for all workers of a ring and random otherwise. */
+      readonly ring: string;
+    }
   | { readonly kind: 'prepare'; readonly assignment: Assignment }
   | { readonly kind: 'link'; readonly epoch: number }
   | { readonly kind: 'measure'; readonly epoch: number; readonly bytes: number }

@@ -104,7 +104,13 @@ const ASSIGNMENT = object<Assignment>({
 });
 
 export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
-  hello: object({ kind: oneOf('hello'), head: NAME, device: NAME, model: matching(/^[0-9a-f]{64}$/) }),
+  hello: object({
+    kind: oneOf('hello'),
+    head: NAME,
+    device: NAME,
+    model: matching(/^[0-9a-f]{64}$/),
+    ring: LINK_NAME,
+  }),
   prepare: object({ kind: oneOf('prepare'), assignment: ASSIGNMENT }),
   link: object({ kind: oneOf('link'), epoch: UINT32 }),
   measure: object({ kind: oneOf('measure'), epoch: UINT32, bytes: whole(1, 2 ** 24) }),

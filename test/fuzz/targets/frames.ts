@@ -73,7 +73,7 @@ const HEAD_MESSAGES: readonly Json[] = [
     kind: 'prepare',
     assignment: { ...(ASSIGNMENT as object), weights: { prefetch: 'fit', release: 'pinned', pinned: 'fit' } },
   },
-  { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64) },
+  { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64), ring: '3'.repeat(32) },
   { kind: 'link', epoch: 7 },
   { kind: 'measure', epoch: 7, bytes: 1000 },
   { kind: 'clock', sentAt: 1.5 },

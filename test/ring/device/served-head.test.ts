@@ -6,7 +6,8 @@ import { createServedHead } from '../../../engine/ring/device/served-head.ts';
 import type { WorkerSession } from '../../../engine/ring/device/session.ts';
 
 const MODEL = 'a'.repeat(64);
-const hello = (head: string, model = MODEL) => ({ kind: 'hello', head, device: 'w', model }) as const;
+const hello = (head: string, model = MODEL) =>
+  ({ kind: 'hello', head, device: 'w', model, ring: '0'.repeat(32) }) as const;
 
 /** A worker's served head whose sessions only record that they end. */
 function served(unable?: string) {
