@@ -13,6 +13,7 @@ import { type MachineProfile, profileMachine } from '../profile/profile-machine.
 import { profileTable } from '../profile/profile-table.ts';
 import { readChoices } from '../terminal/options.ts';
 import { createShareProgress, type ShareProgress } from '../terminal/progress.ts';
+import { openFastestGpu } from './found-gpu.ts';
 import { PROGRESS_LINES, progressLines } from './measured-share.ts';
 import { checkOutputFile, FORCE, removedIfInterrupted, writeOutputFile } from './output-file.ts';
 import { profilePartsOf, readLengths } from './profile-parts.ts';
@@ -132,14 +133,11 @@ export function formatsOf({ formats, partsOf, quick }: Pick<Options, 'formats' |
   ];
 }
 
-/** The GPU to measure. One in software, which is no faster than the CPU, is measured if it is named. */
+/** The GPU to measure. One in software is measured if it is named. */
 async function openGpu(name: string | undefined): Promise<GpuKernels | undefined> {
   if (name === 'none') return undefined;
   if (name !== undefined) return await openGpuKernels({ adapter: name });
-  const fastest = await openGpuKernels().catch(() => undefined);
-  if (fastest?.software !== true) return fastest;
-  fastest.kernels.close();
-  return undefined;
+  return await openFastestGpu({}, (line) => void process.stderr.write(`${line}\n`));
 }
 
 /** Writes and removes a file beside `out`, unless that is a device or a pipe. @throws InputError if the folder can't be written to */
