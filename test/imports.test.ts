@@ -149,7 +149,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['simulator', 'datasets'],
     ],
   ],
-  ['native', ['engine/gguf']],
+  ['native', ['engine/files', 'engine/gguf']],
   ['experiments', []],
 ];
 

@@ -1,6 +1,7 @@
 import { appendFileSync, closeSync, existsSync, openSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOutputFolder } from '../../engine/commands/output-file.ts';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { type CsvValue, toCsv } from '../report/csv.ts';
 import { completeLines, type Line } from '../sweep/lines.ts';
@@ -126,7 +127,7 @@ const LINES = 1000;
  * memory.
  */
 export function writePointsCsv(path: string, points: Iterable<Point>, space: Space, devices: readonly string[]): void {
-  const beside = `${path}.${process.pid}.tmp`;
+  const beside = temporaryPath(path);
   try {
     writeRows(beside, points, space, devices);
     renameSync(beside, path);
