@@ -2,6 +2,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { formatPercent } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { type GpuKernels, openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
@@ -103,7 +104,7 @@ async function run(options: Options): Promise<void> {
       );
       return;
     }
-    const file = options.diskFile ?? join(dirname(options.out), `hearth-profile.${process.pid}.tmp`);
+    const file = options.diskFile ?? temporaryPath(join(dirname(options.out), 'hearth-profile'));
     const gpu = await openGpu(options.device);
     profile = await removedIfInterrupted(file, () =>
       profileMachine({
@@ -143,7 +144,7 @@ async function openGpu(name: string | undefined): Promise<GpuKernels | undefined
 /** Writes and removes a file beside `out`, unless that is a device or a pipe. @throws InputError if the folder can't be written to */
 function checkFolder(out: string): void {
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false) return;
-  const temporary = `${out}.${process.pid}.tmp`;
+  const temporary = temporaryPath(out);
   try {
     writeFileSync(temporary, '');
   } catch (error) {
