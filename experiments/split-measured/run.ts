@@ -1,22 +1,17 @@
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { type GpuKernels, openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import type { Model } from '../../engine/model/model.ts';
-import type { Quantization } from '../../engine/model/quantization.ts';
-import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import type { DiskMeasures } from '../../engine/profile/disk.ts';
-import { createGpuProbes } from '../../engine/profile/gpu-probes.ts';
-import { THIS_HOST } from '../../engine/profile/memory/host.ts';
-import { readMemory } from '../../engine/profile/memory/read-memory.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
-import { createProcessorProbes } from '../../engine/profile/processor-probes.ts';
-import { sampleOf } from '../../engine/profile/sample.ts';
 import { DEFAULT_PAGING } from '../../engine/runtime/kv/gpu-pages.ts';
-import { openSplitModel, type SplitTransformer } from '../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { type BatchAnswers, batchRuns } from './batches.ts';
-import { allSplits, answersBy, DEVICE, type MeasuredSplit, type Split, type SplitAnswers } from './splits.ts';
+import { openProbes } from './probes.ts';
+import { splitRunner } from './runner.ts';
+import { allSplits, answersBy, type MeasuredSplit, type Split, type SplitAnswers } from './splits.ts';
 
 export interface SplitsToRun {
   readonly file: string;
@@ -71,24 +66,27 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
   const opened = [open(cpu), open(scalar), ...(single === undefined ? [] : [open(single)])] as const;
   try {
     const [{ model, on }, withScalar, withOne] = opened;
-    const splits: (Split & { readonly run: ReturnType<typeof runner> })[] = [];
-    for (const split of allSplits(model)) splits.push({ ...split, run: runner(await on(split.plan), model, parts) });
+    const splits: (Split & { readonly run: ReturnType<typeof splitRunner> })[] = [];
+    for (const split of allSplits(model))
+      splits.push({ ...split, run: splitRunner(await on(split.plan), model, parts) });
     const half = splits[Math.floor(splits.length / 2)] as Split;
     const offloaded = { ...half.plan, kvCache: 'host' } as const;
     const variant = async (name: string, other: typeof withScalar) => ({
       name,
-      run: runner(await other.on(half.plan), model, parts),
+      run: splitRunner(await other.on(half.plan), model, parts),
     });
     const variants = [
       {
         name: `all but ${PAGE_TOKENS} tokens of the GPU’s KV cache in RAM`,
-        run: runner(await on(offloaded), model, parts),
+        run: splitRunner(await on(offloaded), model, parts),
       },
       await variant('scalar CPU kernels', withScalar),
       ...(withOne === undefined ? [] : [await variant('one thread', withOne)]),
     ];
     const probes =
-      'profile' in parts.calibration ? undefined : await openProbes({ cpu, clock, gpu, model, ...parts.calibration });
+      'profile' in parts.calibration
+        ? undefined
+        : await openProbes({ cpu, clock, gpu, model, passes: true, ...parts.calibration });
     const together = await batchRuns(opened[0], half, parts.batches, { ...parts, model, pageTokens: PAGE_TOKENS });
     const bar = parts.progress((repeats + 1) * (splits.length + variants.length + together.length));
     for (let repeat = 0; repeat <= repeats; repeat++) {
@@ -124,75 +122,4 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
     for (const one of opened) one.close();
     for (const kernels of [cpu, scalar, single, gpu.kernels]) kernels?.close();
   }
-}
-
-/** Runs one split: the prompt, and the tokens after it. */
-function runner(
-  transformer: SplitTransformer,
-  model: Model,
-  { promptTokens, outputTokens }: Pick<SplitsToRun, 'promptTokens' | 'outputTokens'>,
-) {
-  const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
-  const prompt = Array.from({ length: promptTokens }, (_, index) => token(index));
-  const prefills: number[] = [];
-  const decodes: number[][] = [];
-  return {
-    async once(): Promise<void> {
-      transformer.rewind(0);
-      prefills.push(await secondsOf(() => transformer.evaluate(prompt)));
-      const tokens: number[] = [];
-      for (let index = 0; index < outputTokens; index++)
-        tokens.push(await secondsOf(() => transformer.evaluate([token(promptTokens + index)])));
-      decodes.push(tokens);
-    },
-    measured(): MeasuredSplit {
-      const counted = decodes.slice(1);
-      const means = counted.map((tokens) => tokens.reduce((sum, one) => sum + one, 0) / tokens.length);
-      return { ttft: sampleOf(prefills.slice(1)), tpot: sampleOf(means), tokens: counted.flat() };
-    },
-  };
-}
-
-async function secondsOf(run: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await run();
-  return (performance.now() - start) / 1000;
-}
-
-interface Probed {
-  readonly cpu: Kernels;
-  readonly clock: ReturnType<typeof clockFor>['clock'];
-  readonly gpu: GpuKernels;
-  readonly model: Model;
-  readonly weightsFile: string;
-  readonly disk: DiskMeasures;
-}
-
-/** The probes of `hearth profile` for both processors, in the formats that the model has. */
-async function openProbes({ cpu, clock, gpu, model, weightsFile, disk }: Probed) {
-  const used = model.tensors.filter(({ rows }) => rows > 1).map(({ quantization }) => quantization);
-  // A cluster file states a rate for all other formats: that of F16.
-  const formats = [...new Set<Quantization>([...used, 'F16'])];
-  const weights = cpu.mapFile(weightsFile);
-  const memory = readMemory(THIS_HOST);
-  const bench = { kernels: cpu, clock, weights, weightBytes: weights.size };
-  const onCpu = createProcessorProbes(bench, formats, { passes: true });
-  const freeRam = memory.memory.available;
-  const onGpu = await createGpuProbes({ gpu, cpu, weightsFile, formats, freeRam, passes: true });
-  return {
-    async round(): Promise<void> {
-      await onCpu.round();
-      await onGpu.round();
-    },
-    profile: (): string =>
-      clusterFile({
-        name: DEVICE,
-        memory,
-        disk,
-        cache: undefined,
-        cpu: onCpu.measures(),
-        gpu: onGpu.measures(),
-        instructionSet: cpu.instructionSet,
-      }),
-  };
 }

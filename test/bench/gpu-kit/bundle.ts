@@ -4,8 +4,14 @@ import { build, type Plugin } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Packages that the bundle finds beside itself: they load libraries, or threads from files of their own. */
-export const EXTERNAL_PACKAGES = ['webgpu', 'piscina'] as const;
+/** Packages that the bundle finds beside itself, as they load libraries or files of their own, and what of them it needs. */
+export const EXTERNAL_PACKAGES: Readonly<Record<string, RegExp>> = {
+  webgpu: /^(index\.js|dist\/linux-x64\/dawn\.node)$/,
+  piscina: /^dist\/.*\.m?js$/,
+  // Of its builds for Linux the one that needs the oldest glibc (2.25), for any Node.
+  zeromq: /^(lib\/[^/]*\.js|build\/manifest\.json|build\/linux\/x64\/node\/glibc-127-Release\/addon\.node)$/,
+  'cmake-ts': /^build\/loader\.m?js$/,
+};
 
 /** Modules that know the bundle's own address. */
 const OF_THE_BUNDLE = ['program.ts', 'bundled-module.ts'].map((name) => join(import.meta.dirname, name));
@@ -26,7 +32,6 @@ export async function bundleProgram(outfile: string): Promise<void> {
     minifyWhitespace: true,
     legalComments: 'none',
     logLevel: 'error',
-    external: [...EXTERNAL_PACKAGES],
     banner: {
       js: [
         "import { createRequire as $createRequire } from 'node:module';",
@@ -36,7 +41,7 @@ export async function bundleProgram(outfile: string): Promise<void> {
         'const $path = (path) => $fileURLToPath($url(path));',
       ].join('\n'),
     },
-    plugins: [addresses],
+    plugins: [addresses, packages],
   });
 }
 
@@ -54,5 +59,22 @@ const addresses: Plugin = {
         .replaceAll('import.meta.dirname', `$path(${JSON.stringify(dirname(inProject))})`);
       return { contents, loader: 'ts' };
     });
+  },
+};
+
+/** Packages are required where they are first used, so that what doesn't need one runs without it. */
+const packages: Plugin = {
+  name: 'packages beside the bundle',
+  setup({ onLoad, onResolve }) {
+    const names = new Set(Object.keys(EXTERNAL_PACKAGES));
+    onResolve({ filter: /^[\w-]+$/ }, ({ path, kind, namespace }) => {
+      if (!names.has(path)) return undefined;
+      return namespace === 'beside' || kind === 'dynamic-import'
+        ? { path, external: true }
+        : { path, namespace: 'beside' };
+    });
+    onLoad({ filter: /./, namespace: 'beside' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+    }));
   },
 };

@@ -1,17 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ownModule } from '../../../engine/gguf/own-module.ts';
 import { readChoice, readList, readNumber } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
+import { CONTESTS } from './contests.ts';
 import type { ModelsTask } from './make-models.ts';
 import { modelsFolder } from './models.ts';
 import { type Cell, emptyResults, type GpuResults, type StepResults } from './results.ts';
 import type { StepMessage } from './step.ts';
 import type { StepTask } from './step-tools.ts';
-import { CONTESTS } from './steps/speed.ts';
 import { STEPS } from './steps/steps.ts';
 
 const HELP = `./run.sh OUT [options]
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   mkdirSync(out, { recursive: true });
   const folder = values.models ?? modelsFolder(tmpdir());
   mkdirSync(folder, { recursive: true });
-  await runKit({ out, minutes, chosen, folder, device: values.device });
+  await runKit({ out, minutes, chosen, folder, isOwn: values.models === undefined, device: values.device });
 }
 
 function chosenSteps(text: string): typeof STEPS {
@@ -66,10 +66,12 @@ interface Kit {
   readonly minutes: number;
   readonly chosen: typeof STEPS;
   readonly folder: string;
+  /** Whether the folder of models is the box's own, which is removed in the end. */
+  readonly isOwn: boolean;
   readonly device: string | undefined;
 }
 
-async function runKit({ out, minutes, chosen, folder, device }: Kit): Promise<void> {
+async function runKit({ out, minutes, chosen, folder, isOwn, device }: Kit): Promise<void> {
   const results = emptyResults(originOf(minutes));
   const save = (): void => {
     const file = join(out, 'results.json');
@@ -93,8 +95,13 @@ async function runKit({ out, minutes, chosen, folder, device }: Kit): Promise<vo
     running.add(child);
     return child;
   };
-  const stop = (): never => {
+  const end = (): void => {
     for (const child of running) kill(child);
+    if (isOwn) rmSync(folder, { recursive: true, force: true });
+    else removeUnfinished(folder);
+  };
+  const stop = (): never => {
+    end();
     for (const step of results.steps) if (step.state === 'running') step.state = 'cut off';
     save();
     process.exit(1);
@@ -125,10 +132,11 @@ async function runKit({ out, minutes, chosen, folder, device }: Kit): Promise<vo
     const summary = await watched(child, { kept, seconds, save, kill });
     process.stdout.write(`  ${kept.seconds.toFixed(1)} s: ${summary}\n`);
     save();
+    if (making === undefined) removeUnfinished(folder);
     const [first] = kept.cells;
     if (first?.kind === 'device') software = first.software;
     if (index === 0 && kept.state === 'failed') break;
-    if (index === 0 && chosen.some(({ name }) => name === 'speed')) {
+    if (index === 0 && chosen.some(({ name }) => TIMED.includes(name) && name !== 'profile')) {
       const models = CONTESTS.slice(0, MADE_BEFORE);
       const maker = start(new URL('./make-models.ts', import.meta.url), { folder, software, models });
       maker.on('message', (cell: Cell | null) => {
@@ -137,7 +145,12 @@ async function runKit({ out, minutes, chosen, folder, device }: Kit): Promise<vo
       making = new Promise((resolve) => maker.on('exit', () => resolve()));
     }
   }
-  for (const child of running) kill(child);
+  end();
+}
+
+/** Removes what processes were writing when they were killed. */
+function removeUnfinished(folder: string): void {
+  for (const name of readdirSync(folder)) if (name.endsWith('.tmp')) rmSync(join(folder, name), { force: true });
 }
 
 /** Steps that measure times, beside which no models are made. */
@@ -202,16 +215,33 @@ function watched(
   });
 }
 
-/** A quantity that is measured again takes the place of what was kept before. */
+/** What is measured again takes the place of what was kept before. */
 function keep(cells: Cell[], cell: Cell): void {
-  const before =
-    cell.kind === 'quantity'
-      ? cells.findIndex((one) => one.kind === 'quantity' && one.name === cell.name)
-      : cell.kind === 'profile'
-        ? cells.findIndex(({ kind }) => kind === 'profile')
-        : -1;
+  const key = keyOf(cell);
+  const before = key === undefined ? -1 : cells.findIndex((one) => keyOf(one) === key);
   if (before === -1) cells.push(cell);
   else cells[before] = cell;
+}
+
+/** By which a cell is found that is measured in rounds; `undefined`: it is measured once. */
+function keyOf(cell: Cell): string | undefined {
+  switch (cell.kind) {
+    case 'quantity':
+      return `quantity ${cell.name}`;
+    case 'profile':
+      return 'profile';
+    case 'split':
+      return `split ${cell.cpuUnits}`;
+    case 'batch':
+      return `batch ${cell.requests}`;
+    case 'device':
+    case 'check':
+    case 'model':
+    case 'contest':
+    case 'ring':
+    case 'missing':
+      return undefined;
+  }
 }
 
 interface Origin {

@@ -26,7 +26,8 @@ export function kitShapes(software: boolean): Readonly<Record<keyof typeof SHAPE
     return found.shape;
   };
   if (!software) return { '1b': named('1b'), '8b': named('8b') };
-  return { '1b': { ...SMALL_MODEL, name: 'Random-50M', layers: 1 }, '8b': SMALL_MODEL };
+  const small = { ...SMALL_MODEL, hiddenSize: 512, ffnSize: 1536, heads: 8, kvHeads: 2 };
+  return { '1b': { ...small, name: 'Random-5M', layers: 1 }, '8b': { ...small, name: 'Random-11M' } };
 }
 
 const modelBytes = ({ shape, mix }: KitModel): number =>

@@ -93,16 +93,13 @@ function copied(): [from: string, to: string][] {
   ];
 }
 
-/** The packages that the program loads at run time: their scripts, and Dawn for this platform. */
+/** The packages that the program loads at run time, with their licences. */
 function packageFiles(): [from: string, to: string][] {
-  return EXTERNAL_PACKAGES.flatMap((name) => {
+  return Object.entries(EXTERNAL_PACKAGES).flatMap(([name, needed]) => {
     const folder = join(ROOT, 'node_modules', name);
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-      (file) =>
-        /^(package\.json|index\.js|LICENSE.*|dist\/.*\.(m?js|json))$/.test(file) || file === 'dist/linux-x64/dawn.node',
-    );
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
     return files
-      .filter((file) => statSync(join(folder, file)).isFile())
+      .filter((file) => /^(package\.json|LICENSE.*)$/.test(file) || needed.test(file))
       .map((file): [string, string] => [join(folder, file), join('node_modules', name, file)]);
   });
 }

@@ -6,6 +6,7 @@ const PARTS: Readonly<Record<string, () => Promise<{ readonly default?: unknown 
   'test/bench/gpu-kit/main.ts': () => import('./main.ts'),
   'test/bench/gpu-kit/step.ts': () => import('./step.ts'),
   'test/bench/gpu-kit/make-models.ts': () => import('./make-models.ts'),
+  'test/bench/gpu-kit/ring-worker.ts': () => import('./ring-worker.ts'),
   'test/bench/engine/hearth-gpu-child.ts': () => import('../engine/hearth-gpu-child.ts'),
   'test/bench/engine/llama-child.ts': () => import('../engine/llama-child.ts'),
   'engine/gguf/make/worker.ts': () => import('../../../engine/gguf/make/worker.ts'),

@@ -14,6 +14,9 @@ import type { Step } from '../step-tools.ts';
 
 const FORMATS = ['F16', 'Q8_0', 'Q4_K', 'Q6_K', 'MXFP4'] as const satisfies readonly Quantization[];
 
+/** A GPU in software takes seconds for each. */
+const SOFTWARE_FORMATS = ['F16'] as const;
+
 /** Rounds of probes that count; after LEAST none begins that wouldn't end in time. */
 const MOST_ROUNDS = 7;
 
@@ -22,13 +25,14 @@ export const profile: Step = {
   name: 'profile',
   title: 'bandwidth, arithmetic, dispatch, crossing, memory',
   weight: 8,
-  async run({ device, models, save, secondsLeft }) {
+  async run({ device, software, models, save, secondsLeft }) {
+    const formats = software ? SOFTWARE_FORMATS : FORMATS;
     const gpu = await openGpuKernels({ adapter: device });
     const cpu = openKernels({ threads: 1 });
     const { available } = readMemory(THIS_HOST).memory;
     const weightsFile = join(models, `weights.${process.pid}.tmp`);
     return await withWeightsFile(weightsFile, 1, async () => {
-      const probes = await createGpuProbes({ gpu, cpu, weightsFile, formats: FORMATS, freeRam: available });
+      const probes = await createGpuProbes({ gpu, cpu, weightsFile, formats, freeRam: available });
       const cells = new Map<string, Quantity>();
       let longest = 0;
       let rounds = -1; // the first isn't counted

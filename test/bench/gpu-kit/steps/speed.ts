@@ -1,17 +1,10 @@
 import type { FileMix } from '../../../../engine/model/mix.ts';
-import type { SHAPES } from '../../engine/bench-model.ts';
 import type { Discipline } from '../../engine/contest.ts';
 import { cellText, type GpuContest, gpuContest } from '../../engine/gpu-contest.ts';
+import { CONTESTS } from '../contests.ts';
 import { dropModel, kitModel, kitShapes } from '../models.ts';
 import type { Cell } from '../results.ts';
 import type { Step, StepTools } from '../step-tools.ts';
-
-/** Models in the order of what matters; the first is kept for the steps that follow. */
-export const CONTESTS: readonly (readonly [shape: keyof typeof SHAPES, mix: FileMix])[] = [
-  ...(['Q4_K_M', 'F16', 'Q8_0'] as const).map((mix) => ['8b', mix] as const),
-  ...(['Q4_K_M', 'F16', 'Q8_0', 'MXFP4'] as const).map((mix) => ['1b', mix] as const),
-  ['8b', 'MXFP4'],
-];
 
 const DISCIPLINES: readonly Discipline[] = [
   { kind: 'decode', tokens: 64 },

@@ -3,6 +3,8 @@ import { device } from './device.ts';
 import { kernels } from './kernels.ts';
 import { profile } from './profile.ts';
 import { speed } from './speed.ts';
+import { splits } from './splits.ts';
+import { together } from './together.ts';
 
 /** The steps, in the order of what matters. */
-export const STEPS: readonly Step[] = [device, kernels, profile, speed];
+export const STEPS: readonly Step[] = [device, kernels, profile, speed, splits, together];
