@@ -1,6 +1,6 @@
 import { loadAddon } from '../../../../engine/kernels/native/addon.ts';
-import { listGpus } from '../../../../engine/kernels/webgpu/node-gpu.ts';
 import { noGpu } from '../../../../engine/kernels/webgpu/open-device.ts';
+import { probedGpus } from '../../../../engine/kernels/webgpu/probed-gpus.ts';
 import { driversMissing } from '../../../../engine/kernels/webgpu/vulkan-drivers.ts';
 import type { Cell } from '../results.ts';
 import type { Step } from '../step-tools.ts';
@@ -11,7 +11,7 @@ export const device: Step = {
   title: 'driver, adapter, features, limits',
   weight: 4,
   async run({ device: named, save }) {
-    const listed = await listGpus();
+    const { gpus: listed } = await probedGpus();
     const problem = driversMissing();
     if (listed.length === 0) throw noGpu(problem);
     const { create, globals } = await import('webgpu');
