@@ -9,6 +9,7 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Quantization } from '../model/quantization.ts';
+import { keepProfile, readKeptProfile } from './kept-profile.ts';
 import { PROGRESS_LINES, shareLog } from './measured-share.ts';
 
 export interface DeviceProfileOptions {
@@ -26,18 +27,35 @@ export interface DeviceProfileOptions {
 
 /**
  * Returns a function that gives this device's description as in a cluster file, JSON: from the file, or from a quick
- * `hearth profile` of the formats that the model has, run once in its own process, since this process must keep
- * answering other devices.
+ * `hearth profile` of the formats that the model has, run in its own process, since this process must keep answering
+ * other devices. What was measured is kept, and used again unless a fresh measurement is asked for.
  * @throws InputError at once for a file that can't be read or does not have exactly one device
  */
-export function deviceProfile(options: DeviceProfileOptions): () => Promise<string> {
+export function deviceProfile(options: DeviceProfileOptions): (fresh: boolean) => Promise<string> {
   const saved = options.file === undefined ? undefined : readProfile(options.file);
   let measured: Promise<string> | undefined;
-  return () => {
+  let isMeasuring = false;
+  return (fresh) => {
     if (saved !== undefined) return Promise.resolve(saved);
-    measured ??= measure(options);
+    if (measured !== undefined && (isMeasuring || !fresh)) return measured;
+    isMeasuring = true;
+    measured = measuredOrKept(options, fresh).finally(() => {
+      isMeasuring = false;
+    });
     return measured;
   };
+}
+
+async function measuredOrKept(options: DeviceProfileOptions, fresh: boolean): Promise<string> {
+  const what = { ...options, formats: matrixFormats(options.model) };
+  const kept = fresh ? undefined : readKeptProfile(what);
+  if (kept !== undefined) {
+    options.log(`this device as measured on ${kept.day} (${kept.path}); --measure measures it again`);
+    return onlyDevice(kept.text, kept.path);
+  }
+  const text = await measure(options, what.formats);
+  keepProfile(what, text);
+  return onlyDevice(text, 'profile');
 }
 
 function readProfile(path: string): string {
@@ -47,6 +65,11 @@ function readProfile(path: string): string {
   } catch {
     throw new InputError(path, "can't be read; give a file from hearth profile");
   }
+  return onlyDevice(text, path);
+}
+
+/** The device of a cluster file of one. @throws InputError */
+function onlyDevice(text: string, path: string): string {
   const { devices } = parseCluster(text, path);
   if (devices.length !== 1)
     throw new InputError(path, `has ${devices.length} devices; give the file from hearth profile for this one`);
@@ -59,7 +82,11 @@ export function matrixFormats(model: string): Quantization[] {
   return [...new Set(tensors.filter(({ shape }) => shape.length > 1).map(({ type }) => type))];
 }
 
-async function measure({ model, threads, gpu, log, signal }: DeviceProfileOptions): Promise<string> {
+/** @returns the cluster file */
+async function measure(
+  { model, threads, gpu, log, signal }: DeviceProfileOptions,
+  formats: readonly Quantization[],
+): Promise<string> {
   log('measuring this device');
   const folder = mkdtempSync(join(tmpdir(), 'hearth-profile-'));
   const out = join(folder, 'profile.json');
@@ -69,7 +96,7 @@ async function measure({ model, threads, gpu, log, signal }: DeviceProfileOption
       'profile',
       '--quick',
       '--formats',
-      matrixFormats(model).join(),
+      formats.join(),
       PROGRESS_LINES,
       '--out',
       out,
@@ -94,7 +121,7 @@ async function measure({ model, threads, gpu, log, signal }: DeviceProfileOption
       child.on('close', resolve);
     });
     if (code !== 0) throw new InputError('profile', problem.trim() || `ended with ${code}`);
-    return readProfile(out);
+    return readFileSync(out, 'utf8');
   } finally {
     rmSync(folder, { recursive: true, force: true });
     rmSync(disk, { force: true }); // a measurement that was ended leaves it

@@ -66,7 +66,8 @@ export interface AutoRequest {
  */
 export async function planAutomatically(request: AutoRequest): Promise<SplitPlan | undefined> {
   const { model, context, promptTokens, kvFormat, paging, profile, log } = request;
-  const device = await deviceProfile({ ...request, file: profile, model: request.file })();
+  // Measured now, since what is free on the GPU decides.
+  const device = await deviceProfile({ ...request, file: profile, model: request.file })(true);
   const text = `{"name": "this machine", "devices": [${device}], "links": {"default": {"latency": "1 ms", "bandwidth": "1 Gbps"}}}`;
   const measured = parseCluster(text, profile ?? 'the profile');
   if (measured.devices[0]?.gpu === undefined)

@@ -51,7 +51,7 @@ export interface RingPlanningParts {
   readonly context: number;
   readonly kvFormat: KvFormat;
   /** This device as in a cluster file, JSON. */
-  readonly profile: () => Promise<string>;
+  readonly profile: (fresh: boolean) => Promise<string>;
   readonly log: (line: string) => void;
 }
 
@@ -98,9 +98,9 @@ function withUsableGpus(cluster: Cluster, gpus: ReadonlyMap<string, string>, log
 
 /** The cluster as described by its devices, with links measured by a ring without layers. */
 async function measure({ request, file, head, profile, log }: RingPlanningParts): Promise<Cluster> {
-  log('asking all devices for their profiles; a device without one measures itself, which takes up to a minute');
+  log('asking all devices for their profiles; a device that has none measures itself, which takes up to a minute');
   const names = file.members.map(({ name }) => name);
-  const [own, members] = await Promise.all([profile(), head.profiles()]);
+  const [own, members] = await Promise.all([profile(request.measure), head.profiles(request.measure)]);
   const { order, links, unreachable } = await surveyLinks(head, { own: file.head, workers: names }, log);
   const inOrder = members.toSorted((a, b) => order.indexOf(a.device) - order.indexOf(b.device));
   const facts = [{ device: file.head, facts: own, memory: request.memory }, ...inOrder];

@@ -17,6 +17,8 @@ export interface RingRequest {
   readonly workers: readonly string[];
   /** The profile of this device; `undefined`: it is measured if needed. */
   readonly profile: string | undefined;
+  /** Whether devices are measured again that have been measured before. */
+  readonly measure: boolean;
   readonly keys: KeyPair | undefined;
   readonly plan: string | undefined;
   /** `undefined`: none is given. */
@@ -41,6 +43,7 @@ export interface RingOptions {
   readonly cluster?: string;
   readonly worker: readonly string[];
   readonly profile?: string;
+  readonly measure?: true;
   readonly keys?: string;
   readonly plain?: true;
   readonly plan?: string;
@@ -69,6 +72,7 @@ export function addRingOptions(command: Command): Command {
       '--profile <file>',
       'profile of this device, from hearth profile, for plans if --cluster has no hardware facts',
     )
+    .addOption(OPTIONS.measure)
     .option('--keys <file>', 'keys of this device, from hearth keygen')
     .option('--plain', 'links without encryption')
     .option('--plan <file>', 'a plan: which layers run where')
@@ -103,6 +107,7 @@ export function readRingRequest(options: RingOptions): RingRequest {
     throw new InputError('--cluster', 'or --worker is needed, but not both: a file of the devices, or their addresses');
   return {
     ...{ cluster, workers, profile, plan, device },
+    measure: options.measure === true,
     keys: readLinkKeys(options),
     scheduler: optional(scheduler, (name) => readChoice('--scheduler', name, RING_SCHEDULERS)),
     activations: readChoice('--activations', options.activations, ACTIVATION_FORMATS),

@@ -120,7 +120,7 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
 const RING_PLACES = ['cluster', 'worker'];
 const RING_ONLY = [
   ...['keys', 'plain', 'plan', 'scheduler', 'activations', 'chunk', 'maxPressure'],
-  ...['prefetch', 'release', 'linkDelay'],
+  ...['prefetch', 'release', 'linkDelay', 'measure'],
 ];
 
 /** @throws InputError for an option of a ring where there is none */

@@ -29,6 +29,10 @@ export const OPTIONS = {
   ),
   threads: new Option('--threads <n>', 'threads that compute (default: one for each processor)'),
   memory: new Option('--memory <size>', 'limit of the process, such as 600MiB; weights beyond it are streamed'),
+  measure: new Option(
+    '--measure',
+    'measure the devices again, in place of what was measured of them before with this version and these formats',
+  ),
   ringDevice: new Option(
     '--device <name>',
     'the GPU that this device computes on too, by its name or a part of it, or none (default: the fastest, unless it is software)',

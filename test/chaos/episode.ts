@@ -107,6 +107,11 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
   const text = request.output.find(({ at }) => at > (named ?? struckAt));
   const goingOn = wasOver || kind.strikes === 'head' ? undefined : (text?.at ?? endedAt) - struckAt;
   if (end.kind === 'wrong') broken.push(end.problem);
+  if (fault === 'never' && !wasOver && endedAt - struckAt > NAMED_WITHIN) {
+    const said = saysAfter(request, injectedAt, new RegExp(`^waits for .*\\b${victim}\\b`));
+    if (said === undefined || said - struckAt > NAMED_WITHIN)
+      broken.push('it was not said in time whom the head waits for');
+  }
   if (loses && !wasOver && endedAt - struckAt > NAMED_WITHIN && !((naming ?? Infinity) <= NAMED_WITHIN))
     broken.push(naming === undefined ? 'the device was never named' : `named after ${naming.toFixed(1)} s`);
   else if (loses && end.kind === 'named' && endedAt - struckAt > NAMED_WITHIN)
@@ -116,8 +121,9 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
   return { fault, phase, victim, end, naming, goingOn, freeing, broken };
 }
 
-/** Faults of the network and of disks need a ring; a second head comes while one is served. */
+/** Lies need results. Faults of the network and of disks need a ring; a second head comes while one is served. */
 function phaseOf(fault: FaultName, random: RandomStream): Phase {
+  if (fault === 'twice' || fault === 'late' || fault === 'never') return random.pick(['prefill', 'decode']);
   const withRing = PHASES.filter((phase) => phase !== 'start' && phase !== 'profile');
   return random.pick(fault === 'two-heads' || fault === 'slow-disk' ? withRing : PHASES);
 }

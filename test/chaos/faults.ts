@@ -83,6 +83,39 @@ export const FAULTS = {
     spares: true,
     strike: async (ring, victim) => ({ undo: ring.hang(ring.worker(victim as WorkerName)), spent: false }),
   },
+  twice: {
+    what: 'a worker sends each result twice',
+    needsControls: false,
+    strikes: 'worker',
+    loses: true,
+    spares: true,
+    strike: async (ring, victim) => ({ undo: ring.lie(victim as WorkerName, 'twice'), spent: false }),
+  },
+  late: {
+    what: 'a worker sends its results two seconds late',
+    needsControls: false,
+    strikes: 'worker',
+    loses: false,
+    spares: true,
+    strike: async (ring, victim) => ({ undo: ring.lie(victim as WorkerName, 'late'), spent: false }),
+  },
+  never: {
+    what: 'a worker sends no results, until it is killed for it',
+    needsControls: false,
+    strikes: 'worker',
+    loses: false,
+    spares: false,
+    async strike(ring, victim, processOf) {
+      const end = ring.lie(victim as WorkerName, 'never');
+      return {
+        undo() {
+          end();
+          processOf(victim).signal('SIGKILL');
+        },
+        spent: true,
+      };
+    },
+  },
   restart: {
     what: 'a worker is killed and started again at once',
     needsControls: false,

@@ -35,12 +35,15 @@ export function now(): number {
   return performance.now() / 1000;
 }
 
-const HANG = join(import.meta.dirname, 'hang-on-signal.mjs');
+const PRELOADED = ['hang-on-signal.mjs', 'lie-on-signal.mjs'].flatMap((file) => [
+  '--import',
+  join(import.meta.dirname, file),
+]);
 
 /** Starts `hearth` as one process: a shell joins the groups and becomes the wrapper, which becomes Node.js. */
 export function startTimed({ wrapper, joins, environment, options }: ProcessOptions): TimedProcess {
   const script = `${joins.map((file) => `echo $$ > ${file} && `).join('')}exec "$@"`;
-  const hearth = [process.execPath, '--import', HANG, join(ROOT, 'bin/hearth.js'), ...options];
+  const hearth = [process.execPath, ...PRELOADED, join(ROOT, 'bin/hearth.js'), ...options];
   const child = spawn('sh', ['-c', script, 'sh', ...wrapper, ...hearth], {
     cwd: ROOT,
     env: { ...process.env, ...environment },

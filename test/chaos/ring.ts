@@ -42,6 +42,8 @@ export interface ChaosRing {
   alone(): TimedProcess;
   /** Makes the main thread of a device hang, until the returned function is called. */
   hang(process: TimedProcess): () => void;
+  /** Makes a worker send each result twice, late or never, until the returned function is called. */
+  lie(name: WorkerName, how: 'twice' | 'late' | 'never'): () => void;
   /** Waits until the worker serves no head, or has ended. @returns whether it does so within `seconds` */
   isIdle(name: WorkerName, seconds: number): Promise<boolean>;
   close(): void;
@@ -77,9 +79,13 @@ export async function openRing(folder: string): Promise<ChaosRing> {
   const addressOf = (name: WorkerName): string =>
     `tcp://${groundOf(name).host}:${PORT + PORTS_APART * DEVICES.indexOf(name)}`;
   writeClusters(folder, addressOf, keys);
-  const hangs = fileOf('head', 'hang');
+  const [hangs, lies] = [fileOf('head', 'hang'), fileOf('head', 'lie')];
   const start = (name: DeviceName, options: readonly string[]): TimedProcess =>
-    startTimed({ ...groundOf(name), environment: { HEARTH_CHAOS_HANG: `${hangs}-${name}` }, options });
+    startTimed({
+      ...groundOf(name),
+      environment: { HEARTH_CHAOS_HANG: `${hangs}-${name}`, HEARTH_CHAOS_LIE: `${lies}-${name}` },
+      options,
+    });
   const workers = new Map<WorkerName, TimedProcess>();
   const common = (name: DeviceName): string[] => [
     ...['--model', fileOf(name, 'model.gguf'), '--keys', fileOf(name, 'keys')],
@@ -130,6 +136,11 @@ export async function openRing(folder: string): Promise<ChaosRing> {
       writeFileSync(`${hangs}-${name}`, '');
       process.signal('SIGUSR2');
       return () => rmSync(`${hangs}-${name}`, { force: true });
+    },
+    lie(name, how) {
+      writeFileSync(`${lies}-${name}`, how);
+      (workers.get(name) as TimedProcess).signal('SIGUSR1');
+      return () => rmSync(`${lies}-${name}`, { force: true });
     },
     async isIdle(name, seconds) {
       const worker = workers.get(name) as TimedProcess;

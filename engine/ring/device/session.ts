@@ -44,7 +44,7 @@ export interface WorkerSessionOptions {
   /** The name of the head's connection. */
   readonly headLink: string;
   /** This device as in a cluster file, JSON. */
-  readonly profile: () => Promise<string>;
+  readonly profile: (fresh: boolean) => Promise<string>;
   readonly sendToHead: (frame: Frame) => Promise<void>;
   /** Called with the reason when this device can't compute for now, and with `undefined` when it can again. */
   readonly onUnable: (reason: string | undefined) => void;
@@ -172,7 +172,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
           tell({ kind: 'memory', ...heldMemory(memoryLimit, current?.plannedBytes ?? 0) });
           return;
         case 'profile':
-          options.profile().then(
+          options.profile(message.fresh).then(
             (facts) => tell({ kind: 'profiled', facts }),
             (error: Error) => tell({ kind: 'unprofiled', reason: reasonOf(error.message) }),
           );

@@ -30,7 +30,7 @@ export interface WorkerOptions {
   /** Memory of the whole process, or the RAM, bytes. */
   readonly memoryLimit: number;
   /** This device as in a cluster file, JSON. */
-  readonly profile: () => Promise<string>;
+  readonly profile: (fresh: boolean) => Promise<string>;
   /** Seconds that results wait before they are sent; default 0. */
   readonly linkDelay?: number;
   /** Seconds that a silent peer may stay connected (wire/listener.ts). */

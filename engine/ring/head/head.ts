@@ -73,7 +73,7 @@ export interface RingHead extends RingPasses {
   /** Measures the links of the current assembly, which then bound the tokens of a frame. Rejects with a RingError for a device that doesn't answer, or is lost. */
   measure(): Promise<MeasuredRingLink[]>;
   /** The members' descriptions of themselves. */
-  profiles(): Promise<DeviceFacts[]>;
+  profiles(fresh: boolean): Promise<DeviceFacts[]>;
   collectSpans(): Promise<DeviceSpans[]>;
   /** What the devices of the current assembly hold now and can't reclaim, the head first. */
   heldMemory(): Promise<DeviceHeldMemory[]>;

@@ -40,7 +40,8 @@ export interface HeadInquiries {
   lost(device: string, reason: string): void;
   /** Measures the links from the head to `devices`, and from each of them to its successors. */
   measure(epoch: number, devices: readonly string[]): Promise<MeasuredRingLink[]>;
-  profiles(): Promise<DeviceFacts[]>;
+  /** @param fresh whether devices that were measured before are measured again */
+  profiles(fresh: boolean): Promise<DeviceFacts[]>;
   /** The spans since they were collected last. */
   collectSpans(): Promise<DeviceSpans[]>;
   /** What `devices` hold now. */
@@ -112,14 +113,14 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       }
       return links;
     },
-    profiles() {
+    profiles(fresh) {
       const listeners = new Map<string, (facts: string | Error) => void>();
       onProfile = (from, facts) => listeners.get(from)?.(facts);
       const asked = members.map((member): Promise<DeviceFacts> => {
         const told = new Promise<string>((resolve, reject) => {
           listeners.set(member.name, (facts) => (facts instanceof Error ? reject(facts) : resolve(facts)));
         });
-        member.tell({ kind: 'profile' });
+        member.tell({ kind: 'profile', fresh });
         const memory = member.welcome?.memory ?? 0;
         return answer(member.name, PROFILING, told, 'profile').then((facts) => ({
           device: member.name,

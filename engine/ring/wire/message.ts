@@ -96,7 +96,8 @@ export type HeadMessage =
   | { readonly kind: 'clock'; readonly sentAt: number }
   | { readonly kind: 'report' }
   | { readonly kind: 'memory' }
-  | { readonly kind: 'profile' }
+  /** `fresh`: measured again, unless it comes from a file. */
+  | { readonly kind: 'profile'; readonly fresh: boolean }
   | { readonly kind: 'bye' };
 
 /** Messages of the head that concern an assembly of the ring or the worker itself, not the connection. */

@@ -117,7 +117,7 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   clock: object({ kind: oneOf('clock'), sentAt: TIME }),
   report: object({ kind: oneOf('report') }),
   memory: object({ kind: oneOf('memory') }),
-  profile: object({ kind: oneOf('profile') }),
+  profile: object({ kind: oneOf('profile'), fresh: truth }),
   bye: object({ kind: oneOf('bye') }),
 });
 

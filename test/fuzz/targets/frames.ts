@@ -79,7 +79,7 @@ const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'clock', sentAt: 1.5 },
   { kind: 'report' },
   { kind: 'memory' },
-  { kind: 'profile' },
+  { kind: 'profile', fresh: false },
   { kind: 'bye' },
 ];
 const WORKER_MESSAGES: readonly Json[] = [

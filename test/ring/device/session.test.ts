@@ -151,9 +151,9 @@ test('a second request to link, or to measure while one is under way, is refused
 
 test('a profile, or the reason for its absence, is sent', async () => {
   const known = session({ profile: async () => '{"name": "w"}' });
-  known.worker.onMessage({ kind: 'profile' });
+  known.worker.onMessage({ kind: 'profile', fresh: false });
   const unknown = session({ profile: async () => Promise.reject(new Error('x'.repeat(3000))) });
-  unknown.worker.onMessage({ kind: 'profile' });
+  unknown.worker.onMessage({ kind: 'profile', fresh: false });
   await turn();
   assert.equal(known.told, [{ kind: 'profiled', facts: '{"name": "w"}' }]);
   assert.equal(unknown.told, [{ kind: 'unprofiled', reason: 'x'.repeat(2000) }]);
