@@ -71,9 +71,16 @@ export function redisProblem(url: string, error: unknown): unknown {
   return problem(parseRedisAddress('--on', url), meaning ?? `refuses a command (${error.message})`);
 }
 
+/** Ends a connection whose Redis is gone, and all commands that wait for it with an error. */
+export function giveUp(redis: Redis): void {
+  // Between two attempts there is nothing to disconnect: the next attempt is the last.
+  redis.options.retryStrategy = () => null;
+  if (redis.status !== 'reconnecting') redis.disconnect();
+}
+
 /** Milliseconds between two looks at a connection, and looks without an answer after which Redis is gone. */
 const LOOK = 500;
-const MOST_MISSED = 7;
+const MOST_MISSED = 6;
 
 export interface ConnectionWatch {
   /** Redis hasn't answered for some seconds. */
