@@ -57,7 +57,7 @@ function idOf(kind: string, setting: string, count: number): string {
 export function parseSweep(text: string, place: string): Sweep {
   let found: Partial<Sweep> = {};
   try {
-    found = JSON.parse(text);
+    found = JSON.parse(text) ?? {};
   } catch {}
   const { kind, setting, count, id } = found;
   if (

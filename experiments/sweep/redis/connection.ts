@@ -29,7 +29,10 @@ export async function connect(url: string): Promise<Redis> {
   try {
     const info = await Promise.race([redis.info('server'), tooLong]);
     if (info === undefined)
-      throw problem(address, `doesn't answer (${reason}); start redis-server there, with --appendonly yes`);
+      throw new InputError(
+        '--on',
+        `no Redis at ${formatRedisAddress(address)} (${reason}); start redis-server there, with --appendonly yes`,
+      );
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'unknown';
     if (!(Number.parseInt(version, 10) >= OLDEST_MAJOR))
       throw problem(address, `is of version ${version}; ${OLDEST_MAJOR}.0 or newer is needed`);
