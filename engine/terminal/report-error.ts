@@ -1,6 +1,9 @@
 import { CommanderError } from 'commander';
 import { InputError } from '../input/input-error.ts';
 
+/** A command can't go on, for a reason that its message names and that is no defect: exit code 1. */
+export class StoppedError extends Error {}
+
 /** Errors of the operating system that the user can remedy, and what they mean. */
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space and run the same command again',
@@ -23,7 +26,7 @@ function remedyOf(error: unknown): string | undefined {
  * Prints an error as one line on stderr.
  * @param name the command's name, for the message
  * @returns the exit code: 2 for bad input (options, of commander and of parseArgs, files, values) and for what the operating system refuses, 1 for a
- * defect of Hearth, 0 if commander stopped after --help
+ * defect of Hearth and a StoppedError, 0 if commander stopped after --help
  */
 export function reportError(error: unknown, name: string): number {
   if (error instanceof CommanderError) {
@@ -39,6 +42,10 @@ export function reportError(error: unknown, name: string): number {
   if (error instanceof InputError) {
     process.stderr.write(`${errorLine(error.message)}\n`);
     return 2;
+  }
+  if (error instanceof StoppedError) {
+    process.stderr.write(`${name} stopped: ${errorLine(error.message)}\n`);
+    return 1;
   }
   const remedy = error instanceof Error ? remedyOf(error) : undefined;
   if (remedy !== undefined) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { InputError } from '../../engine/input/input-error.ts';
+import { StoppedError } from '../../engine/terminal/report-error.ts';
 import { fromPlainJson, toPlainJson } from './plain-json.ts';
 import { codeVersion } from './version.ts';
 
@@ -56,7 +57,7 @@ function idOf(kind: string, setting: string, count: number): string {
 export function parseSweep(text: string, place: string): Sweep {
   let found: Partial<Sweep> = {};
   try {
-    found = JSON.parse(text);
+    found = JSON.parse(text) ?? {};
   } catch {}
   const { kind, setting, count, id } = found;
   if (
@@ -158,6 +159,6 @@ export interface Executor {
 }
 
 /** A sweep can't go on: some points have no result. */
-export class SweepError extends Error {
+export class SweepError extends StoppedError {
   override readonly name = 'SweepError';
 }

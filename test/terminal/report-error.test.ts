@@ -1,11 +1,11 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputError } from '../../engine/input/input-error.ts';
-import { reportError } from '../../engine/terminal/report-error.ts';
+import { reportError, StoppedError } from '../../engine/terminal/report-error.ts';
 import { testIf } from '../support/needs.ts';
 
 /** The exit code, and what is printed on stderr. */
@@ -52,6 +52,30 @@ test('what the operating system refuses is one line and exit code 2', () => {
   assert.equal(reported(systemError('ENOSPC')), [2, full]);
   assert.equal(reported(systemError('ENOSPC', '/data/x')), [2, `/data/x: ${full}`]);
   assert.equal(reported(systemError('EMFILE')), [2, 'too many open files; raise the limit (ulimit -n) (EMFILE)\n']);
+});
+
+test('a process goes on without its stderr', async () => {
+  const script = `
+    import { stopWithoutOutput } from './engine/terminal/report-error.ts';
+    stopWithoutOutput();
+    process.stdin.once('data', () => {
+      process.stderr.write('a line of a log');
+      setTimeout(() => console.log('alive'), 200);
+      setTimeout(() => process.exit(), 300);
+    });`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script]);
+  child.stderr.destroy();
+  child.stdin.on('error', () => {}).write('go');
+  let text = '';
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  assert.is(await new Promise((resolve) => child.once('close', resolve)), 0);
+  assert.is(text, 'alive\n');
+});
+
+test('a run that stops for a reason outside Hearth is one line and exit code 1', () => {
+  assert.equal(reported(new StoppedError('point 3 never ends')), [1, 'hearth x stopped: point 3 never ends\n']);
 });
 
 test('anything else is a defect of Hearth and exit code 1', () => {

@@ -29,7 +29,10 @@ export async function connect(url: string): Promise<Redis> {
   try {
     const info = await Promise.race([redis.info('server'), tooLong]);
     if (info === undefined)
-      throw problem(address, `doesn't answer (${reason}); start redis-server there, with --appendonly yes`);
+      throw new InputError(
+        '--on',
+        `no Redis at ${formatRedisAddress(address)} (${reason}); start redis-server there, with --appendonly yes`,
+      );
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'unknown';
     if (!(Number.parseInt(version, 10) >= OLDEST_MAJOR))
       throw problem(address, `is of version ${version}; ${OLDEST_MAJOR}.0 or newer is needed`);
@@ -71,9 +74,16 @@ export function redisProblem(url: string, error: unknown): unknown {
   return problem(parseRedisAddress('--on', url), meaning ?? `refuses a command (${error.message})`);
 }
 
+/** Ends a connection whose Redis is gone, and all commands that wait for it with an error. */
+export function giveUp(redis: Redis): void {
+  // Between two attempts there is nothing to disconnect: the next attempt is the last.
+  redis.options.retryStrategy = () => null;
+  if (redis.status !== 'reconnecting') redis.disconnect();
+}
+
 /** Milliseconds between two looks at a connection, and looks without an answer after which Redis is gone. */
 const LOOK = 500;
-const MOST_MISSED = 7;
+const MOST_MISSED = 6;
 
 export interface ConnectionWatch {
   /** Redis hasn't answered for some seconds. */

@@ -3,7 +3,7 @@ import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type Executor, loadReadResult, type Part, type ReadResult, type Sweep, SweepError } from '../sweep.ts';
 import { codeVersion } from '../version.ts';
-import { connect, redisProblem, watchConnection } from './connection.ts';
+import { connect, giveUp, redisProblem, watchConnection } from './connection.ts';
 import { PACE } from './pace.ts';
 import { type Job, KEYS, liveWorkers, MOST_BLOCKS, openQueue, readBlocks, readTimes, storeSweep } from './store.ts';
 
@@ -25,8 +25,7 @@ export function redisExecutor(url: string, { hangSeconds, jobSeconds = PACE.jobS
     async *results(sweep, done) {
       const read = await loadReadResult(sweep);
       const redis = await connect(url);
-      // Commands that wait for a Redis that is gone then end with an error.
-      const watch = watchConnection(redis, () => redis.disconnect());
+      const watch = watchConnection(redis, () => giveUp(redis));
       const queue = openQueue(redis);
       try {
         await storeSweep(redis, sweep);
@@ -36,7 +35,8 @@ export function redisExecutor(url: string, { hangSeconds, jobSeconds = PACE.jobS
         throw redisProblem(url, error);
       } finally {
         watch.stop();
-        await queue.close();
+        // Closing waits for a connection, which a Redis that is gone doesn't give.
+        if (!watch.gone) await queue.close();
         redis.disconnect();
       }
     },
