@@ -31,8 +31,8 @@ export interface ByteEdge {
 /** See State. */
 export const PLAIN_CHARACTERS = 16;
 
-/** Most states: a schema of 100 kB has fewer, unless it counts far. A state takes about 200 bytes. */
-export const MOST_STATES = 2 ** 16;
+/** Most states, which take some 15 ms to make: a schema of 50 kB has fewer, unless it counts far. A state takes about 200 bytes. */
+export const MOST_STATES = 2 ** 15;
 
 /** A state while it is made. */
 type Draft = { -readonly [Key in keyof State]: State[Key] } & { bytes: ByteEdge[]; others: State[] };
