@@ -28,6 +28,9 @@ export interface Importance {
   readonly inputs: ReadonlyMap<string, Inputs>;
 }
 
+/** Far more columns than a matrix of any model has. */
+const MOST_COLUMNS = 2 ** 24;
+
 const SQUARES = '.in_sum2';
 const TOKENS = '.counts';
 
@@ -88,7 +91,13 @@ export function readImportance(bytes: ByteSource): Importance {
 
 function readValues({ file }: Gguf, bytes: ByteSource, tensor: GgufTensor | undefined, name: string): Float32Array {
   if (tensor === undefined) throw new InputError(file, `tensor ${name} is missing`);
-  const values = new Float32Array(tensor.shape.reduce((product, length) => product * length, 1));
+  const count = tensor.shape.reduce((product, length) => product * length, 1);
+  if (count > MOST_COLUMNS)
+    throw new InputError(
+      file,
+      `tensor ${name} has ${count} values; at most ${MOST_COLUMNS}, as no matrix has more columns`,
+    );
+  const values = new Float32Array(count);
   dequantize(tensor.type, bytes.read(tensor.offset, tensor.bytes), values);
   if (!values.every((value) => value >= 0 && value < Number.POSITIVE_INFINITY))
     throw new InputError(file, `tensor ${name} has a value that is negative or not finite`);

@@ -151,7 +151,7 @@ const REFUSED: readonly (readonly [schema: object, param: string, message: RegEx
     'response_format.json_schema.schema.requierd',
     /unknown key of JSON schema; did you mean "required"\?/,
   ],
-  [{ type: 'string', maxLength: 1e7 }, 'response_format', /needs more than 65536 states; make it smaller/],
+  [{ type: 'string', maxLength: 1e7 }, 'response_format', /needs more than 32768 states; make it smaller/],
 ];
 
 test('a schema that leaves too many ways to go on is refused before its text begins, with the limit', async () => {

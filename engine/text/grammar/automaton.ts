@@ -31,8 +31,8 @@ export interface ByteEdge {
 /** See State. */
 export const PLAIN_CHARACTERS = 16;
 
-/** Most states: a schema of 100 kB has fewer, unless it counts far. A state takes about 200 bytes. */
-export const MOST_STATES = 2 ** 16;
+/** Most states, which take some 15 ms to make: a schema of 50 kB has fewer, unless it counts far. A state takes about 200 bytes. */
+export const MOST_STATES = 2 ** 15;
 
 /** A state while it is made. */
 type Draft = { -readonly [Key in keyof State]: State[Key] } & { bytes: ByteEdge[]; others: State[] };
@@ -61,18 +61,16 @@ export type StateMarks = Partial<Pick<State, 'takesPlain' | 'takesControls'>>;
 /** @throws InputError from its functions beyond MOST_STATES */
 export function createAutomaton(): Automaton {
   let count = 0;
-  const draft = (): Draft => {
+  // Written out, since tens of thousands of states are made while others wait.
+  const made = (edges: ByteEdge[], others: State[], call?: State['call'], marks: StateMarks = {}): Draft => {
     if (count === MOST_STATES) throw new InputError('schema', `needs more than ${MOST_STATES} states; make it smaller`);
-    return {
-      ...{ id: count++, bytes: [], others: [], call: undefined },
-      ...{ isEnd: false, takesPlain: false, takesControls: false },
-    };
+    const { takesPlain = false, takesControls = false } = marks;
+    return { id: count++, bytes: edges, others, call, isEnd: false, takesPlain, takesControls };
   };
-  const made = (parts: Partial<Draft>): State => Object.assign(draft(), parts);
   const bytes = (list: Uint8Array, then: State): State =>
-    list.reduceRight((next, byte) => made({ bytes: [{ low: byte, high: byte, to: next }] }), then);
+    list.reduceRight((next, byte) => made([{ low: byte, high: byte, to: next }], []), then);
   const either = (states: readonly State[]): State =>
-    states.length === 1 ? (states[0] as State) : made({ others: [...states] });
+    states.length === 1 ? (states[0] as State) : made([], [...states]);
   /** One of several byte strings that are equal up to `from`. */
   const branches = (words: readonly Uint8Array[], from: number, then: State): State => {
     const [first = new Uint8Array()] = words;
@@ -88,10 +86,16 @@ export function createAutomaton(): Automaton {
     return bytes(first.subarray(from, end), either(states));
   };
   return {
-    open: draft,
+    open: () => made([], []),
     add: (state, other) => void (state as Draft).others.push(other),
-    end: () => made({ isEnd: true }),
-    byte: (edges, marks = {}) => made({ bytes: edges.map(([low, high, to]) => ({ low, high, to })), ...marks }),
+    end: () => Object.assign(made([], []), { isEnd: true }),
+    byte: (edges, marks) =>
+      made(
+        edges.map(([low, high, to]) => ({ low, high, to })),
+        [],
+        undefined,
+        marks,
+      ),
     bytes: (list, then) => bytes(typeof list === 'string' ? new TextEncoder().encode(list) : list, then),
     words: (words, then) =>
       branches(
@@ -100,6 +104,6 @@ export function createAutomaton(): Automaton {
         then,
       ),
     either,
-    call: (rule, then) => made({ call: { rule, then } }),
+    call: (rule, then) => made([], [], { rule, then }),
   };
 }

@@ -6,13 +6,21 @@ export type CharacterRange = readonly [first: number, last: number];
 /** Ends of what UTF-8 writes in one to four bytes. */
 const LAST_OF_LENGTH = [0x7f, 0x7ff, 0xffff, 0x10ffff];
 
+const MOST_USUAL = 64;
+
 const SURROGATES: CharacterRange = [0xd800, 0xdfff];
 
-/** The next character, in UTF-8, is in one of the ranges. Surrogates, which UTF-8 can't write, are left out. */
-export function characters(automaton: Automaton, ranges: readonly CharacterRange[], then: State): State {
-  const sequences = without(ranges, [SURROGATES]).flatMap(utf8Ranges);
-  // Sequences share what follows their first byte, if they have the same.
-  const tails = new Map<string, State>();
+/**
+ * The next character, in UTF-8, is in one of the ranges. Surrogates, which UTF-8 can't write, are left out.
+ * @param tails what follows the first byte, which sequences share, and calls with the same `then` as well
+ */
+export function characters(
+  automaton: Automaton,
+  ranges: readonly CharacterRange[],
+  then: State,
+  tails = new Map<string, State>(),
+): State {
+  const sequences = without(ranges, [SURROGATES]).flatMap(rangesOf);
   const stateOf = (sequence: readonly CharacterRange[]): State => {
     if (sequence.length === 0) return then;
     const key = sequence.join(';');
@@ -38,6 +46,19 @@ export function without(ranges: readonly CharacterRange[], others: readonly Char
     if (from <= last) left.push([from, last]);
     return left;
   });
+}
+
+/** Sequences of ranges that occur again and again. */
+const USUAL = new Map<string, readonly CharacterRange[][]>();
+
+function rangesOf(range: CharacterRange): readonly CharacterRange[][] {
+  const [first, last] = range;
+  if (last <= 0x7f) return [[range]];
+  if (last - first < 0x1000) return utf8Ranges(range);
+  const key = range.join();
+  const found = USUAL.get(key) ?? utf8Ranges(range);
+  if (USUAL.size < MOST_USUAL) USUAL.set(key, found);
+  return found;
 }
 
 /** A range of characters as sequences of byte ranges (the construction of Thompson's and of RE2's compilers). */

@@ -118,6 +118,8 @@ export function createJsonRules(automaton: Automaton): JsonRules {
       add(state, characters(automaton, RAW, state));
       return state;
     });
+    const other = free(then);
+    const tails = new Map<string, State>();
     const from = (rest: readonly string[]): State => {
       const heads = new Map<number, string[]>();
       for (const one of rest) {
@@ -130,7 +132,7 @@ export function createJsonRules(automaton: Automaton): JsonRules {
       const known = [...heads.keys()].map((head): CharacterRange => [head, head]);
       return either([
         ...(rest.includes('') ? [] : [bytes(QUOTE, then)]),
-        characters(automaton, without(RAW, known), free(then)),
+        characters(automaton, without(RAW, known), other, tails),
         ...[...heads]
           .filter(([head]) => RAW.some(([first, last]) => first <= head && head <= last))
           .map(([head, tails]) => bytes(String.fromCodePoint(head), from(tails))),

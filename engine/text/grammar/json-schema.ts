@@ -23,6 +23,8 @@ const MOST_DEPTH = 64;
 const MOST_LEVELS = 4 * MOST_DEPTH;
 const MOST_SCHEMA_CHARACTERS = 2 ** 17;
 const LONGEST_KEY = 256;
+/** Names of an object that may have others as well: those are spelled out as texts that are none of these. */
+const MOST_NAMES_OF_OPEN = 1000;
 
 /** A schema, and where it is. */
 interface Place {
@@ -205,6 +207,10 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
       throw new SchemaError(at(path, 'properties'), 'unsupported', `has a name of over ${LONGEST_KEY} characters`);
     const saysNothing = known.length === 0 && !('properties' in schema);
     const isOpen = additionalProperties === undefined ? saysNothing : additionalProperties !== false;
+    if (isOpen && known.length > MOST_NAMES_OF_OPEN) {
+      const problem = `is not supported beside more than ${MOST_NAMES_OF_OPEN} names; make it false`;
+      throw new SchemaError(at(path, 'additionalProperties'), 'unsupported', problem);
+    }
     const names = known.map(({ name }) => name);
     const { space } = rules;
     const comma = (member: State): State => space(bytes(',', space(member)));

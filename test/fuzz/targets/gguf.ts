@@ -60,14 +60,14 @@ export function encodeInput({ bytes, fileBytes }: Header): Uint8Array {
 }
 
 /** A shortened input, as minimising makes it, has the size 0. */
-function decodeInput(input: Uint8Array): Header {
+export function decodeInput(input: Uint8Array): Header {
   if (input.length < SIZE_BYTES) return { bytes: new Uint8Array(0), fileBytes: 0 };
   const size = new DataView(input.buffer, input.byteOffset).getBigUint64(0, true);
   return { bytes: input.subarray(SIZE_BYTES), fileBytes: Math.min(Number(size), Number.MAX_SAFE_INTEGER) };
 }
 
 /** Reads the header; the rest of the file is zeros. Reading beyond the end is a fault of the caller. */
-function reader({ bytes, fileBytes }: Header) {
+export function reader({ bytes, fileBytes }: Header) {
   return (offset: number, length: number): Uint8Array => {
     if (offset < 0 || length < 0 || offset + length > fileBytes)
       throw new Error(`${length} bytes at ${offset} were asked for, beyond the end of the file at ${fileBytes}`);
