@@ -1,11 +1,12 @@
-import type { DeviceBreakdown } from '../cost/breakdown.ts';
+import { type Breakdown, type DeviceBreakdown, totalSeconds } from '../cost/breakdown.ts';
 import { predict } from '../cost/predict.ts';
 import type { Model } from '../model/model.ts';
-import type { Plan } from '../plan/plan.ts';
+import { chipPartitions, type Plan } from '../plan/plan.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
+import { believed } from './belief.ts';
 import { candidates } from './candidates.ts';
-import type { Question } from './question.ts';
-import { type SimulatedTimes, simulatedTimes } from './simulated-times.ts';
+import { type PlanningProblem, planningProblem, type Question } from './question.ts';
+import { type SimulatedTimes, simulatedTimes, simulatedTokenSeconds } from './simulated-times.ts';
 
 /** A model that runs, and how. */
 export interface RunnableAnswer {
@@ -18,6 +19,7 @@ export interface RunnableAnswer {
   readonly simulated: SimulatedTimes | undefined;
   /** Bytes of weights read from disks for every token. */
   readonly reloadedBytes: number;
+  /** Memory that is available is what is believed to be left beside page tables (`believed`). */
   readonly devices: readonly DeviceBreakdown[];
   /** The longest context for which the plan's KV caches fit, tokens. */
   readonly longestContext: number;
@@ -33,48 +35,71 @@ export interface UnrunnableAnswer {
 
 export type Answer = RunnableAnswer | UnrunnableAnswer;
 
-/** Plans that are simulated: the best by closed form. */
-const SIMULATED_PLANS = 4;
 /** No model of the catalogue is trained for more. */
 const MOST_CONTEXT = 131_072;
 
 /**
- * The best plan for a model on a cluster: the fastest in simulation among the best candidates, or, without a simulation,
- * the fastest by closed form.
+ * The best plan for a model on a cluster: the fastest of all candidates in simulation or, without a simulation, by closed
+ * form.
  */
 export function answer(question: Question, { simulates }: { readonly simulates: boolean }): Answer {
-  const { cluster, model, workload } = question;
-  const problem = { belief: cluster, model, workload };
-  const found = candidates(problem);
-  if (found.length === 0) {
-    const scheduled = optimal(problem);
-    const reason = scheduled.plan === undefined ? scheduled.message : `no plan of ${model.name} fits ${cluster.name}`;
+  const { model } = question;
+  const problem = { belief: question.cluster, model, workload: question.workload };
+  const found = candidates(problem, question.head);
+  const planning = planningProblem(problem);
+  const [first] = found;
+  if (first === undefined) {
+    const scheduled = optimal({ ...planning, belief: believed(question.cluster) });
+    const reason =
+      scheduled.plan === undefined ? scheduled.message : `no plan of ${model.name} fits ${question.cluster.name}`;
     return { status: 'does-not-fit', model, reason };
   }
-  const judged = found.slice(0, simulates ? SIMULATED_PLANS : 1).map(({ plan, seconds }) => ({
-    plan,
-    predictedSeconds: seconds,
-    simulated: simulates ? simulatedTimes(question, plan) : undefined,
-  }));
-  const [best] = judged.toSorted((one, other) => shownSeconds(one) - shownSeconds(other));
-  const chosen = best as (typeof judged)[number];
-  const { devices, reloadedBytes } = predict({ plan: chosen.plan, truth: cluster, model, workload, reclaim: 'lru' });
+  const { plan, seconds: predictedSeconds } = simulates ? fastest(question, found) : first;
+  const { devices, reloadedBytes } = predicted({ ...planning, belief: believed(question.cluster) }, plan, 'lru');
   return {
-    ...chosen,
-    status:
-      reloadedBytes > 0 || chosen.plan.stages.some(({ streamed }) => streamed !== undefined)
-        ? 'from-disk'
-        : 'in-memory',
+    plan,
+    predictedSeconds,
+    simulated: simulates ? simulatedTimes(question, plan) : undefined,
+    status: reloadedBytes > 0 || plan.stages.some(({ streamed }) => streamed !== undefined) ? 'from-disk' : 'in-memory',
     model,
     reloadedBytes,
     devices,
-    longestContext: longestContext(question, chosen.plan),
+    longestContext: longestContext(question, plan),
   };
 }
 
-/** The time that ranks a plan: simulated where it was simulated. */
-function shownSeconds({ predictedSeconds, simulated }: Pick<RunnableAnswer, 'predictedSeconds' | 'simulated'>): number {
-  return simulated?.tokenSeconds ?? predictedSeconds;
+/** The candidate that takes the least time in simulation; of equals the first. Those that can't be the fastest are not simulated. */
+function fastest<Candidate extends { readonly plan: Plan }>(
+  question: Question,
+  found: readonly Candidate[],
+): Candidate {
+  let best = found[0] as Candidate;
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of found) {
+    if (leastSeconds(question, candidate.plan) >= least) continue;
+    const seconds = simulatedTokenSeconds(question, candidate.plan);
+    if (seconds < least) [best, least] = [candidate, seconds];
+  }
+  return best;
+}
+
+/**
+ * Seconds that no simulation of a plan is faster than: the token's way around a ring without its disks, and for every
+ * device the reading of what exceeds its memory. 0 where computing overlaps with other things.
+ */
+export function leastSeconds({ cluster, model, workload }: Question, plan: Plan): number {
+  if (plan.kind === 'chip' || chipPartitions(plan).size > 0) return 0;
+  const { seconds, devices } = predicted(planningProblem({ belief: cluster, model, workload }), plan, 'overflow');
+  if (plan.kind === 'tensor-parallel') return totalSeconds({ ...seconds, link: 0 });
+  const reading = devices.map(({ device, reloadedBytes }) => {
+    const own = cluster.devices.find(({ name }) => name === device);
+    return reloadedBytes / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
+  });
+  return Math.max(totalSeconds({ ...seconds, disk: 0 }), ...reading);
+}
+
+function predicted({ belief, ...rest }: PlanningProblem, plan: Plan, reclaim: 'lru' | 'overflow'): Breakdown {
+  return predict({ ...rest, plan, truth: belief, reclaim });
 }
 
 /** The longest context for which a plan's KV caches fit, tokens; found by bisection. */

@@ -6,10 +6,10 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
+import { believed } from '../../engine/planner/belief.ts';
 import type { UpgradeParts } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
-import { steadySeconds } from '../partition-sweep/judge.ts';
-import { believed } from './belief.ts';
+import { wholeSeconds } from '../partition-sweep/judge.ts';
 
 /** What is bought: nothing, or one part for one device, or faster links for all. */
 export const UPGRADES = ['none', 'disk', 'memory', 'GPU', 'links'] as const;
@@ -76,7 +76,7 @@ export function leastSeconds(
     const seconds =
       answer === 'predicted'
         ? predictedSeconds({ belief, model, workload, plan })
-        : steadySeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
+        : wholeSeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
     if (typeof seconds === 'number') least = Math.min(least, seconds);
   }
   return Number.isFinite(least) ? least : null;

@@ -7,10 +7,10 @@ import { createNamedModel, loadCatalogue, loadDevices } from '../../datasets/loa
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { believed } from '../../engine/planner/belief.ts';
 import { upgradeParts } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
-import { steadySeconds } from '../../experiments/partition-sweep/judge.ts';
-import { believed } from '../../experiments/upgrades/belief.ts';
+import { wholeSeconds } from '../../experiments/partition-sweep/judge.ts';
 import { homeCluster, homeShape, UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
 import { recordedUpgrades } from '../../experiments/upgrades/recorded.ts';
 import { summariseUpgrades, type UpgradeGroup } from '../../experiments/upgrades/summary.ts';
@@ -72,7 +72,7 @@ test("a simulated token takes the closed forms' time, or less where pages are us
       const overlaps = cluster.devices.find(({ name }) => name === device)?.os !== 'macos';
       return sum + deviceCopy + link + (overlaps ? Math.max(work, disk) : work + disk);
     }, 0);
-    const seconds = steadySeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} }) as number;
+    const seconds = wholeSeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} }) as number;
     assert.ok(seconds > 0.99 * least && seconds < 1.01 * tokenSeconds, `${home}: ${least} ${seconds} ${tokenSeconds}`);
     compared += 1;
     if (seconds < 0.95 * tokenSeconds) overlapped += 1;
@@ -92,7 +92,7 @@ test('plans fill memory up to what page tables need: one that is believed to fit
     if (plan === undefined) continue;
     const { reloadedBytes, tokenSeconds } = createRingPredictor(cluster, model, workload, { reclaim: 'lru' })(plan);
     if (reloadedBytes > 0) continue;
-    const simulated = steadySeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
+    const simulated = wholeSeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
     assert.ok(Math.abs((simulated as number) / tokenSeconds - 1) < 0.01, `home ${home}: ${simulated} ${tokenSeconds}`);
     fits += 1;
   }
