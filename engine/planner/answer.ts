@@ -91,9 +91,9 @@ export function leastSeconds({ cluster, model, workload }: Question, plan: Plan)
   if (plan.kind === 'chip' || chipPartitions(plan).size > 0) return 0;
   const { seconds, devices } = predicted(planningProblem({ belief: cluster, model, workload }), plan, 'overflow');
   if (plan.kind === 'tensor-parallel') return totalSeconds({ ...seconds, link: 0 });
-  const reading = devices.map(({ device, reloadedBytes }) => {
+  const reading = devices.map(({ device, ramBytes, ramAvailable }) => {
     const own = cluster.devices.find(({ name }) => name === device);
-    return reloadedBytes / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
+    return (ramBytes - ramAvailable) / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
   });
   return Math.max(totalSeconds({ ...seconds, disk: 0 }), ...reading);
 }

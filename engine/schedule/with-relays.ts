@@ -1,4 +1,4 @@
-import { type Cluster, createCluster, reaches } from '../hardware/cluster.ts';
+import { type Cluster, createCluster, pairKey, reaches } from '../hardware/cluster.ts';
 import { type NetworkLink, transferSeconds } from '../hardware/device.ts';
 import { createPlan } from '../plan/create-plan.ts';
 import type { Plan, Relay } from '../plan/plan.ts';
@@ -17,8 +17,8 @@ const MOST_PLANNED = 5;
 
 /**
  * Lets a scheduler plan for a cluster in which some devices don't reach each other (prima.cpp 3.3). The ring is put into
- * the order with the fastest hops, the scheduler sees the way over relays where there is no direct one, and its plan
- * then names the relays. Devices that nothing connects to the head get no work. Where all devices reach each other
+ * the order with the fastest hops, the scheduler sees the way over relays where there is no direct one, or a slower one,
+ * and its plan then names the relays. Devices that nothing connects to the head get no work. Where all devices reach each other
  * nothing changes.
  */
 export function withRelays(schedule: Schedule): Schedule {
@@ -74,11 +74,11 @@ const fastestOrder = (belief: Cluster, ways: Ways): readonly number[] =>
 /** What a scheduler sees: the connected devices in an order, each reaching each other. */
 function seenCluster(belief: Cluster, ways: Ways, order: readonly number[]): Cluster {
   const pairs = new Map(belief.links.pairs);
-  for (const key of belief.links.unreachable ?? []) {
-    const [a = '', b = ''] = key.split('\n');
-    const index = (name: string): number => belief.devices.findIndex((device) => device.name === name);
-    const way = ways(index(a), index(b));
-    if (way !== undefined) pairs.set(key, way.link);
+  for (const [from, one] of belief.devices.entries()) {
+    for (const [to, other] of belief.devices.entries()) {
+      const way = from < to ? ways(from, to) : undefined;
+      if (way !== undefined && way.via.length > 0) pairs.set(pairKey(one.name, other.name), way.link);
+    }
   }
   const { medium } = belief.links;
   return createCluster({
@@ -125,7 +125,7 @@ interface Way {
 
 type Ways = (from: number, to: number) => Way | undefined;
 
-/** The fastest way between any two devices (Floyd and Warshall), the direct one where there is one. */
+/** The fastest way between any two devices (Floyd and Warshall), the direct one where others are no faster. */
 function waysOf(cluster: Cluster): Ways {
   const { devices } = cluster;
   const count = devices.length;
@@ -137,11 +137,10 @@ function waysOf(cluster: Cluster): Ways {
       return { seconds: from === to ? 0 : transferSeconds(link, MESSAGE), via: [], link };
     }),
   );
-  const direct = ways.map((row) => row.map((way) => way !== undefined));
   for (let over = 0; over < count; over++) {
     for (let from = 0; from < count; from++) {
       for (let to = 0; to < count; to++) {
-        if (direct[from]?.[to] || over === from || over === to) continue;
+        if (over === from || over === to) continue;
         const [first, second] = [ways[from]?.[over], ways[over]?.[to]];
         if (first === undefined || second === undefined) continue;
         const seconds = first.seconds + second.seconds;
