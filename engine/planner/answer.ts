@@ -1,12 +1,13 @@
-import { type Breakdown, type DeviceBreakdown, totalSeconds } from '../cost/breakdown.ts';
+import type { DeviceBreakdown } from '../cost/breakdown.ts';
 import { predict } from '../cost/predict.ts';
+import { plannedRuntime } from '../cost/runtime.ts';
 import type { Model } from '../model/model.ts';
-import { chipPartitions, type Plan } from '../plan/plan.ts';
+import type { Plan } from '../plan/plan.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
 import { believed } from './belief.ts';
-import { candidates } from './candidates.ts';
-import { type PlanningProblem, planningProblem, type Question } from './question.ts';
-import { type SimulatedTimes, simulatedTimes, simulatedTokenSeconds } from './simulated-times.ts';
+import { bestPlans, faster, memoryOf, type RankedPlan } from './best-plan.ts';
+import { planningProblem, type Question } from './question.ts';
+import { type SimulatedTimes, simulatedTimes } from './simulated-times.ts';
 
 /** A model that runs, and how. */
 export interface RunnableAnswer {
@@ -23,6 +24,8 @@ export interface RunnableAnswer {
   readonly devices: readonly DeviceBreakdown[];
   /** The longest context for which the plan's KV caches fit, tokens. */
   readonly longestContext: number;
+  /** The best plan of whole layers, where tensors that are cut among devices are faster. */
+  readonly wholeLayers: RankedPlan | undefined;
 }
 
 /** A model that can't run, and why. */
@@ -35,27 +38,28 @@ export interface UnrunnableAnswer {
 
 export type Answer = RunnableAnswer | UnrunnableAnswer;
 
-/** No model of the catalogue is trained for more. */
-const MOST_CONTEXT = 131_072;
+export interface AnswerOptions {
+  /** Whether plans are ranked by simulation, or by closed form. */
+  readonly simulates: boolean;
+  /** Whether plans count that cut tensors among devices; they do unless given. */
+  readonly cuts?: boolean;
+}
 
 /**
  * The best plan for a model on a cluster: the fastest of all candidates in simulation or, without a simulation, by closed
  * form.
  */
-export function answer(question: Question, { simulates }: { readonly simulates: boolean }): Answer {
-  const { model } = question;
-  const problem = { belief: question.cluster, model, workload: question.workload };
-  const found = candidates(problem, question.head);
-  const planning = planningProblem(problem);
-  const [first] = found;
-  if (first === undefined) {
-    const scheduled = optimal({ ...planning, belief: believed(question.cluster) });
-    const reason =
-      scheduled.plan === undefined ? scheduled.message : `no plan of ${model.name} fits ${question.cluster.name}`;
+export function answer(question: Question, { simulates, cuts = true }: AnswerOptions): Answer {
+  const { cluster, model, workload } = question;
+  const { whole, cut } = bestPlans(question, { simulates });
+  const best = cuts ? faster(whole, cut) : whole;
+  if (best === undefined) {
+    const scheduled = optimal(planningProblem({ belief: believed(cluster), model, workload }));
+    const reason = scheduled.plan === undefined ? scheduled.message : `no plan of ${model.name} fits ${cluster.name}`;
     return { status: 'does-not-fit', model, reason };
   }
-  const { plan, seconds: predictedSeconds } = simulates ? fastest(question, found) : first;
-  const { devices, reloadedBytes } = predicted({ ...planning, belief: believed(question.cluster) }, plan, 'lru');
+  const { plan, predictedSeconds } = best;
+  const { devices, reloadedBytes } = memoryOf(question, plan);
   return {
     plan,
     predictedSeconds,
@@ -65,51 +69,26 @@ export function answer(question: Question, { simulates }: { readonly simulates: 
     reloadedBytes,
     devices,
     longestContext: longestContext(question, plan),
+    wholeLayers: plan.kind === 'tensor-parallel' ? whole : undefined,
   };
 }
 
-/** The candidate that takes the least time in simulation; of equals the first. Those that can't be the fastest are not simulated. */
-function fastest<Candidate extends { readonly plan: Plan }>(
-  question: Question,
-  found: readonly Candidate[],
-): Candidate {
-  let best = found[0] as Candidate;
-  let least = Number.POSITIVE_INFINITY;
-  for (const candidate of found) {
-    if (leastSeconds(question, candidate.plan) >= least) continue;
-    const seconds = simulatedTokenSeconds(question, candidate.plan);
-    if (seconds < least) [best, least] = [candidate, seconds];
-  }
-  return best;
-}
+/** No workload has more tokens. */
+const MOST_CONTEXT = 10_000_000;
 
 /**
- * Seconds that no simulation of a plan is faster than: the token's way around a ring without its disks, and for every
- * device the reading of what exceeds its memory. 0 where computing overlaps with other things.
+ * The longest context for which a plan's KV caches fit, tokens, at most as many as the model was trained for; no less than
+ * the workload's, for which the plan was made. Found by bisection.
  */
-export function leastSeconds({ cluster, model, workload }: Question, plan: Plan): number {
-  if (plan.kind === 'chip' || chipPartitions(plan).size > 0) return 0;
-  const { seconds, devices } = predicted(planningProblem({ belief: cluster, model, workload }), plan, 'overflow');
-  if (plan.kind === 'tensor-parallel') return totalSeconds({ ...seconds, link: 0 });
-  const reading = devices.map(({ device, ramBytes, ramAvailable }) => {
-    const own = cluster.devices.find(({ name }) => name === device);
-    return (ramBytes - ramAvailable) / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
-  });
-  return Math.max(totalSeconds({ ...seconds, disk: 0 }), ...reading);
-}
-
-function predicted({ belief, ...rest }: PlanningProblem, plan: Plan, reclaim: 'lru' | 'overflow'): Breakdown {
-  return predict({ ...rest, plan, truth: belief, reclaim });
-}
-
-/** The longest context for which a plan's KV caches fit, tokens; found by bisection. */
 export function longestContext({ cluster, model, workload }: Question, plan: Plan): number {
   const fits = (context: number): boolean => {
     const longer = { ...workload, context, reservedContext: context };
-    return predict({ plan, truth: cluster, model, workload: longer, reclaim: 'lru' }).infeasible.length === 0;
+    const runtime = plannedRuntime(model, longer);
+    return predict({ plan, truth: cluster, model, workload: longer, runtime, reclaim: 'lru' }).infeasible.length === 0;
   };
-  if (fits(MOST_CONTEXT)) return MOST_CONTEXT;
-  let [low, high] = [workload.context, MOST_CONTEXT];
+  const most = Math.max(workload.context, model.trainedContext ?? MOST_CONTEXT);
+  if (fits(most)) return most;
+  let [low, high] = [workload.context, most];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (fits(middle)) low = middle;

@@ -11,7 +11,13 @@ import { believed } from '../../engine/planner/belief.ts';
 import { upgradeParts } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
 import { wholeSeconds } from '../../experiments/partition-sweep/judge.ts';
-import { homeCluster, homeShape, UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
+import {
+  homeCluster,
+  homeShape,
+  UPGRADES,
+  type UpgradesSetting,
+  upgradableMachines,
+} from '../../experiments/upgrades/homes.ts';
 import { recordedUpgrades } from '../../experiments/upgrades/recorded.ts';
 import { summariseUpgrades, type UpgradeGroup } from '../../experiments/upgrades/summary.ts';
 import createEvaluate from '../../experiments/upgrades/sweep-points.ts';
@@ -26,6 +32,7 @@ const setting: UpgradesSetting = {
   models: [createNamedModel(loadCatalogue(), 'Llama-3-70B')],
   workload: createWorkload({ context: 1024 }),
   parts: upgradeParts(loadDevices()),
+  upgradable: upgradableMachines(loadDevices()),
   answer: 'predicted',
 };
 
@@ -126,7 +133,13 @@ test('the recorded groups are those of homes drawn anew, as far as so few tell',
   const { settings, groups } = recordedUpgrades();
   const { seed, answer, context } = settings;
   const models = settings.models.map((name) => createNamedModel(loadCatalogue(), name));
-  const drawn: UpgradesSetting = { seed, models, workload: createWorkload({ context }), parts: setting.parts, answer };
+  const drawn: UpgradesSetting = {
+    seed,
+    models,
+    workload: createWorkload({ context }),
+    ...{ parts: setting.parts, upgradable: setting.upgradable },
+    answer,
+  };
   const evaluate = createEvaluate(drawn);
   const homes = 300;
   const seconds = Array.from(
