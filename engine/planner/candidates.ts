@@ -88,10 +88,13 @@ function plansOf(problem: PlanningProblem): Plan[] {
     const result = ringAware(beside);
     return { ...result, considered: result.considered.map((one) => ({ ...one, plan: cut(one.plan) })) };
   });
+  const besidePageTables = { ...problem, belief: believedBesidePageTables(problem.belief) };
+  const inMemory = withChips((beside) => optimal({ ...beside, reclaim: 'lru' }));
   return [
-    ...managed({ ...problem, belief: believedBesidePageTables(problem.belief) }).considered.slice(0, RING_AWARE_PLANS),
+    ...managed(besidePageTables).considered.slice(0, RING_AWARE_PLANS),
     withChips((beside) => optimal({ ...beside, reclaim: 'overflow' }))(given),
-    withChips((beside) => optimal({ ...beside, reclaim: 'lru' }))(given),
+    // The margin is what mapped weights take at most; a plan that needs less of it is found without.
+    ...[given, besidePageTables, problem].map(inMemory),
     helmRing(given),
     singleDevice(given),
     tensorPartition(given),
