@@ -58,7 +58,7 @@ function fastest(question: Question, found: readonly Candidate[]): RankedPlan | 
 }
 
 /** Plans whose weights policies are varied: the fastest ones as planned. */
-const REFINED_PLANS = 2;
+const REFINED_PLANS = 4;
 
 const rankedByForm = ({ plan, seconds }: Candidate): RankedPlan => ({ plan, predictedSeconds: seconds, seconds });
 

@@ -38,7 +38,10 @@ export function candidates(problem: SchedulingProblem, head?: string): Candidate
   return ringsOf(problem.belief, head)
     .flatMap((ring) => {
       const own = { ...planning, belief: ring };
-      return [...plansInEveryOrder(own, (ordered) => plansOf({ ...own, ...ordered })), ...tensorCuts(own)];
+      return [
+        ...plansInEveryOrder(own, (ordered) => plansOf({ ...own, ...ordered })),
+        ...tensorCuts({ ...own, belief: believed(ring) }),
+      ];
     })
     .filter((plan) => {
       const key = JSON.stringify({ ...plan, scheduler: '' });

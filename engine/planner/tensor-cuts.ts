@@ -41,13 +41,18 @@ function choices<Item>(items: readonly Item[], size: number): (readonly Item[])[
   return items.flatMap((item, at) => choices(items.slice(at + 1), size - 1).map((rest) => [item, ...rest]));
 }
 
-/** Whether a device has room for its share of all layers, of the KV cache, and of the ends of the model if it is the root. */
+/**
+ * Whether a device has room for its share of all layers, of the KV cache, and of the ends of the model if it is the root:
+ * in all of its RAM, as createTensorPredictor counts it.
+ */
 function holdsShare(
   problem: PlanningProblem,
-  { name, available }: DeviceCosts,
+  { name, kind, available }: DeviceCosts,
   share: number,
   isRoot: boolean,
 ): boolean {
-  const { weights, fixed } = cutMemory({ name, index: 0, share, isRoot }, problem);
-  return weights + fixed <= available;
+  const { devices } = problem.belief;
+  const index = devices.findIndex((device) => device.name === name);
+  const { weights, fixed } = cutMemory({ name, index, share, isRoot }, problem);
+  return weights + fixed <= (kind === 'android' ? available : (devices[index]?.memory.available ?? 0));
 }

@@ -39,7 +39,7 @@ const setting: UpgradesSetting = {
 test('no upgrade of disk, memory or links makes the best plan slower', () => {
   const evaluate = createEvaluate(setting);
   let compared = 0;
-  for (let home = 0; home < 60; home++) {
+  for (let home = 0; home < 90; home++) {
     const times = UPGRADES.map((_, index) => evaluate(home * UPGRADES.length + index) as number | null);
     const [base] = times;
     for (const name of ['disk', 'memory'] as const) {
@@ -66,7 +66,7 @@ test("a simulated token takes the closed forms' time, or less where pages are us
   const { workload, models } = setting;
   const [model] = models as [Model];
   let [compared, overlapped] = [0, 0];
-  for (let home = 0; home < 60; home++) {
+  for (let home = 0; home < 90; home++) {
     const cluster = homeCluster({ home, model }, setting);
     const belief = believed(cluster);
     const { plan } = optimal({ belief, model, workload, reclaim: 'lru' });
