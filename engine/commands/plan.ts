@@ -158,14 +158,15 @@ interface NamingParts {
 
 function readModel(name: string, { flag, catalogue, mix }: NamingParts): NamedModel {
   if (/\.gguf$/i.test(name)) return { model: modelFromGguf(withFile(name, readGguf)), file: name };
-  const [base = ''] = name.split(':');
   const known = catalogue.map(({ shape }) => shape.name);
+  const colon = known.includes(name) ? -1 : name.lastIndexOf(':');
+  const base = colon < 0 ? name : name.slice(0, colon);
   if (!known.includes(base)) {
     const near = nearestNames(base, known, NEAREST_MODELS).join(', ');
     const other = 'for any other, give its GGUF file, or a CSV with its shape as --model-file';
     throw new InputError(flag, `no model is called "${base}"; nearest: ${near}; ${other}`);
   }
-  const model = createNamedModel(catalogue, name.includes(':') ? name : `${name}:${mix}`, flag);
+  const model = createNamedModel(catalogue, colon < 0 ? `${name}:${mix}` : name, flag);
   return { model, file: `${model.name}-${model.mix}.gguf` };
 }
 
