@@ -5,7 +5,7 @@ import { parseCluster } from '../engine/hardware/parse-cluster.ts';
 import { type CataloguePart, parseDevices } from '../engine/hardware/parse-devices.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
 import { parseJson } from '../engine/input/parse-json.ts';
-import { MIXES, type Mix } from '../engine/model/mix.ts';
+import { FILE_MIXES, type Mix } from '../engine/model/mix.ts';
 import { createModel, type Model } from '../engine/model/model.ts';
 import { type CatalogueModel, parseModels } from '../engine/model/parse-models.ts';
 import { createW4a16Model } from '../engine/model/w4a16.ts';
@@ -97,9 +97,9 @@ export function createNamedModel(catalogue: readonly CatalogueModel[], name: str
   }
   const [base, wanted] = [name.slice(0, colon), name.slice(colon + 1)];
   const { shape } = catalogueModel(catalogue, base, flag);
-  const mix = MIXES.find((candidate) => candidate === wanted);
+  const mix = FILE_MIXES.find((candidate) => candidate === wanted);
   if (mix === undefined)
-    throw new InputError(flag, `${base}: no mix is called "${wanted}"${suggestion(wanted, MIXES)}`);
+    throw new InputError(flag, `${base}: no mix is called "${wanted}"${suggestion(wanted, FILE_MIXES)}`);
   return createModel(shape, mix);
 }
 

@@ -8,7 +8,7 @@ import { SWEEP_OPTIONS } from './sweep/options.ts';
 import { sweepResults } from './sweep/results.ts';
 import { printsInstead } from './sweep/run.ts';
 import { createSweep } from './sweep/sweep.ts';
-import { ANSWERS, UPGRADES, type UpgradesSetting } from './upgrades/homes.ts';
+import { ANSWERS, UPGRADES, type UpgradesSetting, upgradableMachines } from './upgrades/homes.ts';
 import { recordedUpgrades } from './upgrades/recorded.ts';
 import { findingsOf, upgradesPage, upgradesTable } from './upgrades/report.ts';
 import { summariseUpgrades, type UpgradesRun } from './upgrades/summary.ts';
@@ -47,8 +47,12 @@ await runExperiment({
     if (options.recorded) return resultsOf(recordedUpgrades());
     const catalogue = loadCatalogue();
     const models = options.models.map((name) => createNamedModel(catalogue, name));
-    const parts = upgradeParts(loadDevices());
-    const setting: UpgradesSetting = { seed, models, workload: createWorkload({ context }), parts, answer };
+    const devices = loadDevices();
+    const setting: UpgradesSetting = {
+      ...{ seed, models, workload: createWorkload({ context }), answer },
+      parts: upgradeParts(devices),
+      upgradable: upgradableMachines(devices),
+    };
     const sweep = createSweep('upgrades', setting, homes * models.length * UPGRADES.length);
     if (await printsInstead(sweep, options, out)) return undefined;
     const seconds = await sweepResults<number | null>({ sweep, options, progress, noun: 'points' });

@@ -47,7 +47,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/planner',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'simulator'],
+      ...['engine/schedule', 'simulator', 'simulator/page-cache'],
     ],
   ],
   ['engine/gguf', ['engine/input', 'engine/files', 'engine/model']],

@@ -10,10 +10,11 @@ import { RingError } from '../ring/head/errors.ts';
 import { type RingHead, startHead } from '../ring/head/head.ts';
 import { type RecoveringRing, recoveringRing } from '../ring/head/lost-worker.ts';
 import { slowLinks } from '../ring/head/measured-links.ts';
-import { layoutOf, planRing, type RingPlanning } from '../ring/head/planning.ts';
+import { layoutOf, planRing, type RingLayout, type RingPlanning } from '../ring/head/planning.ts';
 import { activationBytes } from '../ring/wire/frame.ts';
 import { deviceProfile } from './device-profile.ts';
 import { findRingGpu } from './found-gpu.ts';
+import { idleWorkerLines } from './idle-workers.ts';
 import type { OutputFile } from './output-file.ts';
 import { readRing, ringPlanning } from './ring-planning.ts';
 import type { RingRequest } from './ring-request.ts';
@@ -94,7 +95,12 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
       profile,
       log,
     });
-    const ring = recoveringRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
+    const layoutFor = (present: readonly string[]): RingLayout => {
+      const plan = planRing(planning, present);
+      for (const line of idleWorkerLines(plan, planning, present)) log(line);
+      return layoutOf(plan, planning);
+    };
+    const ring = recoveringRing(head, layoutFor, log);
     await ring.ready();
     for (const [device, weights] of head.weights)
       if (readsWeights(weights)) log(`${device}: ${describeWeights(weights)}`);

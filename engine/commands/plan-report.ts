@@ -1,9 +1,9 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { formatBytes, formatDeviation, formatPercent, formatSeconds, gibibytes, threeDigits } from '../input/format.ts';
-import { layersText } from '../plan/plan-text.ts';
 import type { Answer, RunnableAnswer } from '../planner/answer.ts';
+import { contextText, placesText } from '../planner/answer-text.ts';
 import type { Change } from '../planner/changes.ts';
-import type { CommandLine } from '../planner/command-lines.ts';
+import { type CommandLine, programsText } from '../planner/command-lines.ts';
 import type { PlannedDrafts } from '../planner/draft-answers.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 
@@ -34,8 +34,17 @@ export function answerLines(cluster: Cluster, answers: readonly Answer[]): strin
   ];
   const table = formatTable(columns, answers.map(lineOf), 132);
   const fitting = answers.filter(({ status }) => status === 'in-memory').length;
-  return `${table}${fitting} of ${answers.length} models fit in the memory of ${cluster.name}. hearth plan --cluster … --model NAME shows one with its memory, upgrades and command lines.\n`;
+  const notes = [
+    ...(answers.some(isCut) ? [`Tensors that are cut among devices: ${CUT_PROGRAM} carries that out.`] : []),
+    ...(answers.some(isTrained) ? ['* the model was trained for no more.'] : []),
+  ];
+  return `${table}${notes.map((note) => `${note}\n`).join('')}${fitting} of ${answers.length} models fit in the memory of ${cluster.name}. hearth plan --cluster … --model NAME shows one with its memory, upgrades and command lines.\n`;
 }
+
+const CUT_PROGRAM = 'distributed-llama';
+const isCut = (one: Answer): boolean => one.status !== 'does-not-fit' && one.plan.kind === 'tensor-parallel';
+const isTrained = (one: Answer): boolean =>
+  one.status !== 'does-not-fit' && one.longestContext >= (one.model.trainedContext ?? Number.POSITIVE_INFINITY);
 
 function lineOf(answer: Answer): string[] {
   const { model } = answer;
@@ -50,8 +59,8 @@ function lineOf(answer: Answer): string[] {
     rate(simulated?.tokenSeconds),
     seconds(simulated?.warmSeconds),
     seconds(simulated?.coldSeconds),
-    String(longestContext),
-    layersText(plan),
+    `${longestContext}${isTrained(answer) ? '*' : ''}`,
+    placesText(plan),
   ];
 }
 
@@ -63,23 +72,31 @@ export function detailText(
   const { model } = answered;
   const title = `${model.name}, ${model.mix}, ${formatBytes(model.bytes)} on ${cluster.name}\n`;
   if (answered.status === 'does-not-fit')
-    return `${title}\nDoes not fit: ${answered.reason}\n\n${changesText('With', upgrades, undefined)}`;
-  const before = answered.predictedSeconds;
+    return `${title}\nDoes not fit: ${answered.reason}\n\n${upgrades.length > 0 ? changesText('With', upgrades, undefined) : 'No single upgrade makes it fit.\n'}`;
+  const before = answered.simulated?.tokenSeconds ?? answered.predictedSeconds;
   const parts = [
-    `${title}\n${summary(answered)}`,
+    `${title}\n${summary(answered, commands)}`,
     memoryTable(answered),
     ...(drafts === undefined ? [] : [draftsText(drafts)]),
     ...(without.length > 0 ? [changesText('Device', without, before)] : []),
-    ...(upgrades.length > 0 ? [changesText('Upgrade', upgrades, before)] : []),
-    ...commands.map(({ program, device, line }) => `${program}, on ${device}:\n  ${line}\n`),
+    upgrades.length > 0
+      ? changesText('Upgrade', upgrades, before)
+      : 'No single upgrade that can be bought makes it faster.\n',
+    ...commands.map(
+      ({ program, device, line, note }) =>
+        `${program}, on ${device}${note === undefined ? '' : ` (${note})`}:\n  ${line}\n`,
+    ),
   ];
   return parts.join('\n');
 }
 
-function summary({ plan, predictedSeconds, simulated, longestContext, status, reloadedBytes }: RunnableAnswer): string {
+function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): string {
+  const { plan, predictedSeconds, simulated, status, reloadedBytes, wholeLayers } = answered;
   const weights = status === 'in-memory' ? 'in memory' : `${formatBytes(reloadedBytes)} read from disk for every token`;
+  const own = commands.filter(({ program }) => (program === CUT_PROGRAM) === (plan.kind === 'tensor-parallel'));
   const rows: [string, string][] = [
-    ['plan', `${plan.scheduler}, k = ${plan.rounds}: ${layersText(plan)}`],
+    ['plan', `${plan.scheduler}, k = ${plan.rounds}: ${placesText(plan)}`],
+    ['head', plan.output.device],
     ['weights', weights],
     ['predicted', `${formatSeconds(predictedSeconds)} a token, ${rate(predictedSeconds)} tokens/s`],
   ];
@@ -91,7 +108,9 @@ function summary({ plan, predictedSeconds, simulated, longestContext, status, re
       `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
     ]);
   }
-  rows.push(['context', `up to ${longestContext} tokens with this plan`]);
+  rows.push(['context', contextText(answered)], ['carried out by', programsText(own)]);
+  if (wholeLayers !== undefined)
+    rows.push(['without cuts', `${placesText(wholeLayers.plan)}: ${rate(wholeLayers.seconds)} tokens/s`]);
   return formatTable([{ title: 'What' }, { title: 'Value', wraps: 'items' }], rows);
 }
 
@@ -135,14 +154,14 @@ function draftsText({
   return `${where}${formatTable(columns, rows)}hearth generate and hearth run with --draft ${file} print what was accepted, and the measured gain.\n`;
 }
 
-/** What changes would do to the predicted time; against `before`, where the model runs as it is. */
+/** What changes would do to the simulated time; against `before`, where the model runs as it is. */
 function changesText(title: string, changes: readonly Change[], before: number | undefined): string {
   const rows = changes.map(({ what, seconds }) => [
     what,
     Number.isFinite(seconds) ? rate(seconds) : 'does not fit',
     before === undefined || !Number.isFinite(seconds) ? '–' : formatDeviation(before / seconds),
   ]);
-  return formatTable([{ title }, right('Tokens/s\npredicted'), right('Change')], rows);
+  return formatTable([{ title }, right('Tokens/s\nsimulated'), right('Change')], rows);
 }
 
 function rate(seconds: number | undefined): string {

@@ -7,8 +7,8 @@ import type { Cluster } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { type CataloguePart, MACHINE_KINDS } from '../hardware/parse-devices.ts';
 import { namedPart, partsOf, presetCluster, readPreset } from '../hardware/preset-cluster.ts';
-import { InputError } from '../input/input-error.ts';
-import { type FileMix, MIXES } from '../model/mix.ts';
+import { InputError, nearestNames, suggestion } from '../input/input-error.ts';
+import { FILE_MIXES, type FileMix } from '../model/mix.ts';
 import type { Model } from '../model/model.ts';
 import { createWorkload } from '../model/workload.ts';
 import { type Answer, answer, type RunnableAnswer } from '../planner/answer.ts';
@@ -28,7 +28,9 @@ interface Options {
   readonly device: readonly string[];
   readonly link: string;
   readonly devices?: true;
+  readonly head?: string;
   readonly model: readonly string[];
+  readonly modelFile?: string;
   readonly mix: string;
   readonly prompt: string;
   readonly context: string;
@@ -49,11 +51,12 @@ export function planCommand(): Command {
     .option(
       '--device <name>',
       'instead of --cluster: a machine of datasets/devices.csv, such as "Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB"; ' +
-        'a GPU, a disk or RAM such as "64 GiB" may be joined to it; repeated, the first is the head',
+        'a GPU, a disk or RAM such as "64 GiB" may be joined to it; may be repeated',
       repeated,
       [],
     )
     .option('--link <name>', 'the network between --device machines', 'Wi-Fi 6')
+    .option('--head <name>', 'the device that embeds tokens and computes the output layer (default: the best one)')
     .option('--devices', 'list the machines, parts and networks that --device and --link take')
     .option(
       '--model <name>',
@@ -61,9 +64,10 @@ export function planCommand(): Command {
       repeated,
       [],
     )
-    .option('--mix <name>', 'quantization of models that are named without one', 'Q4_K_M')
-    .option('--prompt <n>', 'tokens of the prompt', '128')
-    .option('--context <n>', 'tokens that the KV cache holds', '1024')
+    .option('--model-file <file>', 'your own models, beside those on file (CSV, columns as datasets/models.csv)')
+    .option('--mix <name>', `quantization of models that are named without one: ${FILE_MIXES.join(', ')}`, 'Q4_K_M')
+    .option('--prompt <n>', 'tokens of the prompt, for the time of the first token', '128')
+    .option('--context <n>', 'tokens that are in the KV cache while a token is generated', '1024')
     .addOption(OPTIONS.kvCache)
     .option(
       '--draft <name>',
@@ -96,17 +100,21 @@ function run(options: Options): void {
   const promptTokens = readCount('--prompt', options.prompt, 1, 1e6);
   const context = Math.max(promptTokens, readCount('--context', options.context, 1, 1e6));
   const workload = createWorkload({ promptTokens, context, kvFormat: readKvCache(options.kv) });
-  const models = readModels(options);
-  const drafts = readDraft(options);
+  const catalogue = loadCatalogue(options.modelFile);
+  const models = readModels(options, catalogue);
+  const drafts = readDraft(options, catalogue);
+  const head = options.head === undefined ? undefined : readHead(options.head, cluster);
   const leftOut = leftOutLine(cluster);
   if (leftOut !== undefined) process.stderr.write(`${leftOut}\n`);
-  saveCluster(chosen, options);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
-  const detailed = models.map(({ model, file }) =>
-    options.model.length === 0
-      ? { answered: answer({ cluster, model, workload }, { simulates: true }), without: [], upgrades: [], commands: [] }
-      : detail({ cluster, model, workload }, { file, key, bought, drafts }),
-  );
+  const saved = clusterOutput(chosen, options);
+  const detailed = models.map(({ model, file }) => {
+    const question = { cluster, model, workload, head };
+    return options.model.length === 0
+      ? { answered: answer(question, { simulates: true }), without: [], upgrades: [], commands: [] }
+      : detail(question, { file, key, bought, drafts });
+  });
+  if (saved !== undefined) saveCluster(saved, chosen, detailed);
   if (output !== undefined) savePlan(detailed, output);
   if (options.json) process.stdout.write(`${JSON.stringify(detailed.map(jsonOf), null, 2)}\n`);
   else if (options.model.length > 0) process.stdout.write(detailed.map((one) => detailText(cluster, one)).join('\n'));
@@ -125,26 +133,45 @@ interface NamedModel {
   readonly file: string;
 }
 
+/** The device of `--head`. @throws InputError for a name that the cluster lacks */
+function readHead(name: string, { devices }: Cluster): string {
+  const names = devices.map((device) => device.name);
+  if (names.includes(name)) return name;
+  throw new InputError('--head', `no device is called "${name}"${suggestion(name, names)}`);
+}
+
+type Catalogue = ReturnType<typeof loadCatalogue>;
+
 /** The models that are asked about: GGUF files, of which only headers are read, and rows of the catalogue. */
-function readModels({ model: names, mix }: Options): NamedModel[] {
-  const usual = readChoice('--mix', mix, MIXES);
-  const catalogue = loadCatalogue();
+function readModels({ model: names, mix }: Options, catalogue: Catalogue): NamedModel[] {
+  const usual = readChoice('--mix', mix, FILE_MIXES);
   const all = names.length > 0 ? names : catalogue.map(({ shape }) => shape.name);
   return all.map((name) => readModel(name, { flag: '--model', catalogue, mix: usual }));
 }
 
 interface NamingParts {
   readonly flag: string;
-  readonly catalogue: ReturnType<typeof loadCatalogue>;
+  readonly catalogue: Catalogue;
   /** Of names without one. */
   readonly mix: FileMix;
 }
 
 function readModel(name: string, { flag, catalogue, mix }: NamingParts): NamedModel {
   if (/\.gguf$/i.test(name)) return { model: modelFromGguf(withFile(name, readGguf)), file: name };
-  const model = createNamedModel(catalogue, name.includes(':') ? name : `${name}:${mix}`, flag);
+  const known = catalogue.map(({ shape }) => shape.name);
+  const colon = known.includes(name) ? -1 : name.lastIndexOf(':');
+  const base = colon < 0 ? name : name.slice(0, colon);
+  if (!known.includes(base)) {
+    const near = nearestNames(base, known, NEAREST_MODELS).join(', ');
+    const other = 'for any other, give its GGUF file, or a CSV with its shape as --model-file';
+    throw new InputError(flag, `no model is called "${base}"; nearest: ${near}; ${other}`);
+  }
+  const model = createNamedModel(catalogue, colon < 0 ? `${name}:${mix}` : name, flag);
   return { model, file: `${model.name}-${model.mix}.gguf` };
 }
+
+/** Models that are named to somebody who asks for one that the catalogue lacks. */
+const NEAREST_MODELS = 3;
 
 /** A draft, and how often its guesses are accepted. */
 interface AskedDraft extends NamedModel {
@@ -155,7 +182,7 @@ interface AskedDraft extends NamedModel {
 const ACCEPTANCE_RATES = [0.6, 0.8, 0.9];
 
 /** The draft of `--draft`. @throws InputError */
-function readDraft({ draft, acceptance, model, mix }: Options): AskedDraft | undefined {
+function readDraft({ draft, acceptance, model, mix }: Options, catalogue: Catalogue): AskedDraft | undefined {
   if (draft === undefined) {
     if (acceptance !== undefined) throw new InputError('--acceptance', 'is used only with --draft; add it');
     return undefined;
@@ -163,7 +190,7 @@ function readDraft({ draft, acceptance, model, mix }: Options): AskedDraft | und
   if (model.length === 0) throw new InputError('--draft', 'guesses for one model; name it with --model');
   const rates = acceptance === undefined ? ACCEPTANCE_RATES : readList('--acceptance', acceptance);
   return {
-    ...readModel(draft, { flag: '--draft', catalogue: loadCatalogue(), mix: readChoice('--mix', mix, MIXES) }),
+    ...readModel(draft, { flag: '--draft', catalogue, mix: readChoice('--mix', mix, FILE_MIXES) }),
     acceptanceRates: rates.map((rate) => readNumber('--acceptance', String(rate), 0, 1)),
   };
 }
@@ -216,17 +243,9 @@ function detail(asked: Question, { file, key, bought, drafts: draft }: DetailOpt
   const drafts = draft === undefined || plain.status === 'does-not-fit' ? undefined : draftsOf(asked, plain, draft);
   const answered = drafts?.answered ?? plain;
   const { cluster, workload } = asked;
-  const commands =
-    answered.status === 'does-not-fit'
-      ? []
-      : commandLines({
-          plan: answered.plan,
-          cluster,
-          clusterFile: key,
-          file,
-          context: workload.context,
-          kvFormat: workload.kvFormat,
-        });
+  const carried = { cluster, clusterFile: key, file, context: workload.context, kvFormat: workload.kvFormat };
+  const plans = answered.status === 'does-not-fit' ? [] : [answered.plan, answered.wholeLayers?.plan];
+  const commands = plans.flatMap((plan) => (plan === undefined ? [] : commandLines({ ...carried, plan })));
   const question = { ...asked, cluster: drafts?.cluster ?? cluster };
   return {
     answered,
@@ -257,13 +276,19 @@ function outputFile(path: string, { model, cluster, force }: Options): OutputFil
   return checkOutputFile({ flag: '--save-plan', path, kind: 'a plan', inputs, force: force === true });
 }
 
-function saveCluster({ text }: ChosenCluster, { saveCluster: path, force }: Options): void {
-  if (path === undefined) return;
+function clusterOutput({ text }: ChosenCluster, { saveCluster: path, force }: Options): OutputFile | undefined {
+  if (path === undefined) return undefined;
   if (text === undefined)
     throw new InputError('--save-cluster', 'writes the machines of --device; --cluster is a file already');
-  const kind = 'a cluster file';
-  const file = checkOutputFile({ flag: '--save-cluster', path, kind, inputs: [], force: force === true });
-  writeOutputFile(file, `${JSON.stringify(JSON.parse(text), null, 2)}\n`);
+  return checkOutputFile({ flag: '--save-cluster', path, kind: 'a cluster file', inputs: [], force: force === true });
+}
+
+/** Writes the cluster; with one model, the head is that of its plan. */
+function saveCluster(file: OutputFile, { text = '' }: ChosenCluster, detailed: readonly DetailedAnswer[]): void {
+  const [one] = detailed;
+  const answered = detailed.length === 1 ? one?.answered : undefined;
+  const head = answered === undefined || answered.status === 'does-not-fit' ? undefined : answered.plan.output.device;
+  writeOutputFile(file, `${JSON.stringify({ ...JSON.parse(text), ...(head && { head }) }, null, 2)}\n`);
 }
 
 function savePlan([one]: readonly DetailedAnswer[], output: OutputFile): void {

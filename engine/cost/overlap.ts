@@ -9,7 +9,7 @@ import { stagesByDevice, windowsOf } from '../plan/windows.ts';
 import { type Breakdown, type StageBreakdown, totalSeconds } from './breakdown.ts';
 import { fitWeights, fixedBytes, loadOfStages, mappedBytes } from './memory.ts';
 import type { PassLoad } from './mixed-pass.ts';
-import { PAGE_TABLES, type ReclaimPolicy } from './reclaim.ts';
+import { pageTables, type ReclaimPolicy } from './reclaim.ts';
 import { createRingPredictor } from './ring.ts';
 import {
   createPassCosts,
@@ -174,7 +174,7 @@ function overlappedDevice({ plan, costs, device, breakdown, reclaim }: DeviceCas
     rounds,
     windowBytes: mapped - outputBytes,
     outputBytes,
-    room: device.available - fixedBytes(costs, device, load) - lookup - PAGE_TABLES * (mapped + lookup),
+    room: device.available - fixedBytes(costs, device, load) - lookup - pageTables(device.kind) * (mapped + lookup),
     windowSeconds: secondsOf(false),
     outputSeconds: secondsOf(true),
     lastSeconds: lastLayerSeconds(device, load.gpuLayers / rounds),

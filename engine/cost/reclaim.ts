@@ -13,6 +13,14 @@ export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number];
 /** Page tables per mapped byte, which count against the memory: 6 MiB per GiB, measured on Linux 6.18. */
 export const PAGE_TABLES = 6 / 1024;
 
+/**
+ * Page tables per mapped byte that count against a device's memory: none under Metal, whose limit counts buffers only
+ * (the working set that it recommends), as in the simulator's page cache.
+ */
+export function pageTables(kind: DeviceKind): number {
+  return kind === 'macos-metal' ? 0 : PAGE_TABLES;
+}
+
 /** Bytes that a prefetching thread is reading at a time: two pieces of 4 MiB (native/memory). */
 const READ_AHEAD_BYTES = 2 ** 23;
 

@@ -1,4 +1,5 @@
 import type { Shape } from '../model/architecture.ts';
+import type { Workload } from '../model/workload.ts';
 import type { TensorPartition } from '../plan/tensor-partition.ts';
 
 /** Sizes that depend on the running program and that the formulas take as given. */
@@ -55,4 +56,12 @@ export function computeBufferBytes(shape: Shape, contextTokens: number): number 
     (heads + 1) * contextTokens + 4 * hiddenSize,
   );
   return VALUE_BYTES * PHYSICAL_BATCH * values;
+}
+
+/**
+ * The sizes that a planner reckons with: on a GPU the buffer that llama.cpp and prima.cpp reserve for the KV cache that
+ * is asked for, elsewhere DEFAULT_RUNTIME.
+ */
+export function plannedRuntime(shape: Shape, { context, reservedContext = context }: Workload): Runtime {
+  return { ...DEFAULT_RUNTIME, gpuBufferBytes: computeBufferBytes(shape, reservedContext) };
 }

@@ -78,6 +78,7 @@ function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, Name
 /** Ten times what the largest published models have; a file beyond that is malformed. */
 const MOST_LAYERS = 1000;
 const MOST_WIDTH = 1_000_000;
+const MOST_CONTEXT = 1_000_000_000;
 
 /**
  * The shape that a file's metadata and the names of its tensors describe. Keys begin with the architecture's name. A
@@ -105,6 +106,7 @@ function shapeFromGguf(gguf: Gguf): Shape {
   const tiedEmbeddings = !names.has('output.weight');
   if (tiedEmbeddings && architecture === 'internlm2')
     fields.fail('general.architecture', 'internlm2 has an output matrix of its own; output.weight is missing');
+  const trainedContext = fields.optionalCount(key('context_length'), MOST_CONTEXT);
   return {
     name: fields.optionalText('general.name') ?? baseName(gguf.file),
     architecture,
@@ -117,6 +119,7 @@ function shapeFromGguf(gguf: Gguf): Shape {
     vocabularySize: vocabularySize as number,
     tiedEmbeddings,
     qkvBias: names.has('blk.0.attn_q.bias'),
+    ...(trainedContext !== undefined && { trainedContext }),
   };
 }
 

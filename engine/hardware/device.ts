@@ -217,6 +217,10 @@ export interface DeviceMemory {
   readonly swapFree: number;
 }
 
+/** Parts of a machine that people exchange. */
+export const UPGRADABLE_PARTS = ['memory', 'disk', 'gpu'] as const;
+export type UpgradablePart = (typeof UPGRADABLE_PARTS)[number];
+
 export interface Device {
   readonly name: string;
   readonly description: string;
@@ -228,6 +232,8 @@ export interface Device {
   /** How GPU and NPU share memory and hand work over; `undefined` where unknown. */
   readonly soc?: Soc;
   readonly disk: Disk;
+  /** The parts that can be exchanged; missing where that isn't known. */
+  readonly upgradable?: readonly UpgradablePart[];
 }
 
 /** A connection between two devices or memories: seconds until the first byte arrives, then bytes per second. */

@@ -23,6 +23,7 @@ import {
   type PassRates,
   type ProcessorRates,
   type PromptRates,
+  UPGRADABLE_PARTS,
 } from './device.ts';
 import { readSoc } from './parse-soc.ts';
 
@@ -73,6 +74,7 @@ function readDevice(fields: Fields): Device {
     npu: npu === undefined ? undefined : readNpu(npu),
     ...(soc && { soc: readSoc(soc) }),
     disk: readDisk(fields.object('disk')),
+    ...readUpgradable(fields),
   };
   if (device.gpu?.api === 'metal' && device.os !== 'macos') {
     throw new InputError(fields.place('gpu.api'), `metal needs os "macos", not "${device.os}"`);
@@ -84,6 +86,16 @@ function readDevice(fields: Fields): Device {
   for (const key of ['address', 'publicKey']) fields.optionalText(key);
   fields.end();
   return device;
+}
+
+function readUpgradable(fields: Fields): Pick<Device, 'upgradable'> {
+  const upgradable = fields.optionalTexts('upgradable')?.map((text) => {
+    const part = UPGRADABLE_PARTS.find((name) => name === text);
+    if (part !== undefined) return part;
+    const place = fields.place('upgradable');
+    throw new InputError(place, `names "${text}"${suggestion(text, UPGRADABLE_PARTS)}`);
+  });
+  return upgradable === undefined ? {} : { upgradable };
 }
 
 function readMemory(fields: Fields): DeviceMemory {

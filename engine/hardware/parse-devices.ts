@@ -1,7 +1,7 @@
-import { InputError } from '../input/input-error.ts';
+import { InputError, suggestion } from '../input/input-error.ts';
 import { type CsvRow, parseCsv } from '../input/parse-csv.ts';
 import { MEDIA, type Medium } from './cluster.ts';
-import type { OperatingSystem } from './device.ts';
+import { type OperatingSystem, UPGRADABLE_PARTS, type UpgradablePart } from './device.ts';
 
 /** A number of the catalogue in the unit of its column, and its source. */
 export interface Stated {
@@ -68,6 +68,8 @@ export interface MachinePart {
   readonly gpu: GpuPart | { readonly kind: 'shared'; readonly compute: Stated; readonly bandwidth: Stated } | undefined;
   /** GB/s, sequential reads. */
   readonly disk: Stated;
+  /** The parts that can be exchanged; none where they are soldered, or there is no slot. */
+  readonly upgradable: readonly UpgradablePart[];
 }
 
 export type CataloguePart = MachinePart | GpuPart | DiskPart | LinkPart;
@@ -91,7 +93,16 @@ const NUMBERS = {
 type NumberColumn = keyof typeof NUMBERS;
 const NUMBER_COLUMNS = Object.keys(NUMBERS) as NumberColumn[];
 
-const COLUMNS = ['name', 'kind', 'os', 'gpu_family', ...NUMBER_COLUMNS, 'link_medium', 'sources'] as const;
+const COLUMNS = [
+  'name',
+  'kind',
+  'os',
+  'upgradable',
+  'gpu_family',
+  ...NUMBER_COLUMNS,
+  'link_medium',
+  'sources',
+] as const;
 type Column = (typeof COLUMNS)[number];
 
 const MACHINE = ['memory_gib', 'cpu_cores', 'cpu_gflops', 'cpu_gb_per_s', 'disk_gb_per_s'] as const;
@@ -142,11 +153,12 @@ function readMachine(
   family: GpuFamily | undefined,
 ): MachinePart {
   const os = row.oneOf('os', SYSTEMS);
+  const upgradable = readUpgradable(row);
   const machine = (
     numbers: Readonly<Record<(typeof MACHINE)[number], Stated>>,
     gpu: MachinePart['gpu'],
   ): MachinePart => ({
-    ...{ kind, name, os, gpu },
+    ...{ kind, name, os, gpu, upgradable },
     memory: numbers.memory_gib,
     cores: numbers.cpu_cores,
     compute: numbers.cpu_gflops,
@@ -160,6 +172,16 @@ function readMachine(
   }
   const numbers = readNumbers(row, [...MACHINE, ...OWN_GPU]);
   return machine(numbers, readGpu(numbers, name, family));
+}
+
+/** Parts by name, separated by spaces. */
+function readUpgradable(row: CsvRow<Column>): UpgradablePart[] {
+  const names = row.cell('upgradable').split(' ').filter(Boolean);
+  return names.map((name) => {
+    const part = UPGRADABLE_PARTS.find((one) => one === name);
+    if (part !== undefined) return part;
+    throw new InputError(row.where('upgradable'), `unknown "${name}"${suggestion(name, UPGRADABLE_PARTS)}`);
+  });
 }
 
 function readGpu(

@@ -1,4 +1,5 @@
 import { InputError, suggestion } from '../input/input-error.ts';
+import type { UpgradablePart } from './device.ts';
 import {
   type CataloguePart,
   type CatalogueSystem,
@@ -74,7 +75,7 @@ export function presetCluster(devices: readonly PresetDevice[], link: LinkPart):
 }
 
 function deviceOf({ machine, memory: own, gpu: added, disk }: PresetDevice, name: string): object {
-  const { os } = machine;
+  const { os, upgradable } = machine;
   const memory = own ?? machine.memory.value;
   const total = gib(memory, own === undefined ? machine.memory.source : 'specification: as chosen');
   const available = gib(AVAILABLE[os](memory), 'assumed: what an operating system and a browser leave');
@@ -93,6 +94,7 @@ function deviceOf({ machine, memory: own, gpu: added, disk }: PresetDevice, name
     },
     ...(gpu === undefined ? {} : { gpu: gpu.kind === 'gpu' ? ownGpu(gpu) : sharedGpu(gpu, memory) }),
     disk: { sequential: quantity(rate, 'GB/s'), random: quantity(rate, 'GB/s', EFFICIENCY.randomReads) },
+    upgradable,
   };
 }
 
@@ -154,7 +156,8 @@ export function namedPart<Kind extends CataloguePart['kind']>(
  * Reads a machine with what is changed about it, joined by ` + `: a machine's name, then a GPU's, a disk's, or an amount
  * of RAM such as `64 GiB`.
  * @param flag the option it was named with, for messages
- * @throws InputError for names that the catalogue lacks, and for a GPU in a phone or a Mac
+ * @throws InputError for names that the catalogue lacks, for parts that the machine doesn't take, and for a part that is
+ *   named twice
  */
 export function readPreset(catalogue: readonly CataloguePart[], text: string, flag: string): PresetDevice {
   const [first = '', ...rest] = text.split(' + ').map((part) => part.trim());
@@ -162,17 +165,27 @@ export function readPreset(catalogue: readonly CataloguePart[], text: string, fl
   let device: PresetDevice = { machine, memory: undefined, gpu: undefined, disk: undefined };
   for (const name of rest) {
     const memory = /^(\d+(?:\.\d+)?) ?GiB$/i.exec(name)?.[1];
-    if (memory !== undefined) {
-      device = { ...device, memory: Number(memory) };
-      continue;
-    }
-    const part = namedPart(catalogue, { name, flag, kinds: ['gpu', 'disk'] });
-    if (part.kind === 'gpu' && machine.os !== 'linux')
-      throw new InputError(flag, `${machine.name} takes no other GPU; leave out "${name}"`);
-    device = part.kind === 'gpu' ? { ...device, gpu: part } : { ...device, disk: part };
+    const part = memory === undefined ? namedPart(catalogue, { name, flag, kinds: ['gpu', 'disk'] }) : undefined;
+    const kind = part?.kind ?? 'memory';
+    // A disk can be outside.
+    if (kind !== 'disk' && !machine.upgradable.includes(kind))
+      throw new InputError(flag, `${machine.name} ${REFUSED[kind]} ("${name}")`);
+    if (device[kind] !== undefined) throw new InputError(flag, `"${name}" is ${TWICE[kind]} for ${machine.name}`);
+    if (part === undefined) device = { ...device, memory: Number(memory) };
+    else device = part.kind === 'gpu' ? { ...device, gpu: part } : { ...device, disk: part };
   }
   return device;
 }
+
+const REFUSED = {
+  memory: 'has soldered memory; for one that was sold with more, correct the file that --save-cluster writes',
+  gpu: 'takes no other GPU; leave it out',
+} as const satisfies Partial<Record<UpgradablePart, string>>;
+const TWICE: Readonly<Record<UpgradablePart, string>> = {
+  memory: 'a second amount of memory; give the sum',
+  disk: 'a second disk; name the one with the model',
+  gpu: 'a second GPU, and plans use one in a machine; name the one that computes',
+};
 
 /** The text that readPreset reads as a device. */
 export function presetText({ machine, memory, gpu, disk }: PresetDevice): string {

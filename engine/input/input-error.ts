@@ -39,6 +39,12 @@ export function suggestion(name: string, known: readonly string[]): string {
   return guess === undefined ? `; allowed: ${known.join(', ')}` : `; did you mean "${guess}"?`;
 }
 
+/** The known names that differ least from a name, the nearest first. */
+export function nearestNames(name: string, known: readonly string[], count: number): string[] {
+  const distance = (one: string): number => editDistance(name.toLowerCase(), one.toLowerCase());
+  return known.toSorted((one, other) => distance(one) - distance(other)).slice(0, count);
+}
+
 /** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

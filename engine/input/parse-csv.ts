@@ -15,19 +15,21 @@ export interface CsvRow<Column extends string> {
 /**
  * Reads CSV whose first row names the columns, in any order.
  * @param file name of the file, for messages
+ * @param optional columns that may be missing, whose cells are empty then
  * @throws InputError with file and row for malformed CSV, unknown or missing columns
  */
 export function parseCsv<Column extends string>(
   text: string,
   file: string,
   columns: readonly Column[],
+  optional: readonly Column[] = [],
 ): CsvRow<Column>[] {
   const [header = [], ...rows] = readRows(text, file);
   const unknown = header.find((column) => !(columns as readonly string[]).includes(column));
   if (unknown !== undefined) {
     throw new InputError(`${file}: row 1`, `unknown column "${unknown}"${suggestion(unknown, columns)}`);
   }
-  const missing = columns.find((column) => !header.includes(column));
+  const missing = columns.find((column) => !header.includes(column) && !optional.includes(column));
   if (missing !== undefined) {
     throw new InputError(`${file}: row 1`, `column "${missing}" is missing; needed: ${columns.join(', ')}`);
   }

@@ -23,6 +23,8 @@ export interface Shape {
   /** The output matrix is the embedding matrix. */
   readonly tiedEmbeddings: boolean;
   readonly qkvBias: boolean;
+  /** Tokens of the longest text that the model was trained on; missing where unknown. */
+  readonly trainedContext?: number;
 }
 
 /** The purpose of a tensor, which decides its quantization in a mix. */

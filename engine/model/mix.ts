@@ -55,10 +55,11 @@ const VECTOR_ROLES: ReadonlySet<TensorRole> = new Set([
 ]);
 
 /**
- * The quantization of one tensor in a mix, by the rules of llama.cpp's quantizer; test/model/sizes.test.ts compares the
+ * The quantization of one tensor in a mix, by the rules of llama.cpp's quantizer, or with all matrices in one format; test/model/sizes.test.ts compares the
  * resulting sizes with published GGUF files.
  */
-export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: Mix): Quantization {
+export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: FileMix): Quantization {
+  if (!isMix(mix)) return fileQuantization(tensor, shape, mix);
   if (mix === 'BF16') return 'BF16';
   if (VECTOR_ROLES.has(tensor.role)) return 'F32';
   if (mix === 'F16' || mix === 'Q8_0') return mix;
@@ -70,9 +71,12 @@ export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: Mix):
  * add or multiply others.
  */
 export function fileQuantization(tensor: TensorShape, shape: Shape, mix: FileMix): Quantization {
-  const known = MIXES.find((name) => name === mix);
-  if (known !== undefined && known !== 'BF16') return tensorQuantization(tensor, shape, known);
-  return VECTOR_ROLES.has(tensor.role) ? 'F32' : fittingQuantization(tensor, mix as Quantization);
+  if (isMix(mix) && mix !== 'BF16') return tensorQuantization(tensor, shape, mix);
+  return VECTOR_ROLES.has(tensor.role) ? 'F32' : fittingQuantization(tensor, mix);
+}
+
+function isMix(mix: FileMix): mix is Mix {
+  return (MIXES as readonly string[]).includes(mix);
 }
 
 /** Whether tensors of this role are vectors, which no mix quantizes. */

@@ -1,5 +1,5 @@
 import { type Shape, type TensorShape, tensorShapes } from './architecture.ts';
-import { type Mix, tensorQuantization } from './mix.ts';
+import { type FileMix, tensorQuantization } from './mix.ts';
 import { type Quantization, quantizedBytes } from './quantization.ts';
 
 /** A weight tensor with its format and size. */
@@ -31,7 +31,7 @@ export interface Model extends Shape {
 }
 
 /** The tensors of `shape`, quantized as in `mix`. */
-export function modelTensors(shape: Shape, mix: Mix): Tensor[] {
+export function modelTensors(shape: Shape, mix: FileMix): Tensor[] {
   return tensorShapes(shape).map((tensor) => {
     const quantization = tensorQuantization(tensor, shape, mix);
     return { ...tensor, quantization, bytes: quantizedBytes(tensor.rows * tensor.columns, quantization) };
@@ -39,7 +39,7 @@ export function modelTensors(shape: Shape, mix: Mix): Tensor[] {
 }
 
 /** A model of `shape`, quantized as in `mix`. */
-export function createModel(shape: Shape, mix: Mix): Model {
+export function createModel(shape: Shape, mix: FileMix): Model {
   return countModel(shape, mix, modelTensors(shape, mix));
 }
 

@@ -12,7 +12,8 @@ export interface CatalogueModel {
 
 const COUNTS = ['layers', 'hidden_size', 'ffn_size', 'heads', 'kv_heads', 'head_size', 'vocabulary_size'] as const;
 const FLAGS = ['tied_embeddings', 'qkv_bias'] as const;
-const COLUMNS = ['name', 'architecture', ...COUNTS, ...FLAGS, 'default_mix', 'provenance'] as const;
+const OPTIONAL = ['trained_context'] as const;
+const COLUMNS = ['name', 'architecture', ...COUNTS, ...OPTIONAL, ...FLAGS, 'default_mix', 'provenance'] as const;
 type Column = (typeof COLUMNS)[number];
 
 /** Largest count, an order of magnitude above every published model. */
@@ -25,7 +26,7 @@ const LAYER_LIMIT = 1000;
  * @throws InputError with file, row and column
  */
 export function parseModels(text: string, file: string): CatalogueModel[] {
-  const models = parseCsv(text, file, COLUMNS).map(parseRow);
+  const models = parseCsv(text, file, COLUMNS, OPTIONAL).map(parseRow);
   if (models.length === 0) throw new InputError(file, 'has no model; give one row per model below the header');
   const names = models.map((model) => model.shape.name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
@@ -35,7 +36,7 @@ export function parseModels(text: string, file: string): CatalogueModel[] {
 }
 
 function parseRow({ cell, where, oneOf }: CsvRow<Column>): CatalogueModel {
-  const count = (column: (typeof COUNTS)[number]): number => {
+  const count = (column: (typeof COUNTS | typeof OPTIONAL)[number]): number => {
     const value = Number(cell(column));
     const limit = column === 'layers' ? LAYER_LIMIT : COUNT_LIMIT;
     if (cell(column) === '' || !Number.isInteger(value) || value < 1 || value > limit) {
@@ -66,6 +67,7 @@ function parseRow({ cell, where, oneOf }: CsvRow<Column>): CatalogueModel {
     vocabularySize: count('vocabulary_size'),
     tiedEmbeddings: flag('tied_embeddings'),
     qkvBias: flag('qkv_bias'),
+    ...(cell('trained_context') !== '' && { trainedContext: count('trained_context') }),
   };
   return { shape, defaultMix: oneOf<Mix>('default_mix', MIXES), provenance: cell('provenance') };
 }

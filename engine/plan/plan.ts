@@ -80,7 +80,7 @@ export interface RingPlan extends PlanBase {
   readonly kind: 'ring';
   /** In the order in which a token visits them, over all rounds. */
   readonly stages: readonly Stage[];
-  /** How hidden states get from one device to another that it doesn't reach, by hop; missing: directly. */
+  /** How hidden states get from one device to another that it doesn't reach, or only slowly, by hop; missing: directly. */
   readonly relays?: readonly Relay[];
 }
 

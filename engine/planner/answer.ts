@@ -1,10 +1,12 @@
 import type { DeviceBreakdown } from '../cost/breakdown.ts';
 import { predict } from '../cost/predict.ts';
+import { plannedRuntime } from '../cost/runtime.ts';
 import type { Model } from '../model/model.ts';
 import type { Plan } from '../plan/plan.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
-import { candidates } from './candidates.ts';
-import type { Question } from './question.ts';
+import { believed } from './belief.ts';
+import { bestPlans, faster, memoryOf, type RankedPlan } from './best-plan.ts';
+import { planningProblem, type Question } from './question.ts';
 import { type SimulatedTimes, simulatedTimes } from './simulated-times.ts';
 
 /** A model that runs, and how. */
@@ -18,9 +20,12 @@ export interface RunnableAnswer {
   readonly simulated: SimulatedTimes | undefined;
   /** Bytes of weights read from disks for every token. */
   readonly reloadedBytes: number;
+  /** Memory that is available is what is believed to be left beside page tables (`believed`). */
   readonly devices: readonly DeviceBreakdown[];
   /** The longest context for which the plan's KV caches fit, tokens. */
   readonly longestContext: number;
+  /** The best plan of whole layers, where tensors that are cut among devices are faster. */
+  readonly wholeLayers: RankedPlan | undefined;
 }
 
 /** A model that can't run, and why. */
@@ -33,58 +38,57 @@ export interface UnrunnableAnswer {
 
 export type Answer = RunnableAnswer | UnrunnableAnswer;
 
-/** Plans that are simulated: the best by closed form. */
-const SIMULATED_PLANS = 4;
-/** No model of the catalogue is trained for more. */
-const MOST_CONTEXT = 131_072;
+export interface AnswerOptions {
+  /** Whether plans are ranked by simulation, or by closed form. */
+  readonly simulates: boolean;
+  /** Whether plans count that cut tensors among devices; they do unless given. */
+  readonly cuts?: boolean;
+}
 
 /**
- * The best plan for a model on a cluster: the fastest in simulation among the best candidates, or, without a simulation,
- * the fastest by closed form.
+ * The best plan for a model on a cluster: the fastest of all candidates in simulation or, without a simulation, by closed
+ * form.
  */
-export function answer(question: Question, { simulates }: { readonly simulates: boolean }): Answer {
+export function answer(question: Question, { simulates, cuts = true }: AnswerOptions): Answer {
   const { cluster, model, workload } = question;
-  const problem = { belief: cluster, model, workload };
-  const found = candidates(problem);
-  if (found.length === 0) {
-    const scheduled = optimal(problem);
+  const { whole, cut } = bestPlans(question, { simulates });
+  const best = cuts ? faster(whole, cut) : whole;
+  if (best === undefined) {
+    const scheduled = optimal(planningProblem({ belief: believed(cluster), model, workload }));
     const reason = scheduled.plan === undefined ? scheduled.message : `no plan of ${model.name} fits ${cluster.name}`;
     return { status: 'does-not-fit', model, reason };
   }
-  const judged = found.slice(0, simulates ? SIMULATED_PLANS : 1).map(({ plan, seconds }) => ({
-    plan,
-    predictedSeconds: seconds,
-    simulated: simulates ? simulatedTimes(question, plan) : undefined,
-  }));
-  const [best] = judged.toSorted((one, other) => shownSeconds(one) - shownSeconds(other));
-  const chosen = best as (typeof judged)[number];
-  const { devices, reloadedBytes } = predict({ plan: chosen.plan, truth: cluster, model, workload, reclaim: 'lru' });
+  const { plan, predictedSeconds } = best;
+  const { devices, reloadedBytes } = memoryOf(question, plan);
   return {
-    ...chosen,
-    status:
-      reloadedBytes > 0 || chosen.plan.stages.some(({ streamed }) => streamed !== undefined)
-        ? 'from-disk'
-        : 'in-memory',
+    plan,
+    predictedSeconds,
+    simulated: simulates ? simulatedTimes(question, plan) : undefined,
+    status: reloadedBytes > 0 || plan.stages.some(({ streamed }) => streamed !== undefined) ? 'from-disk' : 'in-memory',
     model,
     reloadedBytes,
     devices,
-    longestContext: longestContext(question, chosen.plan),
+    longestContext: longestContext(question, plan),
+    wholeLayers: plan.kind === 'tensor-parallel' ? whole : undefined,
   };
 }
 
-/** The time that ranks a plan: simulated where it was simulated. */
-function shownSeconds({ predictedSeconds, simulated }: Pick<RunnableAnswer, 'predictedSeconds' | 'simulated'>): number {
-  return simulated?.tokenSeconds ?? predictedSeconds;
-}
+/** No workload has more tokens. */
+const MOST_CONTEXT = 10_000_000;
 
-/** The longest context for which a plan's KV caches fit, tokens; found by bisection. */
+/**
+ * The longest context for which a plan's KV caches fit, tokens, at most as many as the model was trained for; no less than
+ * the workload's, for which the plan was made. Found by bisection.
+ */
 export function longestContext({ cluster, model, workload }: Question, plan: Plan): number {
   const fits = (context: number): boolean => {
     const longer = { ...workload, context, reservedContext: context };
-    return predict({ plan, truth: cluster, model, workload: longer, reclaim: 'lru' }).infeasible.length === 0;
+    const runtime = plannedRuntime(model, longer);
+    return predict({ plan, truth: cluster, model, workload: longer, runtime, reclaim: 'lru' }).infeasible.length === 0;
   };
-  if (fits(MOST_CONTEXT)) return MOST_CONTEXT;
-  let [low, high] = [workload.context, MOST_CONTEXT];
+  const most = Math.max(workload.context, model.trainedContext ?? MOST_CONTEXT);
+  if (fits(most)) return most;
+  let [low, high] = [workload.context, most];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (fits(middle)) low = middle;

@@ -1,5 +1,7 @@
 import { hasOverlappedForm, predictOverlapped } from '../cost/overlap.ts';
 import { predict } from '../cost/predict.ts';
+import { type Cluster, createCluster } from '../hardware/cluster.ts';
+import type { Device } from '../hardware/device.ts';
 import type { Plan } from '../plan/plan.ts';
 import { singleDevice } from '../schedule/baselines/single-device.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
@@ -8,7 +10,10 @@ import { ringAware } from '../schedule/ring-aware/ring-aware.ts';
 import type { SchedulingProblem } from '../schedule/scheduler.ts';
 import { tensorPartition } from '../schedule/tensor-partition/tensor-partition.ts';
 import { withChips } from '../schedule/tensor-partition/with-chips.ts';
-import { plansWithRelays } from '../schedule/with-relays.ts';
+import { plansInEveryOrder } from '../schedule/with-relays.ts';
+import { believed, believedBesidePageTables } from './belief.ts';
+import { type PlanningProblem, planningProblem } from './question.ts';
+import { tensorCuts } from './tensor-cuts.ts';
 
 /** A plan and its predicted TPOT in seconds. */
 export interface Candidate {
@@ -21,47 +26,96 @@ const RING_AWARE_PLANS = 5;
 
 /**
  * The plans that are worth comparing for a model on a cluster, the fastest by closed form first: those of the schedulers
- * that need no integer program and never plan more than memory holds. Plans that can't run are left out.
+ * that need no integer program and never plan more than memory holds, with every device as the head, in every order that
+ * makes a difference. Neither names nor the order in which devices are listed change their times. Plans that can't run
+ * are left out.
+ * @param problem its belief is what devices report
+ * @param head the head; every device in turn unless given
  */
-export function candidates(problem: SchedulingProblem): Candidate[] {
+export function candidates(problem: SchedulingProblem, head?: string): Candidate[] {
+  const planning = planningProblem(problem);
   const seen = new Set<string>();
-  return plansWithRelays(problem, plansOf)
+  return ringsOf(problem.belief, head)
+    .flatMap((ring) => {
+      const own = { ...planning, belief: ring };
+      return [
+        ...plansInEveryOrder(own, (ordered) => plansOf({ ...own, ...ordered })),
+        ...tensorCuts({ ...own, belief: believed(ring) }),
+      ];
+    })
     .filter((plan) => {
       const key = JSON.stringify({ ...plan, scheduler: '' });
       return !seen.has(key) && seen.add(key);
     })
-    .map((plan) => ({ plan, seconds: closedFormSeconds(problem, plan) }))
+    .map((plan) => ({ plan, seconds: closedFormSeconds(planning, plan) }))
     .filter(({ seconds }) => Number.isFinite(seconds))
     .sort((one, other) => one.seconds - other.seconds);
 }
 
-function plansOf(problem: SchedulingProblem): Plan[] {
+/**
+ * The cluster with each device that may be the head in the first place, the others sorted by what they are. Of equal
+ * devices one is tried, if all have the same links.
+ */
+function ringsOf(cluster: Cluster, head: string | undefined): Cluster[] {
+  const { links } = cluster;
+  const sorted = cluster.devices.toSorted((one, other) => compareTexts(hardwareText(one), hardwareText(other)));
+  const isUniform = links.pairs.size === 0 && links.unreachable === undefined;
+  const heads = sorted.filter(
+    (device, index) =>
+      (head === undefined || device.name === head) &&
+      !(
+        head === undefined &&
+        isUniform &&
+        index > 0 &&
+        hardwareText(device) === hardwareText(sorted[index - 1] as Device)
+      ),
+  );
+  return heads.map((first) =>
+    createCluster({ ...cluster, devices: [first, ...sorted.filter((device) => device !== first)] }),
+  );
+}
+
+/** All that is known of a device but its name. */
+function hardwareText(device: Device): string {
+  return JSON.stringify({ ...device, name: '', description: '' });
+}
+
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function plansOf(problem: PlanningProblem): Plan[] {
+  const belief = believed(problem.belief);
+  const given = { ...problem, belief };
+  const managed = withChips((beside, cut) => {
+    const result = ringAware(beside);
+    return { ...result, considered: result.considered.map((one) => ({ ...one, plan: cut(one.plan) })) };
+  });
+  const besidePageTables = { ...problem, belief: believedBesidePageTables(problem.belief) };
+  const inMemory = withChips((beside) => optimal({ ...beside, reclaim: 'lru' }));
   return [
-    ...withChips((given, cut) => {
-      const result = ringAware(given);
-      return { ...result, considered: result.considered.map((one) => ({ ...one, plan: cut(one.plan) })) };
-    })(problem).considered.slice(0, RING_AWARE_PLANS),
-    withChips((given) => optimal({ ...given, reclaim: 'overflow' }))(problem),
-    withChips((given) => optimal({ ...given, reclaim: 'lru' }))(problem),
-    helmRing(problem),
-    singleDevice(problem),
-    tensorPartition(problem),
+    ...managed(besidePageTables).considered.slice(0, RING_AWARE_PLANS),
+    withChips((beside) => optimal({ ...beside, reclaim: 'overflow' }))(given),
+    // The margin is what mapped weights take at most; a plan that needs less of it is found without.
+    ...[given, besidePageTables, problem].map(inMemory),
+    helmRing(given),
+    singleDevice(given),
+    tensorPartition(given),
   ].flatMap(({ plan }) => (plan === undefined ? [] : [plan]));
 }
 
 /**
  * Predicted TPOT of a plan, seconds: with overlap for a ring (predictOverlapped), the papers' sum for the other kinds of
- * plans (predict), both under `lru`, which is what Linux and macOS do. Infinite for plans that can't run.
+ * plans (predict), both under `lru`, which is what Linux and macOS do, in the memory that is believed to be left beside
+ * mapped weights. Infinite for plans that can't run.
+ * @param problem its belief is what devices report
  * @param verifiedTokens γ + 1: the seconds are those of a pass that verifies so many tokens (speculation.ts)
  */
-export function closedFormSeconds(
-  { belief, model, workload, runtime }: SchedulingProblem,
-  plan: Plan,
-  verifiedTokens = 1,
-): number {
-  const common = { plan, truth: belief, model, workload, ...(runtime && { runtime }) };
-  const asked = { ...common, verifiedTokens, reclaim: 'lru' } as const;
-  const { infeasible, tokenSeconds } = predict(asked);
+export function closedFormSeconds(problem: SchedulingProblem, plan: Plan, verifiedTokens = 1): number {
+  const { belief, model, workload, runtime } = planningProblem(problem);
+  const asked = { plan, model, workload, runtime, verifiedTokens, reclaim: 'lru' } as const;
+  const { infeasible, tokenSeconds } = predict({ ...asked, truth: believed(belief) });
   if (infeasible.length > 0) return Number.POSITIVE_INFINITY;
-  return hasOverlappedForm(plan) ? predictOverlapped(asked).tokenSeconds : tokenSeconds;
+  if (!hasOverlappedForm(plan)) return tokenSeconds;
+  return predictOverlapped({ ...asked, truth: believedBesidePageTables(belief) }).tokenSeconds;
 }

@@ -1,15 +1,24 @@
-import { type Cluster, createCluster, withDevices } from '../hardware/cluster.ts';
-import { type Device, type DiscreteGpu, type Disk, hasUnifiedGpu, type NetworkLink } from '../hardware/device.ts';
+import { createCluster, withDevices } from '../hardware/cluster.ts';
+import {
+  type Device,
+  type DiscreteGpu,
+  type Disk,
+  hasUnifiedGpu,
+  type NetworkLink,
+  UPGRADABLE_PARTS,
+  type UpgradablePart,
+} from '../hardware/device.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { type CataloguePart, type GpuPart, MACHINE_KINDS, type MachinePart } from '../hardware/parse-devices.ts';
 import { namedPart, partsOf, presetCluster } from '../hardware/preset-cluster.ts';
-import { candidates } from './candidates.ts';
+import { bestPlans, faster } from './best-plan.ts';
 import type { Question } from './question.ts';
 
-/** A change of a cluster, and the predicted TPOT of the best plan with it, seconds; infinite if none runs. */
+/** A change of a cluster, and the TPOT of the best plan with it. */
 export interface Change {
   /** Such as `laptop: memory 16 → 32 GiB`. */
   readonly what: string;
+  /** Simulated or predicted, as the answer that it is compared with; infinite if no plan runs. */
   readonly seconds: number;
 }
 
@@ -48,33 +57,43 @@ export function upgradeParts(catalogue: readonly CataloguePart[]): UpgradeParts 
   };
 }
 
-/** The predicted TPOT without each device but the head: a device is worth having if it rises. */
-export function withoutDevices(question: Question): Change[] {
-  const { devices } = question.cluster;
-  const names = devices.map(({ name }) => name);
-  return names.slice(1).map((name) => ({
-    what: `without ${name}`,
-    seconds: bestSeconds(
-      question,
-      withDevices(
-        question.cluster,
-        names.filter((other) => other !== name),
-      ),
-    ),
-  }));
+export interface ChangeOptions {
+  /** Whether plans are ranked, and their times found, by simulation, as for the answer. */
+  readonly simulates: boolean;
 }
 
+const SIMULATED: ChangeOptions = { simulates: true };
+
+/** The TPOT without each device: a device is worth having if it rises. Without the head, another device is. */
+export function withoutDevices(question: Question, options = SIMULATED): Change[] {
+  const names = question.cluster.devices.map(({ name }) => name);
+  if (names.length === 1) return [];
+  return names.map((name) => {
+    const others = names.filter((other) => other !== name);
+    const cluster = withDevices(question.cluster, others);
+    const head = question.head === name ? undefined : question.head;
+    return { what: `without ${name}`, seconds: bestSeconds({ ...question, cluster, head }, options) };
+  });
+}
+
+/** An upgrade changes nothing if it saves less than this share of the time, which is printed as 0.0 %. */
+const LEAST_GAIN = 0.0005;
+
 /**
- * The predicted TPOT after each single upgrade of memory, disk, GPU or links, the largest gain first.
+ * The TPOT after each single upgrade of memory, disk, GPU or links that can be bought and saves time, the largest gain
+ * first.
  * @param parts what disks, GPUs and links can be bought; without them, memory is all that is upgraded
  */
-export function upgrades(question: Question, parts?: UpgradeParts): Change[] {
+export function upgrades(question: Question, parts?: UpgradeParts, options = SIMULATED): Change[] {
+  const before = bestSeconds(question, options);
   const { cluster } = question;
   const changed = cluster.devices.flatMap((device) =>
-    deviceUpgrades(device, parts).map(({ what, device: better }) => ({
-      what: `${device.name}: ${what}`,
-      cluster: createCluster({ ...cluster, devices: cluster.devices.map((one) => (one === device ? better : one)) }),
-    })),
+    UPGRADABLE_PARTS.flatMap((part) => {
+      const better = upgradedDevice(device, part, parts);
+      if (better === undefined) return [];
+      const devices = cluster.devices.map((one) => (one === device ? better.device : one));
+      return [{ what: `${device.name}: ${better.what}`, cluster: createCluster({ ...cluster, devices }) }];
+    }),
   );
   const slow =
     parts !== undefined &&
@@ -86,39 +105,45 @@ export function upgrades(question: Question, parts?: UpgradeParts): Change[] {
     changed.push({ what: `all links: ${parts.link.name}`, cluster: createCluster({ ...cluster, links }) });
   }
   return changed
-    .map(({ what, cluster: better }) => ({ what, seconds: bestSeconds(question, better) }))
+    .map(({ what, cluster: better }) => ({ what, seconds: bestSeconds({ ...question, cluster: better }, options) }))
+    .filter(({ seconds }) => before / seconds - 1 >= LEAST_GAIN)
     .sort((one, other) => one.seconds - other.seconds);
 }
 
-function bestSeconds({ model, workload }: Question, cluster: Cluster): number {
-  return candidates({ belief: cluster, model, workload })[0]?.seconds ?? Number.POSITIVE_INFINITY;
+function bestSeconds(question: Question, options: ChangeOptions): number {
+  const { whole, cut } = bestPlans(question, options);
+  return faster(whole, cut)?.seconds ?? Number.POSITIVE_INFINITY;
 }
 
-/** What can be bought for a device. Memory is soldered in phones and Apple's machines, and so are their disks. */
-function deviceUpgrades(
+/**
+ * A device with a part that can be bought for it, and what that is; `undefined` where the device's own part is as good, or
+ * isn't known to be exchangeable.
+ */
+export function upgradedDevice(
   device: Device,
+  part: UpgradablePart,
   parts: UpgradeParts | undefined,
-): { readonly what: string; readonly device: Device }[] {
-  if (device.os !== 'linux' && device.os !== 'windows') return [];
+): { readonly what: string; readonly device: Device } | undefined {
+  if (device.upgradable?.includes(part) !== true) return undefined;
   const { memory, disk, gpu } = device;
-  const more = { ...memory, total: 2 * memory.total, available: memory.available + memory.total };
-  const found: { what: string; device: Device }[] = [
-    { what: `memory ${gib(memory.total)} → ${gib(more.total)} GiB`, device: { ...device, memory: more } },
-  ];
-  if (parts === undefined) return found;
-  if (disk.sequential < parts.disk.disk.sequential)
-    found.push({
-      what: `${parts.disk.name}, now ${gb(disk.sequential)}`,
-      device: { ...device, disk: parts.disk.disk },
-    });
-  const own = gpu === undefined || hasUnifiedGpu(device) ? 0 : gpu.memory.total;
-  const larger = parts.gpus.find(({ gpu: { memory: vram } }) => vram.total > own);
-  if (larger !== undefined)
-    found.push({
-      what: own === 0 ? larger.name : `${larger.name}, now ${gib(own)} GiB`,
-      device: { ...device, gpu: larger.gpu },
-    });
-  return found;
+  switch (part) {
+    case 'memory': {
+      const more = { ...memory, total: 2 * memory.total, available: memory.available + memory.total };
+      return { what: `memory ${gib(memory.total)} → ${gib(more.total)} GiB`, device: { ...device, memory: more } };
+    }
+    case 'disk': {
+      if (parts === undefined || disk.sequential >= parts.disk.disk.sequential) return undefined;
+      const what = `${parts.disk.name}, now ${gb(disk.sequential)}`;
+      return { what, device: { ...device, disk: parts.disk.disk } };
+    }
+    case 'gpu': {
+      const own = gpu === undefined || hasUnifiedGpu(device) ? 0 : gpu.memory.total;
+      const larger = parts?.gpus.find(({ gpu: { memory: vram } }) => vram.total > own);
+      if (larger === undefined) return undefined;
+      const what = own === 0 ? larger.name : `${larger.name}, now ${gib(own)} GiB`;
+      return { what, device: { ...device, gpu: larger.gpu } };
+    }
+  }
 }
 
 function gib(bytes: number): string {

@@ -1,14 +1,16 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
-import type { Plan } from '../plan/plan.ts';
-import { windowsOf } from '../plan/windows.ts';
+import type { Plan, TensorParallelPlan } from '../plan/plan.ts';
+import { relaysOf, windowsOf } from '../plan/windows.ts';
 
 /** A command line that carries a plan out with some program. */
 export interface CommandLine {
-  readonly program: 'hearth' | 'llama.cpp' | 'prima.cpp';
+  readonly program: 'hearth' | 'llama.cpp' | 'prima.cpp' | 'distributed-llama';
   /** The device to run it on. */
   readonly device: string;
   readonly line: string;
+  /** What has to be done before. */
+  readonly note?: string;
 }
 
 export interface CarriedPlan {
@@ -25,8 +27,9 @@ export interface CarriedPlan {
 
 /**
  * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU, or one device has all layers
- * with the last on its GPU; llama.cpp's where one device has all layers; prima.cpp's where every round of a ring has the same windows, in ring order. Programs that can't place
- * layers as planned are omitted. Other programs than Hearth pin no weights and prefetch in their own way.
+ * with the last on its GPU; llama.cpp's where one device has all layers; prima.cpp's where every round of a ring has the
+ * same windows; distributed-llama's where tensors are cut evenly. Programs that can't place layers as planned are omitted.
+ * Other programs than Hearth pin no weights and prefetch in their own way.
  */
 export function commandLines(carried: CarriedPlan): CommandLine[] {
   const { plan } = carried;
@@ -38,16 +41,30 @@ export function commandLines(carried: CarriedPlan): CommandLine[] {
     case 'ring':
       return [...hearthLines(carried), ...primaLines(carried)];
     case 'tensor-parallel':
+      return distributedLlamaLines(carried, plan);
     case 'chip':
       return [];
   }
+}
+
+/** The programs of command lines, for readers. */
+export function programsText(commands: readonly CommandLine[]): string {
+  const programs = [...new Set(commands.map(({ program }) => program))];
+  return programs.length === 0 ? 'no program that Hearth writes command lines for' : programs.join(', ');
 }
 
 /**
  * `hearth generate` computes on one CPU, or on it and then on a GPU that also has the output and the KV cache of its
  * layers; `hearth run` computes on CPUs, and takes the plan from a file (`hearth plan --save-plan`).
  */
-function hearthLines({ plan, clusterFile, file, context, kvFormat = DEFAULT_KV_FORMAT }: CarriedPlan): CommandLine[] {
+function hearthLines({
+  plan,
+  cluster,
+  clusterFile,
+  file,
+  context,
+  kvFormat = DEFAULT_KV_FORMAT,
+}: CarriedPlan): CommandLine[] {
   const device = plan.embedding.device;
   const kv = kvFormat === DEFAULT_KV_FORMAT ? '' : ` --kv ${kvFormat}`;
   const generate = `hearth generate --model ${file} --context ${context}${kv}`;
@@ -67,7 +84,8 @@ function hearthLines({ plan, clusterFile, file, context, kvFormat = DEFAULT_KV_F
     plan.kind === 'split'
       ? `${generate} --prompt TEXT`
       : `hearth run --model ${file} --cluster ${clusterFile} --plan plan.json --context ${context}${kv} --prompt TEXT`;
-  return [{ program: 'hearth', device, line }];
+  const isHead = plan.kind === 'split' || cluster.devices[0]?.name === device;
+  return [{ program: 'hearth', device, line, ...(!isHead && { note: `${clusterFile} needs "head": "${device}"` }) }];
 }
 
 /** llama.cpp has its GPU layers last, and the output layer on the GPU if all layers are (`-ngl` counts it as a layer). */
@@ -87,8 +105,8 @@ function llamaLines({ plan, file, context, kvFormat = DEFAULT_KV_FORMAT }: Carri
 }
 
 /** prima.cpp takes the layers of a round by rank (`-lw`), and each rank its GPU layers of a round (`-ngl`). */
-function primaLines({ plan, cluster, file, context, kvFormat = DEFAULT_KV_FORMAT }: CarriedPlan): CommandLine[] {
-  if (kvFormat !== DEFAULT_KV_FORMAT) return [];
+function primaLines({ plan, file, context, kvFormat = DEFAULT_KV_FORMAT }: CarriedPlan): CommandLine[] {
+  if (kvFormat !== DEFAULT_KV_FORMAT || relaysOf(plan).length > 0) return [];
   const windows = windowsOf(plan);
   const ring = windows.slice(0, windows.length / plan.rounds);
   const names = ring.map(({ device }) => device);
@@ -96,8 +114,7 @@ function primaLines({ plan, cluster, file, context, kvFormat = DEFAULT_KV_FORMAT
     const first = ring[at % ring.length];
     return device === first?.device && to - from === first.to - first.from;
   });
-  const inOrder = cluster.devices.map(({ name }) => name).filter((name) => names.includes(name));
-  if (!repeats || windows.length % plan.rounds !== 0 || inOrder.join('\n') !== names.join('\n')) return [];
+  if (!repeats || windows.length % plan.rounds !== 0) return [];
   if (names[0] !== plan.embedding.device) return [];
   const layers = ring.map(({ from, to }) => to - from).join(',');
   return ring.map(({ device, stages }, rank) => {
@@ -112,6 +129,33 @@ function primaLines({ plan, cluster, file, context, kvFormat = DEFAULT_KV_FORMAT
     ];
     return { program: 'prima.cpp', device, line: parts.join(' ') };
   });
+}
+
+/** The port of a worker of distributed-llama, as in its documentation. */
+const WORKER_PORT = 9999;
+
+/** distributed-llama cuts evenly, computes on CPUs, and has workers wait for a root that sends them their parts. */
+function distributedLlamaLines(
+  { cluster, context }: CarriedPlan,
+  { stages: [stage] }: TensorParallelPlan,
+): CommandLine[] {
+  const threads = (name: string): string =>
+    `--nthreads ${cluster.devices.find((device) => device.name === name)?.cpu.cores ?? 1}`;
+  const isEven = stage.cut.every(({ share }) => share === stage.cut[0]?.share);
+  if (!isEven) return [];
+  const workers = stage.cut.map(({ device }) => device).filter((name) => name !== stage.device);
+  const addresses = workers.map((name) => `${addressOf(name)}:${WORKER_PORT}`).join(' ');
+  const root = `dllama inference --model MODEL.m --tokenizer TOKENIZER.t --buffer-float-type q80 --max-seq-len ${context}`;
+  const note = 'it takes models in Q4_0, in the format that its converter writes';
+  return [
+    ...workers.map((device): CommandLine => {
+      return { program: 'distributed-llama', device, line: `dllama worker --port ${WORKER_PORT} ${threads(device)}` };
+    }),
+    {
+      ...{ program: 'distributed-llama', device: stage.device, note },
+      line: `${root} ${threads(stage.device)} --workers ${addresses} --prompt TEXT`,
+    },
+  ];
 }
 
 /** A word in the place of a device's address. */

@@ -1,5 +1,6 @@
 import { simulate } from '../../simulator/simulate.ts';
 import { predict } from '../cost/predict.ts';
+import { plannedRuntime } from '../cost/runtime.ts';
 import { bestDraftTokens } from '../cost/speculation.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import type { Device } from '../hardware/device.ts';
@@ -61,8 +62,9 @@ export function plannedDrafts({ question, plain, draft, acceptanceRates, most }:
   const { model, workload } = question;
   const device = plain.plan.embedding.device;
   const draftBytes = draft.bytes + draft.layers * kvBytesPerToken(draft, workload.kvFormat) * workload.context;
-  const beside = { ...question, cluster: withLess(question.cluster, device, draftBytes) };
-  const answered = answer(beside, { simulates: true });
+  const beside = { ...question, head: device, cluster: withLess(question.cluster, device, draftBytes) };
+  // Verifications of plans that cut tensors are not predicted.
+  const answered = answer(beside, { simulates: true, cuts: false });
   const where = `${draft.name} takes ${formatBytes(draftBytes)} of ${device}`;
   if (answered.status === 'does-not-fit') throw new InputError('--draft', `${where}; without them: ${answered.reason}`);
   const { plan } = answered;
@@ -98,10 +100,9 @@ function simulatedSeconds(
   { plan, model, workload }: Parts,
   speculation: Parameters<typeof simulate>[0]['speculation'],
 ): number {
-  const context = Math.max(workload.context, workload.promptTokens + SIMULATED_TOKENS);
   const { trace, outOfMemory } = simulate({
-    ...{ cluster, plan, model, record: 'tokens', context: 'fixed' },
-    workload: { ...workload, context, outputTokens: SIMULATED_TOKENS },
+    ...{ cluster, plan, model, record: 'tokens', context: 'fixed', runtime: plannedRuntime(model, workload) },
+    workload: { ...workload, outputTokens: SIMULATED_TOKENS },
     ...(speculation !== undefined && { speculation }),
   });
   if (outOfMemory.length > 0) return Number.POSITIVE_INFINITY;

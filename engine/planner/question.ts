@@ -1,10 +1,26 @@
+import { plannedRuntime, type Runtime } from '../cost/runtime.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import type { SchedulingProblem } from '../schedule/scheduler.ts';
 
 /** What is planned: a model on a cluster, for one request. */
 export interface Question {
   readonly cluster: Cluster;
   readonly model: Model;
+  /** `context` tokens are in the KV cache while a token is decoded, whatever the prompt's length. */
   readonly workload: Workload;
+  /** The device that embeds tokens and computes the output layer; the best one unless named. */
+  readonly head?: string | undefined;
+}
+
+/** What schedulers plan for, with the sizes of buffers. */
+export interface PlanningProblem extends SchedulingProblem {
+  readonly runtime: Runtime;
+}
+
+/** The problem with the buffers of its model at its context, unless it says otherwise. */
+export function planningProblem(problem: SchedulingProblem): PlanningProblem {
+  const { model, workload, runtime = plannedRuntime(model, workload) } = problem;
+  return { ...problem, runtime };
 }

@@ -1,32 +1,63 @@
 import { simulate } from '../../simulator/simulate.ts';
+import { steadySeconds } from '../../simulator/steady-seconds.ts';
+import { gpuWeightBytes } from '../cost/memory.ts';
+import { plannedRuntime } from '../cost/runtime.ts';
+import { cutDevices, cutMemory } from '../cost/tensor-parallel.ts';
+import { isDiscrete } from '../hardware/device.ts';
 import type { Plan } from '../plan/plan.ts';
 import { metrics } from '../trace/metrics.ts';
 import type { Question } from './question.ts';
 
 /** Seconds by simulation; infinite if the run ends for want of memory. */
 export interface SimulatedTimes {
-  /** TPOT in steady state. */
+  /** TPOT in steady state, with the workload's context in the KV cache. */
   readonly tokenSeconds: number;
-  /** TTFT with mapped weights on disk. Weights in VRAM are loaded before. */
+  /** TTFT of the prompt with all weights on disk; those that are not mapped are loaded before. */
   readonly coldSeconds: number;
   /** TTFT with the page cache in the state in which a token before the prompt leaves it. */
   readonly warmSeconds: number;
 }
 
-/** Tokens decoded; the first half finds memories as the prompt left them, and does not count. */
-const TOKENS = 4;
+/** Simulates a plan, with each operating system's own way to reclaim: in the steady state, and once from disk, once warm. */
+export function simulatedTimes(question: Question, plan: Plan): SimulatedTimes {
+  const tokenSeconds = simulatedTokenSeconds(question, plan);
+  if (tokenSeconds === Number.POSITIVE_INFINITY)
+    return { tokenSeconds, coldSeconds: tokenSeconds, warmSeconds: tokenSeconds };
+  const coldSeconds = loadingSeconds(question, plan) + firstTokenSeconds(question, plan, false);
+  return { tokenSeconds, coldSeconds, warmSeconds: firstTokenSeconds(question, plan, true) };
+}
 
-/** Simulates a plan, with each operating system's own way to reclaim: once from disk, once warm. */
-export function simulatedTimes({ cluster, model, workload }: Question, plan: Plan): SimulatedTimes {
-  const context = workload.promptTokens + TOKENS;
-  const asked = { cluster, model, plan, record: 'tokens' } as const;
-  const sized = { ...workload, context: Math.max(workload.context, context) };
-  const cold = simulate({ ...asked, workload: { ...sized, outputTokens: TOKENS } });
-  if (cold.outOfMemory.length > 0) return { tokenSeconds: Infinity, coldSeconds: Infinity, warmSeconds: Infinity };
-  const steady = cold.trace.tokens.filter(({ phase }) => phase === 'decode').slice(TOKENS / 2 - 1);
-  const tokenSeconds = steady.reduce((sum, { start, end }) => sum + end - start, 0) / steady.length;
-  const coldSeconds = metrics(cold.trace).firstTokenSeconds as number;
-  if (plan.kind !== 'ring' && plan.kind !== 'split') return { tokenSeconds, coldSeconds, warmSeconds: coldSeconds };
-  const warm = simulate({ ...asked, workload: { ...sized, outputTokens: 1 }, warm: true });
-  return { tokenSeconds, coldSeconds, warmSeconds: metrics(warm.trace).firstTokenSeconds as number };
+/** TPOT in steady state, seconds; infinite if the run ends for want of memory. */
+export function simulatedTokenSeconds({ cluster, model, workload }: Question, plan: Plan): number {
+  const runtime = plannedRuntime(model, workload);
+  const seconds = steadySeconds({ cluster, model, workload, reclaim: 'os', runtime }, plan);
+  return typeof seconds === 'number' ? seconds : Number.POSITIVE_INFINITY;
+}
+
+function firstTokenSeconds({ cluster, model, workload }: Question, plan: Plan, isWarm: boolean): number {
+  const { trace } = simulate({
+    ...{ cluster, model, plan, runtime: plannedRuntime(model, workload) },
+    ...{ workload: { ...workload, outputTokens: 1 }, context: 'fixed', record: 'tokens' },
+    // Only mapped weights are in the page cache.
+    warm: isWarm && (plan.kind === 'ring' || plan.kind === 'split'),
+  });
+  return metrics(trace).firstTokenSeconds as number;
+}
+
+/**
+ * Seconds until weights that are not mapped have been read from disks: layers in the memory of a GPU of its own, the
+ * parts of cut tensors, all weights of a chip whose processors share operators. Devices load at the same time, and a
+ * GPU's weights pass over its link as they are read.
+ */
+function loadingSeconds({ cluster, model, workload }: Question, plan: Plan): number {
+  const runtime = plannedRuntime(model, workload);
+  const cuts = plan.kind === 'tensor-parallel' ? cutDevices(plan, cluster) : [];
+  const seconds = cluster.devices.map(({ name, disk, gpu }) => {
+    const cut = cuts.find((one) => one.name === name);
+    if (cut !== undefined) return cutMemory(cut, { model, workload, runtime }).weights / disk.sequential;
+    if (plan.kind === 'chip') return plan.output.device === name ? model.bytes / disk.sequential : 0;
+    if (!isDiscrete(gpu)) return 0;
+    return gpuWeightBytes(plan, model, name) / Math.min(disk.sequential, gpu.hostLink.bandwidth);
+  });
+  return Math.max(...seconds);
 }

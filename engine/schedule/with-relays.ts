@@ -1,4 +1,4 @@
-import { type Cluster, createCluster, reaches } from '../hardware/cluster.ts';
+import { type Cluster, createCluster, pairKey, reaches } from '../hardware/cluster.ts';
 import { type NetworkLink, transferSeconds } from '../hardware/device.ts';
 import { createPlan } from '../plan/create-plan.ts';
 import type { Plan, Relay } from '../plan/plan.ts';
@@ -10,55 +10,82 @@ type Schedule = (problem: SchedulingProblem, solver: IntegerSolver) => Scheduled
 
 /** Bytes of the message by which ways are compared: a token's hidden state is of this order. */
 const MESSAGE = 16_384;
-/** Devices of which every order is compared; with more the given order stays. */
+/** Devices of which every order is compared by its hops; with more the given order stays. */
 const MOST_ORDERED = 10;
+/** Devices of which every order is planned, so that a ring of some of them has its best order too. */
+const MOST_PLANNED = 5;
 
 /**
  * Lets a scheduler plan for a cluster in which some devices don't reach each other (prima.cpp 3.3). The ring is put into
- * the order with the fastest hops, the scheduler sees the way over relays where there is no direct one, and its plan
- * then names the relays. Devices that nothing connects to the head get no work. Where all devices reach each other
+ * the order with the fastest hops, the scheduler sees the way over relays where there is no direct one, or a slower one,
+ * and its plan then names the relays. Devices that nothing connects to the head get no work. Where all devices reach each other
  * nothing changes.
  */
 export function withRelays(schedule: Schedule): Schedule {
   return (problem, solver) => {
     const { belief } = problem;
     if (belief.links.unreachable === undefined) return schedule(problem, solver);
-    const { seen, ways } = seenCluster(belief);
-    const scheduled = schedule({ ...problem, belief: seen }, solver);
+    const ways = waysOf(belief);
+    const scheduled = schedule({ ...problem, belief: seenCluster(belief, ways, fastestOrder(belief, ways)) }, solver);
     return scheduled.plan === undefined ? scheduled : placed(scheduled.plan, belief, ways);
   };
 }
 
-/** The same for a planner that returns several plans; those that need every device to reach each other are omitted. */
-export function plansWithRelays(
+/**
+ * The plans of rings in every order of the devices that may make a difference, the head first. With one link for all
+ * pairs the order makes none; otherwise every order of up to MOST_PLANNED devices is planned, and of more the given
+ * one and that with the fastest hops.
+ */
+export function plansInEveryOrder(
   problem: SchedulingProblem,
   plansOf: (problem: SchedulingProblem) => readonly Plan[],
 ): readonly Plan[] {
   const { belief } = problem;
-  if (belief.links.unreachable === undefined) return plansOf(problem);
-  const { seen, ways } = seenCluster(belief);
-  return plansOf({ ...problem, belief: seen }).flatMap((found) => placed(found, belief, ways).plan ?? []);
+  if (belief.links.unreachable === undefined && belief.links.pairs.size === 0) return plansOf(problem);
+  const ways = waysOf(belief);
+  const connected = connectedDevices(belief, ways);
+  const orders = connected.length > MOST_PLANNED ? [connected, fastestOrder(belief, ways)] : ordersFromHead(connected);
+  return orders.flatMap((order) =>
+    plansOf({ ...problem, belief: seenCluster(belief, ways, order) }).flatMap(
+      (found) => placed(found, belief, ways).plan ?? [],
+    ),
+  );
 }
 
-/** What a scheduler sees: the connected devices in the order with the fastest hops, each reaching each other. */
-function seenCluster(belief: Cluster): { readonly seen: Cluster; readonly ways: Ways } {
-  const ways = waysOf(belief);
-  const connected = belief.devices.map((_, index) => index).filter((index) => isConnected(ways, index));
-  const order = ringOrder(connected, (from, to) => ways(from, to)?.seconds ?? Number.POSITIVE_INFINITY);
+/** Every order in which a token can go around, the first device staying first. Reversed orders have the same hops. */
+function ordersFromHead([head = 0, ...others]: readonly number[]): (readonly number[])[] {
+  const orders = permutations(others).filter(
+    (order) => order.length < 2 || (order[0] as number) < (order.at(-1) as number),
+  );
+  return orders.map((order) => [head, ...order]);
+}
+
+function permutations(items: readonly number[]): (readonly number[])[] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((first) => permutations(items.filter((one) => one !== first)).map((rest) => [first, ...rest]));
+}
+
+const connectedDevices = ({ devices }: Cluster, ways: Ways): number[] =>
+  devices.map((_, index) => index).filter((index) => isConnected(ways, index));
+
+const fastestOrder = (belief: Cluster, ways: Ways): readonly number[] =>
+  ringOrder(connectedDevices(belief, ways), (from, to) => ways(from, to)?.seconds ?? Number.POSITIVE_INFINITY);
+
+/** What a scheduler sees: the connected devices in an order, each reaching each other. */
+function seenCluster(belief: Cluster, ways: Ways, order: readonly number[]): Cluster {
   const pairs = new Map(belief.links.pairs);
-  for (const key of belief.links.unreachable ?? []) {
-    const [a = '', b = ''] = key.split('\n');
-    const index = (name: string): number => belief.devices.findIndex((device) => device.name === name);
-    const way = ways(index(a), index(b));
-    if (way !== undefined) pairs.set(key, way.link);
+  for (const [from, one] of belief.devices.entries()) {
+    for (const [to, other] of belief.devices.entries()) {
+      const way = from < to ? ways(from, to) : undefined;
+      if (way !== undefined && way.via.length > 0) pairs.set(pairKey(one.name, other.name), way.link);
+    }
   }
   const { medium } = belief.links;
-  const seen = createCluster({
+  return createCluster({
     ...belief,
     devices: order.map((index) => belief.devices[index] as Cluster['devices'][number]),
     links: { default: belief.links.default, pairs, ...(medium && { medium }) },
   });
-  return { seen, ways };
 }
 
 /** One line that names the devices which nothing connects to the head, so that plans leave them out; `undefined` if none. */
@@ -98,7 +125,7 @@ interface Way {
 
 type Ways = (from: number, to: number) => Way | undefined;
 
-/** The fastest way between any two devices (Floyd and Warshall), the direct one where there is one. */
+/** The fastest way between any two devices (Floyd and Warshall), the direct one where others are no faster. */
 function waysOf(cluster: Cluster): Ways {
   const { devices } = cluster;
   const count = devices.length;
@@ -110,11 +137,10 @@ function waysOf(cluster: Cluster): Ways {
       return { seconds: from === to ? 0 : transferSeconds(link, MESSAGE), via: [], link };
     }),
   );
-  const direct = ways.map((row) => row.map((way) => way !== undefined));
   for (let over = 0; over < count; over++) {
     for (let from = 0; from < count; from++) {
       for (let to = 0; to < count; to++) {
-        if (direct[from]?.[to] || over === from || over === to) continue;
+        if (over === from || over === to) continue;
         const [first, second] = [ways[from]?.[over], ways[over]?.[to]];
         if (first === undefined || second === undefined) continue;
         const seconds = first.seconds + second.seconds;

@@ -6,7 +6,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
-import { createJudge, type Judged, steadySeconds } from './judge.ts';
+import { createJudge, type Judged, wholeSeconds } from './judge.ts';
 import type { PolicyName } from './policies.ts';
 import { createSpace, pointPlan, type Space } from './space.ts';
 import type { GpuLevels } from './splits.ts';
@@ -44,7 +44,7 @@ export function createSweeper(setting: SweepSetting): Sweeper {
     costs,
     plan: (number) => pointPlan(costs, space.at(number)),
     judge: createJudge({ ...setting, cluster }),
-    simulate: (plan) => steadySeconds({ ...setting, cluster }, plan),
+    simulate: (plan) => wholeSeconds({ ...setting, cluster }, plan),
   };
 }
 

@@ -1,15 +1,17 @@
 import { MEMORY_REGIMES, type MemoryRegime, randomCluster } from '../../datasets/random-cluster.ts';
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
-import { type Device, hasUnifiedGpu } from '../../engine/hardware/device.ts';
+import type { UpgradablePart } from '../../engine/hardware/device.ts';
+import type { CataloguePart } from '../../engine/hardware/parse-devices.ts';
+import { partsOf } from '../../engine/hardware/preset-cluster.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import type { UpgradeParts } from '../../engine/planner/changes.ts';
+import { believed } from '../../engine/planner/belief.ts';
+import { type UpgradeParts, upgradedDevice } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
-import { steadySeconds } from '../partition-sweep/judge.ts';
-import { believed } from './belief.ts';
+import { wholeSeconds } from '../partition-sweep/judge.ts';
 
 /** What is bought: nothing, or one part for one device, or faster links for all. */
 export const UPGRADES = ['none', 'disk', 'memory', 'GPU', 'links'] as const;
@@ -22,6 +24,8 @@ export interface UpgradesSetting {
   readonly models: readonly Model[];
   readonly workload: Workload;
   readonly parts: UpgradeParts;
+  /** What can be exchanged in the PCs that are sold, one entry for each: a PC of a home has one of these. */
+  readonly upgradable: readonly (readonly UpgradablePart[])[];
   /** How long a token of a plan takes: by the closed forms, or simulated. The plan is the optimum of the closed forms. */
   readonly answer: Answer;
 }
@@ -53,7 +57,20 @@ export function homeShape(home: number, { seed }: UpgradesSetting): { devices: n
 
 /** The home of a point before anything is bought. */
 export function homeCluster({ home, model }: Omit<UpgradePoint, 'upgrade'>, setting: UpgradesSetting): Cluster {
-  return randomCluster({ seed: setting.seed + home, ...homeShape(home, setting), modelBytes: model.bytes });
+  const seed = setting.seed + home;
+  const cluster = randomCluster({ seed, ...homeShape(home, setting), modelBytes: model.bytes });
+  const stream = randomStream(seed, 'upgradable');
+  const devices = cluster.devices.map((device) =>
+    device.os === 'linux' ? { ...device, upgradable: stream.pick(setting.upgradable) } : device,
+  );
+  return createCluster({ ...cluster, devices });
+}
+
+/** What can be exchanged in each PC of the catalogue. */
+export function upgradableMachines(catalogue: readonly CataloguePart[]): UpgradesSetting['upgradable'] {
+  return partsOf(catalogue, 'laptop', 'desktop')
+    .filter(({ os }) => os === 'linux')
+    .map(({ upgradable }) => upgradable);
 }
 
 /**
@@ -76,7 +93,7 @@ export function leastSeconds(
     const seconds =
       answer === 'predicted'
         ? predictedSeconds({ belief, model, workload, plan })
-        : steadySeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
+        : wholeSeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
     if (typeof seconds === 'number') least = Math.min(least, seconds);
   }
   return Number.isFinite(least) ? least : null;
@@ -101,28 +118,10 @@ function upgradedClusters(cluster: Cluster, upgrade: Upgrade, parts: UpgradePart
     if (cluster.links.default.bandwidth >= parts.link.link.bandwidth) return [];
     return [createCluster({ ...cluster, links: { default: parts.link.link, pairs: new Map() } })];
   }
+  const part = upgrade === 'GPU' ? 'gpu' : upgrade;
   return cluster.devices.flatMap((device) => {
-    const better = upgradedDevice(device, upgrade, parts);
+    const better = upgradedDevice(device, part, parts)?.device;
     if (better === undefined) return [];
     return [createCluster({ ...cluster, devices: cluster.devices.map((one) => (one === device ? better : one)) })];
   });
-}
-
-/** A PC with the part; `undefined` where it has as good a one, or where parts are soldered: phones and Apple's machines. */
-function upgradedDevice(device: Device, upgrade: 'disk' | 'memory' | 'GPU', parts: UpgradeParts): Device | undefined {
-  if (device.os !== 'linux') return undefined;
-  const { memory, disk, gpu } = device;
-  switch (upgrade) {
-    case 'disk':
-      return disk.sequential < parts.disk.disk.sequential ? { ...device, disk: parts.disk.disk } : undefined;
-    case 'memory': {
-      const more = { total: 2 * memory.total, available: memory.available + memory.total };
-      return { ...device, memory: { ...memory, ...more } };
-    }
-    case 'GPU': {
-      const own = gpu === undefined || hasUnifiedGpu(device) ? 0 : gpu.memory.total;
-      const larger = parts.gpus.find(({ gpu: { memory: vram } }) => vram.total > own);
-      return larger && { ...device, gpu: larger.gpu };
-    }
-  }
 }

@@ -81,7 +81,7 @@ export function upgradesPage(groups: readonly UpgradeGroup[], answer: Answer): N
           },
           {
             kind: 'text',
-            text: `Random homes of two to four devices. One part is bought: a fast NVMe disk, twice the memory or the next larger GPU for the PC that gains most by it, or 2.5 Gbit/s links for all. Times are ${answer === 'predicted' ? 'closed-form predictions' : 'simulations'} of the best plan before and after, which is the optimum of the closed forms (prima.cpp Eq. 1, reclaim lru). Parts are soldered in phones and Apple’s machines. Prices are not counted.`,
+            text: `Random homes of two to four devices. One part is bought: a fast NVMe disk, twice the memory or the next larger GPU for the PC that gains most by it, or 2.5 Gbit/s links for all. Times are ${answer === 'predicted' ? 'closed-form predictions' : 'simulations'} of the best plan before and after, which is the optimum of the closed forms (prima.cpp Eq. 1, reclaim lru). Parts are soldered in phones and Apple’s machines; every PC takes what one of the catalogue takes: a laptop no card, and memory only where it isn’t soldered. Prices are not counted.`,
           },
           tableBlock(upgradesTable(groups)),
         ],

@@ -2,7 +2,7 @@ import modelsCsv from '../../datasets/models.csv?raw';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
-import type { Mix } from '../../engine/model/mix.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
 import { createW4a16Model } from '../../engine/model/w4a16.ts';
@@ -36,7 +36,7 @@ export function cluster(key: string): Cluster {
 }
 
 /** A model of datasets/models.csv in a mix. @throws RangeError if there is none */
-export function model(name: string, mix: Mix = 'Q4_K_M'): Model {
+export function model(name: string, mix: FileMix = 'Q4_K_M'): Model {
   return createModel(shapeOf(name), mix);
 }
 

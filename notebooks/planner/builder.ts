@@ -6,7 +6,7 @@ import { DEVICES } from '../lib/devices.ts';
 
 /** Machines of the catalogue, each with what is joined to it, and the network between them. */
 export interface ChosenDevices {
-  /** As readPreset reads them; the first is the head. */
+  /** As readPreset reads them. */
   readonly devices: readonly string[];
   readonly link: string;
 }
@@ -46,9 +46,11 @@ export function deviceBuilder(onChange: (chosen: ChosenDevices) => void): Device
   const machine = (): MachinePart =>
     namedPart(DEVICES, { name: machines.value, flag: 'machine', kinds: MACHINE_KINDS });
   const allow = (): void => {
-    const isOpen = machine().os === 'linux';
-    gpus.disabled = !isOpen;
-    if (!isOpen) gpus.value = '';
+    const { upgradable } = machine();
+    gpus.disabled = !upgradable.includes('gpu');
+    if (gpus.disabled) gpus.value = '';
+    memory.disabled = !upgradable.includes('memory');
+    if (memory.disabled) memory.value = '';
   };
   const change = (next: Partial<ChosenDevices>): void => onChange({ ...chosen, ...next });
   const submit = (event: Event): void => {
@@ -88,7 +90,7 @@ export function deviceBuilder(onChange: (chosen: ChosenDevices) => void): Device
           const remove =
             html`<button type="button" aria-label=${`Remove ${text}`}>Remove</button>` as HTMLButtonElement;
           remove.onclick = () => change({ devices: without(index) });
-          return html`<li>${text}${index === 0 ? ' (head)' : ''} ${remove}</li>` as HTMLElement;
+          return html`<li>${text} ${remove}</li>` as HTMLElement;
         }),
       );
     },

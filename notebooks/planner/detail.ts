@@ -1,8 +1,8 @@
 import * as Plot from '@observablehq/plot';
 import { html } from 'htl';
 import { formatBytes, formatDeviation, formatSeconds, threeDigits } from '../../engine/input/format.ts';
-import { layersText } from '../../engine/plan/plan-text.ts';
 import type { RunnableAnswer } from '../../engine/planner/answer.ts';
+import { contextText, placesText } from '../../engine/planner/answer-text.ts';
 import type { Change } from '../../engine/planner/changes.ts';
 import { chartWidth, figure } from '../lib/figure.ts';
 import type { PlannerReply } from './worker.ts';
@@ -13,19 +13,20 @@ export function detail({ answer, unified, without, upgrades, commands }: Planner
   const title = html`<h2>${model.name}, ${model.mix}, ${formatBytes(model.bytes)}</h2>`;
   if (answer.status === 'does-not-fit')
     return html`<section>${title}<p>Does not fit: ${answer.reason}.</p>${changes('With one upgrade', upgrades)}</section>` as HTMLElement;
-  const before = answer.predictedSeconds;
+  const before = answer.simulated?.tokenSeconds ?? answer.predictedSeconds;
   const file = `data:application/json,${encodeURIComponent(JSON.stringify(answer.plan, null, 2))}`;
   return html`<section>${title}
-    <p>Plan of <code>${answer.plan.scheduler}</code>, k = ${answer.plan.rounds}: ${layersText(answer.plan)} (layers on CPU and GPU). <a href=${file} download="plan.json">plan.json</a></p>
+    <p>Plan of <code>${answer.plan.scheduler}</code>, k = ${answer.plan.rounds}: ${placesText(answer.plan)} (layers on CPU and GPU); the head is ${answer.plan.output.device}. <a href=${file} download="plan.json">plan.json</a></p>
     <p>${weightsText(answer)}</p>
     ${figure(memoryBars(answer, unified), 'Memory that the plan takes, against what is available (line): weights beyond the line are read from disk again.')}
     <div class="tables">${changes('Without one device', without, before)}${changes('With one upgrade', upgrades, before)}</div>
     ${commands.length === 0 ? '' : html`<h3>Command lines</h3>`}
-    ${commands.map(({ program, device, line }) => html`<p>${program}, on ${device}:</p><pre tabindex="0"><code>${line}</code></pre>`)}
+    ${commands.map(({ program, device, line, note }) => html`<p>${program}, on ${device}${note === undefined ? '' : ` (${note})`}:</p><pre tabindex="0"><code>${line}</code></pre>`)}
   </section>` as HTMLElement;
 }
 
-function weightsText({ status, reloadedBytes, simulated, longestContext }: RunnableAnswer): string {
+function weightsText(answer: RunnableAnswer): string {
+  const { status, reloadedBytes, simulated, wholeLayers } = answer;
   const weights =
     status === 'in-memory'
       ? 'All weights stay in memory'
@@ -34,7 +35,11 @@ function weightsText({ status, reloadedBytes, simulated, longestContext }: Runna
     simulated === undefined
       ? ''
       : `; the first token takes ${formatSeconds(simulated.warmSeconds)} warm, ${formatSeconds(simulated.coldSeconds)} from disk`;
-  return `${weights}${first}. With this plan the context may have up to ${longestContext} tokens.`;
+  const uncut =
+    wholeLayers === undefined
+      ? ''
+      : ` Without cutting tensors: ${placesText(wholeLayers.plan)}, ${threeDigits(1 / wholeLayers.seconds)} tokens/s.`;
+  return `${weights}${first}. Context: ${contextText(answer)}.${uncut}`;
 }
 
 /** Bars of RAM and, where a GPU has memory of its own, VRAM for each device, GiB, with a line at what is available. */

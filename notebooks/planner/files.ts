@@ -3,7 +3,7 @@ import { GGUF_LIMITS } from '../../engine/gguf/limits.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
-import type { Mix } from '../../engine/model/mix.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
 
@@ -19,7 +19,7 @@ const MOST_TEXT_BYTES = 2 ** 20;
  * Reads a dropped file: a cluster (JSON), rows of models (CSV), or a GGUF file, of which the header alone is read.
  * @throws InputError for a file that is none of these
  */
-export async function readDropped(file: File, mix: Mix): Promise<DroppedFile> {
+export async function readDropped(file: File, mix: FileMix): Promise<DroppedFile> {
   const beginning = new Uint8Array(await file.slice(0, 4).arrayBuffer());
   if (new TextDecoder().decode(beginning) === 'GGUF') {
     const bytes = new Uint8Array(await file.slice(0, GGUF_LIMITS.headerBytes).arrayBuffer());

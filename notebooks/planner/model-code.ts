@@ -31,14 +31,17 @@ const COUNTS = ['layers', 'hiddenSize', 'ffnSize', 'heads', 'kvHeads', 'headSize
 
 /** The text of a model, which `decodeModel` reads. */
 export async function encodeModel({ mix, tensors, ...model }: Model): Promise<string> {
-  const { name, architecture, tiedEmbeddings, qkvBias } = model;
+  const { name, architecture, tiedEmbeddings, qkvBias, trainedContext } = model;
   const { layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize } = model;
   const counts = { layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize };
   const rows = tensors.map(
     ({ role, layer = -1, rows, columns, quantization }): TensorRow => [role, layer, rows, columns, quantization],
   );
   const content: Content = {
-    shape: { name, architecture, ...counts, tiedEmbeddings, qkvBias },
+    shape: {
+      ...{ name, architecture, ...counts, tiedEmbeddings, qkvBias },
+      ...(trainedContext !== undefined && { trainedContext }),
+    },
     mix,
     tensors: rows,
   };
@@ -79,7 +82,7 @@ async function inflate(text: string): Promise<string> {
 
 /** @throws RangeError for what no file has; TypeError for another structure */
 function modelOf({ shape: given, mix, tensors }: Content): Model {
-  const { name, architecture, tiedEmbeddings, qkvBias } = given;
+  const { name, architecture, tiedEmbeddings, qkvBias, trainedContext } = given;
   const counts = Object.fromEntries(COUNTS.map((key) => [key, count(given[key])])) as Pick<
     Shape,
     (typeof COUNTS)[number]
@@ -94,6 +97,7 @@ function modelOf({ shape: given, mix, tensors }: Content): Model {
     ...counts,
     tiedEmbeddings: tiedEmbeddings === true,
     qkvBias: qkvBias === true,
+    ...(trainedContext !== undefined && { trainedContext: count(trainedContext) }),
   };
   const roles = new Set([...tensorShapes({ ...shape, layers: 1 }).map(({ role }) => role), ...OTHER_ROLES]);
   return countModel(

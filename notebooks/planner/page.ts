@@ -1,10 +1,10 @@
 import { html } from 'htl';
 import { formatBytes, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import { MIXES, type Mix } from '../../engine/model/mix.ts';
+import { FILE_MIXES, type FileMix } from '../../engine/model/mix.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { layersText } from '../../engine/plan/plan-text.ts';
 import type { Answer } from '../../engine/planner/answer.ts';
+import { placesText } from '../../engine/planner/answer-text.ts';
 import { LESSONS } from '../lessons.ts';
 import { CLUSTERS, clusterText, MODELS, model } from '../lib/catalogue.ts';
 import { createAsker } from './ask.ts';
@@ -27,7 +27,7 @@ let shows = 0;
 
 const clusters =
   html`<select>${['', ...CLUSTERS].map((key) => html`<option value=${key}>${key === '' ? '(your own)' : key}</option>`)}</select>` as HTMLSelectElement;
-const mixes = html`<select>${MIXES.map((mix) => html`<option>${mix}</option>`)}</select>` as HTMLSelectElement;
+const mixes = html`<select>${FILE_MIXES.map((mix) => html`<option>${mix}</option>`)}</select>` as HTMLSelectElement;
 const prompt = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
 const context = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
 const file = html`<input type="file" accept=".json,.csv,.gguf" multiple>` as HTMLInputElement;
@@ -151,7 +151,7 @@ function textsOf(answer: Answer): string[] {
     simulated === undefined ? '…' : formatSeconds(simulated.warmSeconds),
     simulated === undefined ? '…' : formatSeconds(simulated.coldSeconds),
     String(longestContext),
-    layersText(plan),
+    placesText(plan),
   ];
 }
 
@@ -176,7 +176,7 @@ async function take(files: readonly File[]): Promise<void> {
 
 clusters.onchange = () =>
   clusters.value !== '' && change({ cluster: clusters.value, clusterText: undefined, devices: [] });
-mixes.onchange = () => change({ mix: mixes.value as Mix });
+mixes.onchange = () => change({ mix: mixes.value as FileMix });
 for (const [field, key] of [
   [prompt, 'prompt'],
   [context, 'context'],

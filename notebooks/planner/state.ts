@@ -1,4 +1,4 @@
-import { MIXES, type Mix } from '../../engine/model/mix.ts';
+import { FILE_MIXES, type FileMix } from '../../engine/model/mix.ts';
 
 /** What the planner page shows; it lives in the page's address, so that a link shows the same. */
 export interface PlannerState {
@@ -12,7 +12,7 @@ export interface PlannerState {
   readonly clusterText: string | undefined;
   /** Models from files that the reader dropped on the page, as encodeModel writes them. */
   readonly models: readonly string[];
-  readonly mix: Mix;
+  readonly mix: FileMix;
   readonly prompt: number;
   readonly context: number;
   /** The model that is shown in detail, by name. */
@@ -53,7 +53,7 @@ export function readState(hash: string): PlannerState {
     link: fields.get('link') ?? FIRST_STATE.link,
     clusterText: fields.get('file') ?? undefined,
     models: fields.getAll('own').slice(0, MOST_MODELS),
-    mix: MIXES.find((mix) => mix === fields.get('mix')) ?? FIRST_STATE.mix,
+    mix: FILE_MIXES.find((mix) => mix === fields.get('mix')) ?? FIRST_STATE.mix,
     prompt: count('prompt', FIRST_STATE.prompt),
     context: count('context', FIRST_STATE.context),
     model: fields.get('model') ?? undefined,

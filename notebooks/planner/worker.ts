@@ -16,7 +16,7 @@ export interface PlannerQuestion {
   readonly model: Model;
   readonly prompt: number;
   readonly context: number;
-  /** `predict`: closed forms; `simulate`: the best plans simulated as well; `detail`: and what changes would do. */
+  /** `predict`: closed forms; `simulate`: plans ranked by simulation; `detail`: and what changes would do. */
   readonly depth: 'predict' | 'simulate' | 'detail';
 }
 
@@ -45,7 +45,8 @@ function replyTo({ id, clusterText, clusterName, model, prompt, context, depth }
   const unified = cluster.devices.filter(hasUnifiedGpu).map(({ name }) => name);
   if (depth !== 'detail') return { id, answer: found, unified, without: [], upgrades: [], commands: [] };
   const carried = { cluster, clusterFile: 'cluster.json', file: `${model.name}-${model.mix}.gguf`, context };
-  const commands = found.status === 'does-not-fit' ? [] : commandLines({ ...carried, plan: found.plan });
+  const plans = found.status === 'does-not-fit' ? [] : [found.plan, found.wholeLayers?.plan];
+  const commands = plans.flatMap((plan) => (plan === undefined ? [] : commandLines({ ...carried, plan })));
   return {
     id,
     answer: found,

@@ -9,7 +9,7 @@ import { upgradeParts } from '../../engine/planner/changes.ts';
 import { busySeconds, threadSeconds } from '../../experiments/sweep/processor-times.ts';
 import { redisExecutor } from '../../experiments/sweep/redis/submit.ts';
 import { createSweep, loadEvaluate, type Sweep } from '../../experiments/sweep/sweep.ts';
-import { type Answer, UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
+import { type Answer, UPGRADES, type UpgradesSetting, upgradableMachines } from '../../experiments/upgrades/homes.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { summarise } from './measure.ts';
 
@@ -32,6 +32,7 @@ const setting: UpgradesSetting = {
   models,
   workload: createWorkload({ context: 1024 }),
   parts: upgradeParts(loadDevices()),
+  upgradable: upgradableMachines(loadDevices()),
   answer: answer as Answer,
 };
 const sweep: Sweep = createSweep('upgrades', setting, homes * models.length * UPGRADES.length);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -18,7 +18,7 @@ const plan = (...options: readonly string[]) => hearthHere('plan', '--cluster', 
 test('without a model there is one line for each of the catalogue', async () => {
   const { stdout, code } = await plan();
   assert.is(code, 0);
-  assert.match(stdout, /^Llama-3-8B Q4_K_M +4\.58 GiB +in memory( +[\d.]+ ?m?s?){4} +\d+ +D3 0\+32$/m);
+  assert.match(stdout, /^Llama-3-8B Q4_K_M +4\.58 GiB +in memory( +[\d.]+ ?m?s?){4} +8192\* +D3 0\+32$/m);
   assert.match(stdout, /^Llama-3-70B Q4_K_M +39\.6 GiB +from disk /m);
   assert.match(stdout, /^15 of 19 models fit in the memory of prima-home\./m);
   assert.ok(stdout.split('\n').every((line) => line.length <= 150));
@@ -80,6 +80,33 @@ test('a draft is planned beside the model: how many tokens to guess at a time, a
   );
 });
 
+test('every format that files are written in is planned, and models of a file of one’s own', async () => {
+  const own = join(folder, 'own.csv');
+  const columns =
+    'name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size,tied_embeddings,qkv_bias,default_mix,provenance';
+  writeFileSync(own, `${columns}\nmine,llama,8,1024,4096,8,8,128,32000,false,false,Q4_K_M,assumed: made up\n`);
+  const formats = ['Q6_K', 'Q4_0', 'Q2_K', 'IQ4_XS'];
+  const run = await plan('--model-file', own, '--json', ...formats.flatMap((mix) => ['--model', `mine:${mix}`]));
+  assert.is(run.code, 0, run.stderr);
+  const found: { model: { mix: string; bytes: number }; status: string }[] = JSON.parse(run.stdout);
+  assert.equal(
+    found.map(({ model: { mix }, status }) => [mix, status]),
+    formats.map((mix) => [mix, 'in-memory']),
+  );
+  const sizes = found.map(({ model: { bytes } }) => bytes);
+  assert.ok(new Set(sizes).size === 4 && Math.max(...sizes) === sizes[0]);
+});
+
+test('a pinned head is kept, and the saved cluster has the head of the plan', async () => {
+  const saved = join(folder, 'headed.json');
+  const devices = ['--device', 'Mac mini M4 16 GB', '--device', 'Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB'];
+  const pinned = await hearthHere('plan', ...devices, '--model', 'Qwen3-8B', '--head', 'Mac mini M4 16 GB');
+  assert.match(pinned.stdout, /^head +Mac mini M4 16 GB$/m);
+  const free = await hearthHere('plan', ...devices, '--model', 'Qwen3-8B', '--save-cluster', saved);
+  assert.match(free.stdout, /^head +Desktop Ryzen 7 7700 32 GB$/m);
+  assert.is(JSON.parse(readFileSync(saved, 'utf8')).head, 'Desktop Ryzen 7 7700 32 GB');
+});
+
 test('mistakes end in one line', async () => {
   const messages = await Promise.all([
     plan('--model', 'Llama-3-7B'),
@@ -87,12 +114,18 @@ test('mistakes end in one line', async () => {
     plan('--save-plan', join(folder, 'x.json')),
     plan('--model', join(folder, 'none.gguf')),
     plan('--context', '0'),
+    plan('--head', 'D9'),
   ]);
   for (const { code, stderr } of messages) {
     assert.is(code, 2);
     assert.is(stderr.trim().split('\n').length, 1, stderr);
   }
-  assert.match(messages[0]?.stderr ?? '', /no model is called "Llama-3-7B", did you mean|nearest|Llama-3-8B/);
+  assert.match(
+    messages[0]?.stderr ?? '',
+    /no model is called "Llama-3-7B"; nearest: Llama-3-8B, .*; for any other, .* --model-file$/m,
+  );
+  assert.match(messages[1]?.stderr ?? '', /Q9.*IQ4_XS/);
+  assert.match(messages[5]?.stderr ?? '', /^--head: no device is called "D9"/);
 });
 
 test('machines of the catalogue make a cluster, which can be saved; unknown ones are refused in a line', async () => {

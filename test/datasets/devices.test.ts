@@ -132,6 +132,11 @@ test('a preset is a machine, with a GPU, a disk or RAM joined to it, and is writ
   for (const [wrong, message] of [
     ['Mac mini M5', /no "Mac mini M5"/],
     ['Mac mini M2 8 GB + RTX 4090 24 GB', /takes no other GPU/],
+    ['Laptop Core i7-12700H RTX 3060 16 GB + RTX 4090 24 GB', /takes no other GPU/],
+    ['Raspberry Pi 5 8 GB + RTX 4060 Ti 16 GB', /takes no other GPU/],
+    ['Mac mini M4 16 GB + 64 GiB', /has soldered memory; .*--save-cluster/],
+    ['Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB + RTX 3090 24 GB', /"RTX 3090 24 GB" is a second GPU/],
+    ['Desktop Ryzen 7 7700 32 GB + 64 GiB + 96 GiB', /give the sum/],
     ['RTX 4090 24 GB', /no "RTX 4090 24 GB"/],
     ['Desktop Ryzen 7 7700 32 GB + RTX 4091 24 GB', /did you mean "RTX 4090 24 GB"/],
   ] as const)

@@ -110,8 +110,8 @@ test('a model has the catalogue’s mix unless another one is given', () => {
     '--models: no model is called "Llama-3-8"; did you mean "Llama-3-8B"?',
   );
   assert.is(
-    message(() => createNamedModel(catalogue, 'Llama-3-8B:Q4_K')),
-    '--models: Llama-3-8B: no mix is called "Q4_K"; did you mean "Q4_K_M"?',
+    message(() => createNamedModel(catalogue, 'Llama-3-8B:Q4_K_X')),
+    '--models: Llama-3-8B: no mix is called "Q4_K_X"; did you mean "Q4_K_M"?',
   );
 });
 

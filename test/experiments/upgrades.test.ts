@@ -7,11 +7,17 @@ import { createNamedModel, loadCatalogue, loadDevices } from '../../datasets/loa
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { believed } from '../../engine/planner/belief.ts';
 import { upgradeParts } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
-import { steadySeconds } from '../../experiments/partition-sweep/judge.ts';
-import { believed } from '../../experiments/upgrades/belief.ts';
-import { homeCluster, homeShape, UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
+import { wholeSeconds } from '../../experiments/partition-sweep/judge.ts';
+import {
+  homeCluster,
+  homeShape,
+  UPGRADES,
+  type UpgradesSetting,
+  upgradableMachines,
+} from '../../experiments/upgrades/homes.ts';
 import { recordedUpgrades } from '../../experiments/upgrades/recorded.ts';
 import { summariseUpgrades, type UpgradeGroup } from '../../experiments/upgrades/summary.ts';
 import createEvaluate from '../../experiments/upgrades/sweep-points.ts';
@@ -26,13 +32,14 @@ const setting: UpgradesSetting = {
   models: [createNamedModel(loadCatalogue(), 'Llama-3-70B')],
   workload: createWorkload({ context: 1024 }),
   parts: upgradeParts(loadDevices()),
+  upgradable: upgradableMachines(loadDevices()),
   answer: 'predicted',
 };
 
 test('no upgrade of disk, memory or links makes the best plan slower', () => {
   const evaluate = createEvaluate(setting);
   let compared = 0;
-  for (let home = 0; home < 60; home++) {
+  for (let home = 0; home < 90; home++) {
     const times = UPGRADES.map((_, index) => evaluate(home * UPGRADES.length + index) as number | null);
     const [base] = times;
     for (const name of ['disk', 'memory'] as const) {
@@ -59,7 +66,7 @@ test("a simulated token takes the closed forms' time, or less where pages are us
   const { workload, models } = setting;
   const [model] = models as [Model];
   let [compared, overlapped] = [0, 0];
-  for (let home = 0; home < 60; home++) {
+  for (let home = 0; home < 90; home++) {
     const cluster = homeCluster({ home, model }, setting);
     const belief = believed(cluster);
     const { plan } = optimal({ belief, model, workload, reclaim: 'lru' });
@@ -72,7 +79,7 @@ test("a simulated token takes the closed forms' time, or less where pages are us
       const overlaps = cluster.devices.find(({ name }) => name === device)?.os !== 'macos';
       return sum + deviceCopy + link + (overlaps ? Math.max(work, disk) : work + disk);
     }, 0);
-    const seconds = steadySeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} }) as number;
+    const seconds = wholeSeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} }) as number;
     assert.ok(seconds > 0.99 * least && seconds < 1.01 * tokenSeconds, `${home}: ${least} ${seconds} ${tokenSeconds}`);
     compared += 1;
     if (seconds < 0.95 * tokenSeconds) overlapped += 1;
@@ -92,7 +99,7 @@ test('plans fill memory up to what page tables need: one that is believed to fit
     if (plan === undefined) continue;
     const { reloadedBytes, tokenSeconds } = createRingPredictor(cluster, model, workload, { reclaim: 'lru' })(plan);
     if (reloadedBytes > 0) continue;
-    const simulated = steadySeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
+    const simulated = wholeSeconds({ cluster, model, workload, reclaim: 'os' }, { ...plan, weights: {} });
     assert.ok(Math.abs((simulated as number) / tokenSeconds - 1) < 0.01, `home ${home}: ${simulated} ${tokenSeconds}`);
     fits += 1;
   }
@@ -126,7 +133,13 @@ test('the recorded groups are those of homes drawn anew, as far as so few tell',
   const { settings, groups } = recordedUpgrades();
   const { seed, answer, context } = settings;
   const models = settings.models.map((name) => createNamedModel(loadCatalogue(), name));
-  const drawn: UpgradesSetting = { seed, models, workload: createWorkload({ context }), parts: setting.parts, answer };
+  const drawn: UpgradesSetting = {
+    seed,
+    models,
+    workload: createWorkload({ context }),
+    ...{ parts: setting.parts, upgradable: setting.upgradable },
+    answer,
+  };
   const evaluate = createEvaluate(drawn);
   const homes = 300;
   const seconds = Array.from(

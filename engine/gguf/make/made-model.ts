@@ -27,7 +27,7 @@ export interface MadeModel {
   readonly tensors: readonly (NamedTensor & TensorHeading)[];
 }
 
-/** Long enough for every workload here; random weights suit any length. */
+/** For a shape that doesn't say what its model was trained for: long enough for every workload here. */
 const CONTEXT = 4096;
 
 /** As published for each family. */
@@ -58,7 +58,7 @@ function modelMetadata(shape: Shape, mix: FileMix): [string, MetadataValue][] {
     ['general.name', { type: 'string', value: shape.name }],
     ['general.description', { type: 'string', value: 'random weights, made by hearth make-model' }],
     ...(fileType === undefined ? [] : [['general.file_type', count(fileType)] satisfies [string, MetadataValue]]),
-    [`${architecture}.context_length`, count(CONTEXT)],
+    [`${architecture}.context_length`, count(shape.trainedContext ?? CONTEXT)],
     [`${architecture}.block_count`, count(shape.layers)],
     [`${architecture}.embedding_length`, count(shape.hiddenSize)],
     [`${architecture}.feed_forward_length`, count(shape.ffnSize)],

@@ -1,4 +1,4 @@
-import { PAGE_TABLES } from '../../cost/reclaim.ts';
+import { pageTables } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import { lastLayerSeconds, weightReads } from '../../cost/weight-reads.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
@@ -69,7 +69,7 @@ export function managedWindows(costs: RingCosts, device: DeviceCosts, load: Wind
   const outputBytes = output === 'cpu' || (output === 'gpu' && device.unified) ? costs.outputBytes : 0;
   const lookup = output === undefined ? 0 : costs.embeddingRowBytes;
   const mapped = windows + outputBytes;
-  const room = left - lookup - PAGE_TABLES * (mapped + lookup);
+  const room = left - lookup - pageTables(device.kind) * (mapped + lookup);
   const rate = device.reloadRate;
 
   const ownOutput = output === undefined ? 0 : outputOn(device, output);

@@ -3,11 +3,11 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { periodOf } from '../../../experiments/partition-sweep/judge.ts';
 import { POLICIES } from '../../../experiments/partition-sweep/policies.ts';
 import { sampleNumbers } from '../../../experiments/partition-sweep/space.ts';
 import { createSweeper } from '../../../experiments/partition-sweep/sweeper.ts';
 import { simulate } from '../../../simulator/simulate.ts';
+import { periodOf } from '../../../simulator/steady-seconds.ts';
 
 const WORKLOAD = createWorkload({ context: 1024 });
 

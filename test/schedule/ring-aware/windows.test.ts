@@ -96,7 +96,7 @@ test('layers on a GPU with its own memory take no RAM and are computed after the
 
 test('layers on a GPU that shares the RAM are read like CPU layers', () => {
   const gpu = { gpuLayer: 0.5, gpuRoom: 1e9, kind: 'macos-metal' } as const;
-  const prefetched = the('prefetched', choicesOf({ ...gpu, available: 3200 + PAGE_TABLES }, { gpuLayers: 64 }));
+  const prefetched = the('prefetched', choicesOf({ ...gpu, available: 3200 }, { gpuLayers: 64 }));
   near(pinnedBytesOf(prefetched.policy), 2560);
   near(prefetched.roundSeconds, 64.5);
 });

@@ -1,0 +1,63 @@
+import { createRingCosts, type DeviceCosts, type RingCosts } from '../cost/ring-costs.ts';
+import { withDevices } from '../hardware/cluster.ts';
+import { formatBytes, formatSeconds } from '../input/format.ts';
+import { createWorkload } from '../model/workload.ts';
+import type { Plan } from '../plan/plan.ts';
+import { relaysOf } from '../plan/windows.ts';
+import type { RingPlanning } from '../ring/head/planning.ts';
+
+/** What can be done about a worker without layers. */
+const REMEDY = 'to use it give a plan (--plan), or --scheduler memory-ratio; or leave it out';
+
+/**
+ * One line for each connected worker that a plan gives neither layers nor tokens to hand on: why, and what can be done.
+ * @param present the connected devices, the head first
+ */
+export function idleWorkerLines(plan: Plan, planning: RingPlanning, present: readonly string[]): string[] {
+  const used = new Set([
+    ...[plan.embedding, ...plan.stages].map(({ device }) => device),
+    ...relaysOf(plan).flatMap(({ via }) => via),
+  ]);
+  const idle = present.filter((name) => !used.has(name));
+  const { plan: given, scheduling } = planning;
+  if (given !== undefined && [...used].every((name) => devicesOf(given.plan).has(name)))
+    return idle.map((name) => `${name} gets no layer: ${given.file} gives it none; change the plan, or leave it out`);
+  if (scheduling === undefined) return [];
+  const belief = withDevices(scheduling.cluster, present);
+  const workload = createWorkload({ context: planning.context, kvFormat: planning.kvFormat });
+  const costs = createRingCosts(belief, planning.model, workload);
+  return idle.flatMap((name) => {
+    const device = costs.devices.find((one) => one.name === name);
+    if (device === undefined) return [];
+    return [`${name} gets no layer: ${reasonOf(device, { plan, costs, scheduler: scheduling.scheduler })}; ${REMEDY}`];
+  });
+}
+
+function devicesOf({ embedding, stages }: Plan): ReadonlySet<string> {
+  return new Set([embedding, ...stages].map(({ device }) => device));
+}
+
+interface IdleCase {
+  readonly plan: Plan;
+  readonly costs: RingCosts;
+  readonly scheduler: string;
+}
+
+/** Why a device has no layer: its memory holds none, or a token would take longer. */
+function reasonOf(idle: DeviceCosts, { plan, costs, scheduler }: IdleCase): string {
+  const layer = costs.layerBytes + costs.kvBytes;
+  const free = idle.available - idle.ramBuffers;
+  if (free < layer && idle.gpuRoom < layer)
+    return `beside buffers it has ${formatBytes(Math.max(0, free))} of memory, and a layer with its KV cache takes ${formatBytes(layer)}`;
+  const index = (name: string): number => costs.devices.findIndex((one) => one.name === name);
+  const secondsOf = (name: string, processor: 'cpu' | 'gpu'): number => {
+    const device = costs.devices[index(name)];
+    return (processor === 'gpu' ? device?.gpuLayer : device?.cpuLayer) ?? Number.POSITIVE_INFINITY;
+  };
+  const own = Math.min(idle.cpuLayer, idle.gpuLayer);
+  const placed = plan.stages.map(({ device, processor }) => ({ device, seconds: secondsOf(device, processor) }));
+  const slowest = placed.reduce((most, one) => (one.seconds > most.seconds ? one : most));
+  const [head, there] = [index(plan.embedding.device), index(idle.name)];
+  const hops = costs.hop(head, there) + costs.hop(there, head);
+  return `${scheduler} finds no faster plan with it: a layer takes ${formatSeconds(own)} there and ${formatSeconds(slowest.seconds)} on ${slowest.device}, and two hops add ${formatSeconds(hops)} to a token`;
+}

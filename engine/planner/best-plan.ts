@@ -1,0 +1,106 @@
+import { type Breakdown, totalSeconds } from '../cost/breakdown.ts';
+import { predict } from '../cost/predict.ts';
+import { createPlan } from '../plan/create-plan.ts';
+import { chipPartitions, type Plan } from '../plan/plan.ts';
+import { FIT_POLICY, type WeightsPolicy } from '../plan/weights-policy.ts';
+import { believed } from './belief.ts';
+import { type Candidate, candidates, closedFormSeconds } from './candidates.ts';
+import { planningProblem, type Question } from './question.ts';
+import { simulatedTokenSeconds } from './simulated-times.ts';
+
+/** A plan, and the time that ranks it. */
+export interface RankedPlan {
+  readonly plan: Plan;
+  /** Predicted TPOT by closed form, seconds. */
+  readonly predictedSeconds: number;
+  /** TPOT in seconds: simulated, or predicted where nothing is simulated. */
+  readonly seconds: number;
+}
+
+/** The fastest plan of whole layers, and the fastest that cuts tensors among devices; `undefined` where none can run. */
+export interface BestPlans {
+  readonly whole: RankedPlan | undefined;
+  readonly cut: RankedPlan | undefined;
+}
+
+/**
+ * The fastest of all candidates, by simulation or by closed form; of equals the first. Those that provably aren't the
+ * fastest are not simulated. Where the fastest reads weights from disks, how each of its devices keeps and reads them is
+ * tried in other ways too (`refined`), since closed forms differ from the simulation there.
+ */
+export function bestPlans(question: Question, { simulates }: { readonly simulates: boolean }): BestPlans {
+  const { cluster: belief, model, workload, head } = question;
+  const found = candidates({ belief, model, workload }, head);
+  const best = (plans: readonly Candidate[]) => (simulates ? fastest(question, plans) : plans.map(rankedByForm)[0]);
+  return {
+    whole: best(found.filter(({ plan }) => plan.kind !== 'tensor-parallel')),
+    cut: best(found.filter(({ plan }) => plan.kind === 'tensor-parallel')),
+  };
+}
+
+/** The faster of two plans, of equals the first; `undefined` if there is none. */
+export function faster(one: RankedPlan | undefined, other: RankedPlan | undefined): RankedPlan | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return other.seconds < one.seconds ? other : one;
+}
+
+function fastest(question: Question, found: readonly Candidate[]): RankedPlan | undefined {
+  const ranked: RankedPlan[] = [];
+  for (const { plan, seconds: predictedSeconds } of found) {
+    if (leastSeconds(question, plan) >= (ranked[0]?.seconds ?? Number.POSITIVE_INFINITY)) continue;
+    ranked.push({ plan, predictedSeconds, seconds: simulatedTokenSeconds(question, plan) });
+    ranked.sort((one, other) => one.seconds - other.seconds);
+  }
+  return ranked
+    .slice(0, REFINED_PLANS)
+    .map((one) => refined(question, one))
+    .reduce<RankedPlan | undefined>(faster, undefined);
+}
+
+/** Plans whose weights policies are varied: the fastest ones as planned. */
+const REFINED_PLANS = 4;
+
+const rankedByForm = ({ plan, seconds }: Candidate): RankedPlan => ({ plan, predictedSeconds: seconds, seconds });
+
+/** How a device may keep and read weights that exceed its memory: as much as fits stays, the rest is read ahead or not. */
+const POLICIES: readonly WeightsPolicy[] = [FIT_POLICY, { ...FIT_POLICY, prefetch: 'none' }];
+
+/** A plan with the fastest weights policy of each device that reads from its disk for every token, one device after another. */
+function refined(question: Question, start: RankedPlan): RankedPlan {
+  const { cluster, model, workload } = question;
+  if (start.plan.kind !== 'ring' && start.plan.kind !== 'split') return start;
+  const problem = planningProblem({ belief: cluster, model, workload });
+  const reading = memoryOf(question, start.plan).devices.filter(({ reloadedBytes }) => reloadedBytes > 0);
+  return reading.reduce(
+    (best, { device }) =>
+      POLICIES.reduce((fastest, policy) => {
+        const plan = createPlan({ ...best.plan, weights: { ...best.plan.weights, [device]: policy } });
+        const seconds = simulatedTokenSeconds(question, plan);
+        if (seconds >= fastest.seconds) return fastest;
+        return { plan, seconds, predictedSeconds: closedFormSeconds(problem, plan) };
+      }, best),
+    start,
+  );
+}
+
+/** The prediction of a plan in the memory that is believed to be left beside page tables, under `lru`. */
+export function memoryOf({ cluster, model, workload }: Question, plan: Plan): Breakdown {
+  const { belief, runtime } = planningProblem({ belief: cluster, model, workload });
+  return predict({ plan, truth: believed(belief), model, workload, runtime, reclaim: 'lru' });
+}
+
+/**
+ * Seconds that no simulation of a plan is faster than: the token's way around a ring without its disks, and for every
+ * device the reading of what exceeds its memory. 0 where computing overlaps with other things.
+ */
+export function leastSeconds({ cluster, model, workload }: Question, plan: Plan): number {
+  if (plan.kind === 'chip' || chipPartitions(plan).size > 0) return 0;
+  const { belief, runtime } = planningProblem({ belief: cluster, model, workload });
+  const { seconds, devices } = predict({ plan, truth: belief, model, workload, runtime, reclaim: 'overflow' });
+  if (plan.kind === 'tensor-parallel') return totalSeconds({ ...seconds, link: 0 });
+  const reading = devices.map(({ device, ramBytes, ramAvailable }) => {
+    const own = cluster.devices.find(({ name }) => name === device);
+    return (ramBytes - ramAvailable) / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
+  });
+  return Math.max(totalSeconds({ ...seconds, disk: 0 }), ...reading);
+}

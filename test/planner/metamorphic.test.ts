@@ -1,0 +1,38 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { leastSeconds } from '../../engine/planner/best-plan.ts';
+import { candidates } from '../../engine/planner/candidates.ts';
+import { simulatedTokenSeconds } from '../../engine/planner/simulated-times.ts';
+import { answered, checkHome, homeOf, QUARTER } from './metamorphic.ts';
+
+test('more memory, speed, disk, links or devices is never worse; names and order change nothing: 100 random homes', () => {
+  let checks = 0;
+  for (let seed = 0; seed < 100; seed++) {
+    for (const { what, ratio, holds } of checkHome(seed, 2)) {
+      checks += 1;
+      assert.ok(holds, `${what}: × ${ratio}`);
+    }
+  }
+  assert.is(checks, 200);
+});
+
+test('the answer is the fastest of all candidates, and no candidate is faster than its bound', () => {
+  let compared = 0;
+  for (let seed = 1000; seed < 1012; seed++) {
+    const home = homeOf(seed);
+    const workload = createWorkload({ promptTokens: 128, context: home.context });
+    const question = { cluster: home.cluster, model: QUARTER, workload };
+    const best = answered(home);
+    for (const { plan } of candidates({ belief: home.cluster, model: QUARTER, workload })) {
+      const seconds = simulatedTokenSeconds(question, plan);
+      assert.ok(best <= seconds * (1 + 1e-9), `home ${seed}: ${best}, but ${plan.scheduler} takes ${seconds}`);
+      const least = leastSeconds(question, plan);
+      assert.ok(least <= seconds * (1 + 1e-9), `home ${seed}: ${plan.scheduler} takes ${seconds}, bound ${least}`);
+      compared += 1;
+    }
+  }
+  assert.ok(compared > 100, `${compared}`);
+});
+
+test.run();
