@@ -19,8 +19,6 @@ export interface JsonRules {
   list(parts: ListParts, then: State): State;
   /** What it makes, made once and called. */
   rule(make: (then: State) => State): (then: State) => State;
-  /** From `least` to `most` digits. */
-  digits(count: Counted, then: State): State;
 }
 
 /** How often something occurs; `most` may be infinite. */
@@ -184,7 +182,7 @@ export function createJsonRules(automaton: Automaton): JsonRules {
   });
   const member = (then: State): State => text(ANY_COUNT, space(bytes(':', space(any(then)))));
 
-  return { space, text, otherText, integer, number, any, list, rule, digits };
+  return { space, text, otherText, integer, number, any, list, rule };
 }
 
 const ANY_COUNT: Counted = { least: 0, most: Number.POSITIVE_INFINITY };

@@ -1,7 +1,7 @@
 import type { Automaton, State } from './automaton.ts';
 import { areDisjoint } from './disjoint-schemas.ts';
 import type { JsonRules } from './json-rules.ts';
-import { integersWithin, numbersWithin } from './number-ranges.ts';
+import { MOST_DECIMALS, numbersWithin } from './number-ranges.ts';
 import { SchemaError } from './schema-error.ts';
 import {
   at,
@@ -135,8 +135,7 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
   function numberOf(type: 'number' | 'integer', schema: Schema, path: string, next: State): State {
     const bounds = boundsOf(schema, path);
     if (bounds.least === -Infinity && bounds.most === Infinity) return rules[type](next);
-    const within = type === 'integer' ? integersWithin : numbersWithin;
-    const found = within(automaton, rules, bounds, next);
+    const found = numbersWithin(automaton, bounds, type === 'integer' ? 0 : MOST_DECIMALS, next);
     if (found !== undefined) return found;
     const key = bounds.least === -Infinity ? 'maximum' : 'minimum';
     throw new SchemaError(

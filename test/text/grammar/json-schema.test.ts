@@ -45,7 +45,22 @@ const CASES: readonly (readonly [schema: unknown, accepted: readonly string[], r
   [{ type: 'string', minLength: 2 }, ['"ab"', '"\\"\\""'], ['"a"', '""']],
   [{ type: ['integer', 'null'] }, ['0', '-7', 'null'], ['1.5', '"1"', 'true']],
   [{ type: 'integer', exclusiveMinimum: -3, maximum: 1005 }, ['-2', '0', '99', '1005'], ['-3', '-10', '1006', '2000']],
-  [{ type: 'number', minimum: 0, maximum: 1 }, ['0', '1', '0.5', '0.000001'], ['-0.5', '1.5', '2', '1e1']],
+  [{ type: 'number', minimum: 0, maximum: 1 }, ['0', '1', '0.5', '0.000001', '1.0'], ['-0.5', '1.5', '2', '1e1', '-0']],
+  [
+    { type: 'number', minimum: 36.5, maximum: 37.5 },
+    ['36.5', '37', '37.50', '36.999999'],
+    ['36', '36.49', '37.500001', '38'],
+  ],
+  [
+    { type: 'number', exclusiveMinimum: -0.5, exclusiveMaximum: 0.25 },
+    ['-0.499999', '-0.1', '0', '0.249999'],
+    ['-0.5', '0.25', '-0', '1'],
+  ],
+  [
+    { type: 'number', minimum: 1e12, exclusiveMaximum: 1e12 + 1 },
+    ['1000000000000.5'],
+    ['1000000000001', '1000000000000.999999', '999999999999.9'],
+  ],
   [
     { type: 'array', items: { type: 'boolean' }, minItems: 1, maxItems: 2 },
     ['[true]', '[ true , false ]'],
@@ -104,6 +119,45 @@ test('integers within any bounds are those, and no others', () => {
     }),
     { numRuns: 100 },
   );
+});
+
+test('numbers between any bounds are those of up to six decimals, as enumerated, and no others', () => {
+  const bound = fc
+    .tuple(fc.integer({ min: -3_000, max: 3_000 }), fc.constantFrom(1, 10, 100, 1000))
+    .map(([a, b]) => a / b);
+  const near = fc.integer({ min: -12, max: 12 });
+  fc.assert(
+    fc.property(bound, bound, fc.boolean(), fc.boolean(), near, (one, other, exceptLeast, exceptMost, offset) => {
+      const [least, most] = [Math.min(one, other), Math.max(one, other)];
+      const schema = {
+        ...{ type: 'number', [exceptLeast ? 'exclusiveMinimum' : 'minimum']: least },
+        [exceptMost ? 'exclusiveMaximum' : 'maximum']: most,
+      };
+      const isWithin = (value: number) =>
+        (exceptLeast ? value > least : value >= least) && (exceptMost ? value < most : value <= most);
+      const grammar = held(schema);
+      for (const decimals of [0, 1, 2, 6])
+        for (const start of [least, most, 0, (least + most) / 2]) {
+          const text = (start + offset * 10 ** -decimals).toFixed(decimals);
+          const expected = isWithin(Number(text)) && !/^-0(\.0*)?$/.test(text);
+          assert.is(
+            grammar === undefined ? false : accepts(grammar, text),
+            expected,
+            `${text}: ${JSON.stringify(schema)}`,
+          );
+        }
+    }),
+    { numRuns: 300 },
+  );
+  // Only where nothing is left between the bounds.
+  function held(schema: object) {
+    try {
+      return grammarOf(schema);
+    } catch (error) {
+      assert.instance(error, SchemaError);
+      return undefined;
+    }
+  }
 });
 
 /** Schemas of everything that is supported. */
@@ -199,7 +253,8 @@ const REFUSED: readonly (readonly [schema: unknown, message: RegExp])[] = [
     /leads to itself without a value between/,
   ],
   [{ type: 'string', minLength: 5, maxLength: 4 }, /^minLength: is more than maxLength/],
-  [{ type: 'number', minimum: 0.1, maximum: 0.9 }, /^minimum: leaves no number/],
+  [{ type: 'number', minimum: 1.1e-7, maximum: 9e-7 }, /^minimum: leaves no number/],
+  [{ type: 'integer', minimum: 0.1, maximum: 0.9 }, /^minimum: leaves no integer/],
   [{ type: 'object', required: ['a'], additionalProperties: false }, /^required: has "a", which properties lacks/],
   [{ type: 'array', items: [{}] }, /^items: must be a schema; a list of them is prefixItems/],
   [false, /must be a schema/],
