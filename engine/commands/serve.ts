@@ -24,8 +24,10 @@ import type { ServedModel } from '../server/served-model.ts';
 import { createGrammars } from '../text/grammar/text-form.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { chatTemplate } from '../text/prompt-tokens.ts';
+import { reasoningOf } from '../text/reasoning/reasoning.ts';
+import { withShownMarks } from '../text/shown-marks.ts';
 import { callFormOf } from '../text/tools/tool.ts';
-import { createChatPrompt } from './chat-prompt.ts';
+import { createChatPrompts } from './chat-prompt.ts';
 import { npxEnded } from './npx-parent.ts';
 import { openRing } from './open-ring.ts';
 import { openSplit } from './open-split.ts';
@@ -88,7 +90,10 @@ const LISTEN_PROBLEMS: Readonly<Record<string, (host: string, port: number) => s
 async function openServedModel(request: ServeRequest): Promise<{ model: ServedModel; close: () => Promise<void> }> {
   const { model: path, name } = request;
   const gguf = withFile(path, readGguf);
-  const tokenizer = loadTokenizer(gguf);
+  const template = chatTemplate(gguf);
+  const plain = loadTokenizer(gguf);
+  const reasoning = reasoningOf(template ?? '', plain);
+  const tokenizer = withShownMarks(plain, reasoning);
   const whole = request.ring === undefined ? gguf : readPartFile(gguf).whole;
   const shape = modelFromGguf(whole);
   if (tokenizer.size > shape.vocabularySize) {
@@ -104,8 +109,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     await close();
     throw error;
   });
-  const template = chatTemplate(gguf);
-  const chat = template === undefined ? undefined : createChatPrompt(gguf, tokenizer);
+  const chat = template === undefined ? undefined : createChatPrompts(gguf, tokenizer, reasoning);
   const engine = createBatchEngine({ sequences, tokenizer, drafts });
   const watch = watchLoad?.(() => engine.load);
   const model = {
@@ -117,7 +121,8 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     engine,
     grammars: createGrammars(tokenizer),
     ring: watch?.state,
-    chatPrompt: chat?.tokens,
+    chatPrompt: chat?.of,
+    reasoning,
     callForm: callFormOf(template ?? ''),
   };
   return {

@@ -4,10 +4,12 @@ import { type RandomStream, randomStream } from '../input/random-stream.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from '../runtime/batch/batch-engine.ts';
 import type { Grammar } from '../text/grammar/grammar.ts';
 import { heldSampler } from '../text/grammar/held-sampler.ts';
+import type { TextForm } from '../text/grammar/text-form.ts';
 import type { Message } from '../text/message.ts';
 import { type OccurrencePenalties, withOccurrencePenalties } from '../text/sampling/occurrences.ts';
 import { createSampler, SAMPLER_DEFAULTS, type Sampler, type SamplerOptions } from '../text/sampling/sampler.ts';
 import { lookAhead } from '../text/speculation/look-ahead.ts';
+import type { CallReading } from '../text/tools/read-calls.ts';
 import type { Tool, ToolCall } from '../text/tools/tool.ts';
 import { ApiError } from './api-error.ts';
 import type { ServedModel } from './served-model.ts';
@@ -38,9 +40,12 @@ export interface FinishedChoice {
   readonly index: number;
   readonly result: BatchResult;
   readonly pieces: readonly GeneratedPiece[];
-  /** The text without calls of tools, and these. */
+  /** What the model thought, its text without thoughts and calls of tools, and these. */
+  readonly reasoning: string;
   readonly text: string;
   readonly calls: readonly ToolCall[];
+  /** Tokens of its thoughts. */
+  readonly reasoningTokens: number;
 }
 
 /** Parameters of drawing tokens that the APIs share. */
@@ -70,16 +75,39 @@ export function checkModel(model: ServedModel, name: string | undefined): void {
   throw new ApiError(404, `model: ${problem}`, 'model', 'model_not_found');
 }
 
-/** The tokens of a conversation, and of tools that it may call. @throws ApiError 400 for a model without chat template, or one that refuses it */
-export async function conversationTokens(
-  { chatPrompt }: ServedModel,
-  messages: readonly Message[],
-  tools: readonly Tool[] = [],
-): Promise<readonly number[]> {
+/** A conversation that awaits an answer, and what that may be. */
+export interface AskedAnswer {
+  readonly messages: readonly Message[];
+  /** Those that the model is told of. */
+  readonly tools: readonly Tool[];
+  /** What the answer must be; `undefined`: anything. */
+  readonly form: TextForm | undefined;
+  readonly reading: CallReading;
+}
+
+/**
+ * The prompt of a conversation, and the form of its answer and how that is read, both with the thoughts before it.
+ * @throws ApiError 400 for a model without chat template, or one that refuses the conversation
+ */
+export async function promptOf(
+  { chatPrompt, reasoning }: ServedModel,
+  { messages, tools, form, reading }: AskedAnswer,
+): Promise<{ readonly prompt: readonly number[]; readonly form: TextForm | undefined; readonly reading: CallReading }> {
   if (chatPrompt === undefined)
     throw new ApiError(400, 'this model has no chat template; use /v1/completions', 'model', 'no_chat_template');
   try {
-    return await chatPrompt(messages, tools);
+    const { tokens, isThinking } = await chatPrompt(messages, tools);
+    const opened = reasoning && {
+      begin: reasoning.begin,
+      end: reasoning.end,
+      leads: reasoning.leads,
+      isOpened: isThinking,
+    };
+    return {
+      prompt: tokens,
+      form: form && { ...form, reasoning: opened },
+      reading: { ...reading, reasoning: opened },
+    };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new ApiError(400, `messages: the chat template ${error.problem}`, 'messages', 'invalid_value');

@@ -6,8 +6,22 @@ import { byteOf, sentencePieceMethod } from './sentence-piece.ts';
 import { textNumbers } from './text-numbers.ts';
 import { TOKEN_KIND, TOKENIZER_KEY, type Tokenizer, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 
-/** Control tokens that end a turn in the supported families, for files that name only the end of text. */
-const ENDS_OF_TURNS = ['<|eot_id|>', '<|eom_id|>', '<|end_of_text|>', '<|im_end|>', '<|endoftext|>', '</s>'];
+/**
+ * Tokens that end a turn or a text in some family. Files give them any kind; they are control tokens, as in llama.cpp
+ * (special_eog_ids).
+ */
+const ENDS_OF_TURNS: ReadonlySet<string> = new Set([
+  ...['<|eot_id|>', '<|eom_id|>', '<|end_of_text|>', '<|im_end|>', '<|endoftext|>', '<|end|>', '<end_of_turn>'],
+  ...['<EOT>', '_<EOT>', '<|call|>', '<|return|>', '<|calls|>', '<|flush|>', '<|eot|>', '<turn|>', '<|end_of_turn|>'],
+  ...['<end_of_utterance>', '<｜end▁of▁sentence｜>', '<|END_OF_TURN_TOKEN|>'],
+]);
+/** Those that a vocabulary may have as plain text too. */
+const ENDS_IF_CONTROL: ReadonlySet<string> = new Set(['</s>', '[EOS]', '[EOT]', '<eos>']);
+/** gpt-oss ends each part of an answer with the first, and the answer with one of the others. */
+const ENDS_OF_PARTS = { part: '<|end|>', answers: ['<|return|>', '<|call|>'] } as const;
+
+/** Marks of turns that some files list as user-defined tokens, which plain text may otherwise become. */
+const TURN_MARK = /^(?:<[|｜].*[|｜]>|<(?:start|end)_of_turn>)$/s;
 
 /** The supported tokenizer models, by `tokenizer.ggml.model`. */
 const METHODS: ReadonlyMap<string, (fields: MetadataFields, vocabulary: Vocabulary) => TokenizerMethod> = new Map([
@@ -32,6 +46,7 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
   const addsBegin = begin !== undefined && (fields.optionalBool(`${TOKENIZER_KEY}.add_bos_token`) ?? method.addsBegin);
   const addsEnd = end !== undefined && (fields.optionalBool(`${TOKENIZER_KEY}.add_eos_token`) ?? false);
   const stops = [end, token('eot'), token('eom'), ...endsOfTurns(vocabulary)].filter((id) => id !== undefined);
+  const ends = new Set(stops);
 
   const segment = (fragment: Fragment, index: number, all: readonly Fragment[]): number | number[] =>
     typeof fragment === 'number' ? fragment : segmenter.segment(fragment, typeof all[index - 1] !== 'string');
@@ -40,13 +55,25 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
     begin,
     end,
     addsBegin,
-    stops: new Set(stops),
-    encode(text, { addSpecial = false, parseSpecial = false } = {}) {
-      const tokens = cut(text, parseSpecial).flatMap(segment);
-      if (addSpecial && addsBegin) tokens.unshift(begin);
+    stops: ends,
+    encode(text, { addSpecial = false, parseSpecial = false, guard } = {}) {
+      const tokens = withoutGuard(cut(text, parseSpecial), guard).flatMap(segment);
+      if (addSpecial && addsBegin && tokens[0] !== begin) tokens.unshift(begin);
       if (addSpecial && addsEnd) tokens.push(end);
       return tokens;
     },
+    guarded: (text, sign, kept) =>
+      cut(text, true)
+        .map((fragment) => {
+          if (typeof fragment === 'string') return fragment;
+          const spelling = spellings.at(fragment) as string;
+          const isUserDefined = kinds[fragment] === TOKEN_KIND.userDefined;
+          const isHarmless = isUserDefined && !ends.has(fragment) && !TURN_MARK.test(spelling);
+          return isHarmless || kept.includes(spelling)
+            ? spelling
+            : `${spelling.slice(0, 1)}${sign}${spelling.slice(1)}`;
+        })
+        .join(''),
     spell: (id) => spellings.at(id) ?? '',
     bytesOf(id) {
       const spelling = spellings.at(id) ?? '';
@@ -78,9 +105,10 @@ function readVocabulary({ file, fields }: Gguf): Vocabulary {
   const spellings = fields.optionalTexts(`${TOKENIZER_KEY}.tokens`);
   if (spellings === undefined || spellings.length === 0)
     return fields.fail(`${TOKENIZER_KEY}.tokens`, 'is missing or empty; the file has no vocabulary');
-  const kinds =
-    fields.numbersPerToken(`${TOKENIZER_KEY}.token_type`, spellings.length) ??
-    new Uint8Array(spellings.length).fill(TOKEN_KIND.normal);
+  const given = fields.numbersPerToken(`${TOKENIZER_KEY}.token_type`, spellings.length);
+  const kinds = Uint8Array.from(given ?? new Uint8Array(spellings.length).fill(TOKEN_KIND.normal));
+  for (let token = 0; token < spellings.length; token++)
+    if (ENDS_OF_TURNS.has(spellings.at(token) as string)) kinds[token] = TOKEN_KIND.control;
   const ordinary = textNumbers(spellings, ordinaryTokens(kinds));
   const unknown = fields.optionalIndex(`${TOKENIZER_KEY}.unknown_token_id`, spellings.length);
   return { file, spellings, kinds, ordinary, unknown };
@@ -97,11 +125,23 @@ function ordinaryTokens(kinds: ArrayLike<number>): Int32Array {
 }
 
 function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
-  const found: number[] = [];
+  const found = new Map<string, number[]>();
   for (let token = 0; token < spellings.length; token++) {
-    if (kinds[token] === TOKEN_KIND.control && ENDS_OF_TURNS.includes(spellings.at(token) as string)) found.push(token);
+    if (kinds[token] !== TOKEN_KIND.control) continue;
+    const spelling = spellings.at(token) as string;
+    if (ENDS_OF_TURNS.has(spelling) || ENDS_IF_CONTROL.has(spelling))
+      found.set(spelling, [...(found.get(spelling) ?? []), token]);
   }
-  return found;
+  if (ENDS_OF_PARTS.answers.every((answer) => found.has(answer))) found.delete(ENDS_OF_PARTS.part);
+  return [...found.values()].flat();
+}
+
+/** Fragments without a guard; those that consist of nothing else are left out. */
+function withoutGuard(fragments: readonly Fragment[], guard: string | undefined): readonly Fragment[] {
+  if (guard === undefined) return fragments;
+  return fragments
+    .map((fragment) => (typeof fragment === 'string' ? fragment.replaceAll(guard, '') : fragment))
+    .filter((fragment) => fragment !== '');
 }
 
 /** A piece of a text: a special token, or text between such tokens, which is not empty. */

@@ -164,8 +164,8 @@ const REFUSED_ELSEWHERE: readonly (readonly [path: string, body: object, message
   ['responses', { input: 5 }, /^input: must be a text, or a list of messages, calls and their outputs/],
   [
     'responses',
-    { input: [{ type: 'reasoning' }] },
-    /^input\[0\]\.type: must be "message" or "function_call" or "function_call_output"$/,
+    { input: [{ type: 'computer_call' }] },
+    /^input\[0\]\.type: must be "message" or "function_call" or "function_call_output" or "reasoning"$/,
   ],
   [
     'responses',

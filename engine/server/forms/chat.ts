@@ -6,7 +6,7 @@ import { type AnswerForm, type Asked, completionUsage, finishReason } from '../a
 import { ApiError, openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, conversationTokens, samplingOf } from '../text-request.ts';
+import { checkModel, promptOf, samplingOf } from '../text-request.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, responseFormat } from './text-format.ts';
@@ -20,6 +20,7 @@ const call = z.strictObject({
 const message = z.strictObject({
   role: z.string(),
   content: parameters.content('text').nullish(),
+  ...{ reasoning_content: z.string().nullish(), reasoning: z.string().nullish() },
   refusal: z.null().optional(),
   audio: z.null().optional(),
   tool_calls: z.array(call).nullish(),
@@ -68,18 +69,19 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
   const topLogprobs = body.logprobs === true ? (body.top_logprobs ?? 0) : undefined;
   const count = body.n ?? 1;
   const choice = body.tool_choice ?? 'auto';
-  const { tools, form, reading } = toolUse(model, {
+  const use = toolUse(model, {
     tools: (body.tools ?? []).map((tool) => ({ ...tool.function, schema: tool.function.parameters })),
     choice: typeof choice === 'string' ? choice : choice.function,
     several: body.parallel_tool_calls ?? true,
     form: formOf(body.response_format),
   });
+  const { prompt, form, reading } = await promptOf(model, { messages, ...use });
   return {
     stream: body.stream ?? false,
     reading,
     form: chatForm(model, { count, topLogprobs, usage: body.stream_options?.include_usage ?? false }),
     request: {
-      prompts: [await conversationTokens(model, messages, tools)],
+      prompts: [prompt],
       count,
       tokens: body.max_completion_tokens ?? body.max_tokens,
       sampling: samplingOf(body),
@@ -109,6 +111,7 @@ function readMessage(given: z.output<typeof message>, index: number): Message {
     throw new ApiError(400, `${where}.tool_call_id: is for role "tool", which needs it`, where, 'invalid_value');
   return {
     ...{ role, content: content ?? '' },
+    ...(role === 'assistant' ? { reasoning: given.reasoning_content ?? given.reasoning ?? undefined } : {}),
     ...(callId === undefined ? {} : { callId, name }),
     ...(calls == null ? {} : { calls: calls.map(({ id, function: called }) => ({ id, ...called })) }),
   };
@@ -137,10 +140,11 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
     whole: (choices) => ({
       ...common,
       object: 'chat.completion',
-      choices: choices.map(({ index, text, calls, pieces, result }) => ({
+      choices: choices.map(({ index, reasoning, text, calls, pieces, result }) => ({
         index,
         message: {
           ...{ role: 'assistant', content: calls.length > 0 && text.trim() === '' ? null : text, refusal: null },
+          ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
           ...(calls.length > 0 ? { tool_calls: calls.map(writtenCall) } : {}),
         },
         logprobs: logprobs(pieces),
@@ -152,6 +156,16 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
       Array.from({ length: count }, (_, index) =>
         chunk([{ index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }]),
       ),
+    think: (index, reasoning, piece) => [
+      chunk([
+        {
+          index,
+          delta: { reasoning_content: reasoning },
+          logprobs: piece === undefined ? null : logprobs([piece]),
+          finish_reason: null,
+        },
+      ]),
+    ],
     more(index, text, piece) {
       const shown = piece === undefined ? null : logprobs([piece]);
       if (text === '' && (shown === null || shown.content.length === 0)) return [];

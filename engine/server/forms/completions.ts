@@ -117,6 +117,7 @@ function completionForm({ name, tokenizer }: ServedModel, { count, topLogprobs, 
       if (text === '' && (shown === null || shown.tokens.length === 0)) return [];
       return [chunk([{ index, text, logprobs: shown, finish_reason: null }])];
     },
+    think: () => [],
     call: () => [],
     finish: ({ index, ...choice }) => [
       chunk([{ index, text: '', logprobs: null, finish_reason: finishReason(choice) }]),

@@ -16,6 +16,7 @@ export const blockMessage = z.strictObject({
 });
 
 const text = z.looseObject({ text: z.string() });
+const thought = z.looseObject({ thinking: z.string() });
 const use = z.looseObject({ id: z.string(), name: toolName, input: z.record(z.string(), z.unknown()) });
 const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
 
@@ -28,12 +29,17 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
   const texts: string[] = [];
   const calls: ToolCall[] = [];
   const results: Message[] = [];
+  let reasoning = '';
   for (const [number, block] of content.entries()) {
     const where = `messages[${index}].content[${number}]`;
     if (block.type === 'text') texts.push(parsed(text, block, where).text);
     else if (block.type === 'tool_use' && role === 'assistant') {
       const { id, name, input } = parsed(use, block, where);
       calls.push({ id, name, arguments: JSON.stringify(input) });
+    } else if (block.type === 'thinking' && role === 'assistant') {
+      reasoning += parsed(thought, block, where).thinking;
+    } else if (block.type === 'redacted_thinking' && role === 'assistant') {
+      // Of another server; nobody here can read it.
     } else if (block.type === 'tool_result' && role === 'user') {
       const { tool_use_id: callId, content: returned = '' } = parsed(result, block, where);
       results.push({ role: 'tool', content: returned, callId });
@@ -43,7 +49,8 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
     }
   }
   if (texts.length === 0 && calls.length === 0 && results.length > 0) return results;
-  return [...results, { role, content: texts.join(''), ...(calls.length > 0 ? { calls } : {}) }];
+  const more = { ...(calls.length > 0 ? { calls } : {}), ...(reasoning === '' ? {} : { reasoning }) };
+  return [...results, { role, content: texts.join(''), ...more }];
 }
 
 function parsed<Shape extends z.ZodObject>(shape: Shape, block: unknown, where: string): z.output<Shape> {

@@ -7,7 +7,7 @@ import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answe
 import { openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
+import { checkModel, type FinishedChoice, promptOf, samplingOf } from '../text-request.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, textFormat } from './text-format.ts';
 import { argumentsText, responseChoice, responseTools, toolName, toolUse } from './tools.ts';
@@ -31,6 +31,12 @@ const returned = z.strictObject({
   type: z.literal('function_call_output'),
   ...{ call_id: z.string(), output: parameters.content('input_text') },
 });
+const texts = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
+const thought = z.strictObject({
+  ...ECHOED,
+  type: z.literal('reasoning'),
+  ...{ summary: texts.nullish(), content: texts.nullish(), encrypted_content: z.string().nullish() },
+});
 
 const STATELESS = 'leave it out, and send the whole conversation as input; this server keeps none';
 
@@ -38,7 +44,7 @@ const RULES = {
   shape: z.object({
     model: z.string().optional(),
     input: z.union(
-      [z.string(), z.array(z.union([message, called, returned])).min(1)],
+      [z.string(), z.array(z.union([message, called, returned, thought])).min(1)],
       'must be a text, or a list of messages, calls and their outputs that is not empty',
     ),
     instructions: z.string().optional(),
@@ -78,10 +84,11 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
   const sampling = samplingOf(body);
   const choice = body.tool_choice ?? 'auto';
   const several = body.parallel_tool_calls ?? true;
-  const { tools, form, reading } = toolUse(model, {
+  const use = toolUse(model, {
     tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.parameters })),
     ...{ choice, several, form: formOf(body.text?.format) },
   });
+  const { prompt, form, reading } = await promptOf(model, { messages, ...use });
   return {
     stream: body.stream ?? false,
     reading,
@@ -97,10 +104,10 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
         tool_choice: choice,
         parallel_tool_calls: several,
       },
-      reading !== undefined,
+      reading.names.length > 0 || model.reasoning !== undefined,
     ),
     request: {
-      prompts: [await conversationTokens(model, messages, tools)],
+      prompts: [prompt],
       count: 1,
       tokens: body.max_output_tokens,
       sampling,
@@ -115,20 +122,33 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
 
 const PLACES = { text: 'text.format.schema', tool: (index: number) => `tools[${index}].parameters` };
 
-type Item = z.output<typeof message> | z.output<typeof called> | z.output<typeof returned>;
+type Item = z.output<typeof message | typeof called | typeof returned | typeof thought>;
 
-/** The messages of input items: calls belong to the assistant's message before them. */
+/** The messages of input items: thoughts begin an assistant's message, and calls belong to the one before them. */
 function readItems(items: readonly Item[]): Message[] {
   const messages: Message[] = [];
+  let thoughts: string | undefined;
   for (const [index, item] of items.entries()) {
+    if (item.type === 'reasoning') {
+      thoughts = [...(item.content ?? []), ...(item.content?.length ? [] : (item.summary ?? []))]
+        .map(({ text = '' }) => text)
+        .join('\n');
+      continue;
+    }
+    const reasoning = thoughts;
+    thoughts = undefined;
     if (item.type === 'function_call_output')
       messages.push({ role: 'tool', content: item.output, callId: item.call_id });
     else if (item.type === 'function_call') {
       const last = messages.at(-1);
-      const before = last?.role === 'assistant' ? messages.pop() : undefined;
+      const before = last?.role === 'assistant' && reasoning === undefined ? messages.pop() : { reasoning };
       const call = { id: item.call_id, name: item.name, arguments: item.arguments };
-      messages.push({ role: 'assistant', content: '', ...before, calls: [...(before?.calls ?? []), call] });
-    } else messages.push({ role: parameters.roleOf(item.role, `input[${index}].role`), content: item.content });
+      const calls = [...((before as Partial<Message> | undefined)?.calls ?? []), call];
+      messages.push({ role: 'assistant', content: '', ...before, calls });
+    } else {
+      const role = parameters.roleOf(item.role, `input[${index}].role`);
+      messages.push({ role, content: item.content, ...(role === 'assistant' ? { reasoning } : {}) });
+    }
   }
   return messages;
 }
@@ -139,9 +159,9 @@ function messageId(): string {
 
 /**
  * @param echo fields of the request that an answer repeats
- * @param mayCall whether it may be calls of tools
+ * @param mayBeOther whether it may begin with something else than text
  */
-function responseForm(echo: object, mayCall: boolean): AnswerForm {
+function responseForm(echo: object, mayBeOther: boolean): AnswerForm {
   const id = `resp_${randomUUID()}`;
   const createdAt = Math.floor(Date.now() / 1000);
   const response = (status: string, more: object) => ({
@@ -157,18 +177,26 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
   const callItem = ({ id: callId, name, arguments: own }: ToolCall, status = 'completed') => ({
     ...{ id: callId.replace('call_', 'fc_'), type: 'function_call', status, call_id: callId, name, arguments: own },
   });
+  const thoughtId = `rs_${randomUUID()}`;
+  const thoughtItem = (itemId: string, status: string, text?: string) => ({
+    ...{ id: itemId, type: 'reasoning', status, summary: [] },
+    content: text === undefined ? [] : [{ type: 'reasoning_text', text }],
+  });
+  /** Thoughts that are under way. */
+  let thinking: string | undefined;
   /** Items of the output so far, and the text that is under way. */
   let items = 0;
   let message: { readonly index: number; readonly id: string; text: string } | undefined;
   const written: { readonly id: string }[] = [];
   const statusOf = ({ reason }: BatchResult) => (reason === 'length' ? 'incomplete' : 'completed');
   const whole = (choices: readonly FinishedChoice[]) => {
-    const { result, text, calls } = choices[0] as FinishedChoice;
+    const { result, reasoning, text, calls } = choices[0] as FinishedChoice;
     const status = statusOf(result);
-    const hasText = calls.length === 0 || text.trim() !== '';
-    const { prompt, cached, generated } = usageOf(choices, 1);
+    const hasText = (calls.length === 0 && reasoning === '') || text.trim() !== '';
+    const { prompt, cached, generated, reasoning: thought } = usageOf(choices, 1);
     return response(status, {
       output: [
+        ...(reasoning === '' ? [] : [thoughtItem(thoughtId, status, reasoning)]),
         ...(hasText ? [item(written[0]?.id ?? messageId(), status, [part(text)])] : []),
         ...calls.map((call) => callItem(call)),
       ],
@@ -177,7 +205,7 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
         input_tokens: prompt,
         input_tokens_details: { cached_tokens: cached },
         output_tokens: generated,
-        output_tokens_details: { reasoning_tokens: 0 },
+        output_tokens_details: { reasoning_tokens: thought },
         total_tokens: prompt + generated,
       },
     });
@@ -187,11 +215,38 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
     event: type,
     data: { type, sequence_number: sequence++, ...more },
   });
+  const thoughtPlace = { output_index: 0, content_index: 0, item_id: thoughtId };
+  const thought = (text: string): ServerEvent[] => {
+    const part = { type: 'reasoning_text', text: '' };
+    const before =
+      thinking === undefined
+        ? [
+            event('response.output_item.added', {
+              ...{ output_index: items++, item: thoughtItem(thoughtId, 'in_progress') },
+            }),
+            event('response.content_part.added', { ...thoughtPlace, part }),
+          ]
+        : [];
+    thinking = (thinking ?? '') + text;
+    return [...before, event('response.reasoning_text.delta', { ...thoughtPlace, delta: text })];
+  };
+  const thoughtEnded = (status = 'completed'): ServerEvent[] => {
+    if (thinking === undefined) return [];
+    const text = thinking;
+    thinking = undefined;
+    return [
+      event('response.reasoning_text.done', { ...thoughtPlace, text }),
+      event('response.content_part.done', { ...thoughtPlace, part: { type: 'reasoning_text', text } }),
+      event('response.output_item.done', { output_index: 0, item: thoughtItem(thoughtId, status, text) }),
+    ];
+  };
   const begun = (): ServerEvent[] => {
     if (message !== undefined) return [];
+    const before = thoughtEnded();
     message = { index: items++, id: messageId(), text: '' };
     written.push(message);
     return [
+      ...before,
       event('response.output_item.added', { output_index: message.index, item: item(message.id, 'in_progress', []) }),
       event('response.content_part.added', { ...placeOf(message), part: part('') }),
     ];
@@ -215,17 +270,18 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
     begin: () => [
       event('response.created', { response: response('in_progress', {}) }),
       event('response.in_progress', { response: response('in_progress', {}) }),
-      ...(mayCall ? [] : begun()),
+      ...(mayBeOther ? [] : begun()),
     ],
+    think: (_index, text) => thought(text),
     more(_index, text) {
-      if (text === '' || (mayCall && message === undefined && text.trim() === '')) return [];
+      if (text === '' || (mayBeOther && message === undefined && text.trim() === '')) return [];
       const before = begun();
       const now = message as NonNullable<typeof message>;
       now.text += text;
       return [...before, event('response.output_text.delta', { ...placeOf(now), delta: text, logprobs: [] })];
     },
     call(_index, call) {
-      const before = ended('completed');
+      const before = [...thoughtEnded(), ...ended('completed')];
       const [index, own] = [items++, callItem(call)];
       const place = { output_index: index, item_id: own.id };
       const added = { ...callItem(call, 'in_progress'), arguments: '' };
@@ -237,7 +293,11 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
         event('response.output_item.done', { output_index: index, item: own }),
       ];
     },
-    finish: ({ result, calls }) => [...(calls.length > 0 ? [] : begun()), ...ended(statusOf(result))],
+    finish: ({ result, calls, reasoning, text }) => [
+      ...thoughtEnded(statusOf(result)),
+      ...(calls.length > 0 || (text === '' && reasoning !== '') ? [] : begun()),
+      ...ended(statusOf(result)),
+    ],
     end(choices) {
       const response = whole(choices);
       return [event(`response.${response.status}`, { response })];

@@ -82,8 +82,11 @@ export interface ToolUse {
   /** Those that the model is told of. */
   readonly tools: readonly Tool[];
   readonly form: TextForm | undefined;
-  readonly reading: CallReading | undefined;
+  readonly reading: CallReading;
 }
+
+/** Without tools only thoughts are looked for. */
+const NO_CALLS: CallReading = { form: undefined, names: [], isRequired: false };
 
 /**
  * What becomes of a request with tools: which the model is told of, what it may write, and how calls are found in it.
@@ -96,7 +99,7 @@ export function toolUse({ callForm }: ServedModel, { tools: given, choice, sever
   if (typeof choice === 'object' && !names.includes(choice.name))
     throw refuse('tool_choice', `no tool has the name "${choice.name.slice(0, 100)}"`);
   if (choice === 'required' && given.length === 0) throw refuse('tool_choice', 'needs tools to choose from');
-  if (given.length === 0 || choice === 'none') return { tools: [], form, reading: undefined };
+  if (given.length === 0 || choice === 'none') return { tools: [], form, reading: NO_CALLS };
   const tools = given.map(({ name, description, schema }): Tool => {
     return {
       name,

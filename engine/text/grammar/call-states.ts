@@ -3,6 +3,7 @@ import type { Automaton, State } from './automaton.ts';
 import type { JsonRules } from './json-rules.ts';
 import { schemaStates } from './json-schema.ts';
 import { SchemaError } from './schema-error.ts';
+import { gaps, textUntil } from './text-until.ts';
 
 /** The calls that a text may have. */
 export interface AllowedCalls {
@@ -65,29 +66,27 @@ function checkObject(parameters: unknown): void {
   throw new SchemaError('type', 'invalid', 'must be "object"; arguments are an object');
 }
 
-/** Any text, which may end anywhere. Where it has the tag of a call, a call follows. */
+/**
+ * Any text, which may end anywhere. Where it has the tag of a call and the begin of its object, a call follows; a tag
+ * before something else is text.
+ */
 export function textUntilCalls(automaton: Automaton, rules: JsonRules, calls: AllowedCalls, then: State): State {
-  const call = callsAfterTag(automaton, rules, calls, then);
-  const tag = [...new TextEncoder().encode(CALL_TAGS.begin)];
-  const first = tag[0] as number;
-  /** By the number of the tag's bytes that were just written; its first byte doesn't occur in it again. */
-  const states = tag.map(() => automaton.open());
-  const [plain] = states as [State];
-  for (const [count, state] of states.entries()) {
-    const expected = tag[count] as number;
-    const other = [...new Set([first, expected])].sort((a, b) => a - b);
-    const gaps = [-1, ...other].map((byte, index): [number, number, State] => [
-      byte + 1,
-      (other[index] ?? 256) - 1,
-      plain,
-    ]);
-    const edges = [
-      ...gaps.filter(([low, high]) => low <= high),
-      ...(expected === first ? [] : [[first, first, states[1] as State] as const]),
-      [expected, expected, states[count + 1] ?? call] as const,
-    ];
-    automaton.add(state, automaton.byte(edges, { takesControls: true }));
-    automaton.add(state, then);
-  }
+  const mention = automaton.open();
+  const plain = textUntil(automaton, CALL_TAGS.begin, mention);
+  automaton.add(plain, then);
+  automaton.add(mention, callsAfterTag(automaton, rules, calls, then));
+  automaton.add(mention, then);
+  const after = automaton.byte(
+    [
+      ...SPACES.map((byte) => [byte, byte, mention] as const),
+      ...gaps([...SPACES, OPENING]).map(([low, high]) => [low, high, plain] as const),
+    ],
+    { takesControls: true },
+  );
+  automaton.add(mention, after);
   return plain;
 }
+
+const SPACES = [0x09, 0x0a, 0x0d, 0x20];
+/** The brace of an object. */
+const OPENING = 0x7b;

@@ -1,9 +1,11 @@
+import type { OpenedReasoning } from '../reasoning/reasoning.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { createAutomaton, type State } from './automaton.ts';
+import { type Automaton, createAutomaton, type State } from './automaton.ts';
 import { type AllowedCalls, callStates, textUntilCalls } from './call-states.ts';
 import { createGrammar, type Grammar } from './grammar.ts';
-import { createJsonRules } from './json-rules.ts';
+import { createJsonRules, type JsonRules } from './json-rules.ts';
 import { checkSize, schemaStates } from './json-schema.ts';
+import { textUntil } from './text-until.ts';
 import { readTokenBytes, type TokenBytes } from './token-bytes.ts';
 
 /** What a text must be: one of these. */
@@ -11,6 +13,8 @@ export interface TextForm {
   /** A value that satisfies this JSON schema. */
   readonly schema?: unknown;
   readonly calls?: AllowedCalls | undefined;
+  /** Thoughts that may come before it. */
+  readonly reasoning?: OpenedReasoning | undefined;
 }
 
 /** The grammars of texts that a model writes. */
@@ -51,12 +55,35 @@ export function createGrammars(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | '
 }
 
 /** The automaton of a form. Tokenizers may begin a text with a space. */
-function entryOf({ schema, calls }: TextForm): State {
+function entryOf(form: TextForm): State {
   const automaton = createAutomaton();
   const rules = createJsonRules(automaton);
+  const answer = answerStates(automaton, rules, form);
+  return form.reasoning === undefined ? answer : thoughtsBefore(automaton, rules, form.reasoning, answer);
+}
+
+function answerStates(automaton: Automaton, rules: JsonRules, { schema, calls }: TextForm): State {
   const end = automaton.end();
   const values = schema === undefined ? [] : [schemaStates(automaton, rules, schema, end)];
   if (calls === undefined) return rules.space(automaton.either(values));
   if (schema === undefined && !calls.isRequired) return textUntilCalls(automaton, rules, calls, end);
   return rules.space(automaton.either([...(calls.isRequired ? [] : values), callStates(automaton, rules, calls, end)]));
+}
+
+/** Thoughts, where the text has them, and then the answer. */
+function thoughtsBefore(
+  automaton: Automaton,
+  { space }: JsonRules,
+  { begin, end, leads, isOpened }: OpenedReasoning,
+  answer: State,
+): State {
+  const { bytes, open, add } = automaton;
+  const led = open();
+  add(led, answer);
+  for (const lead of leads) add(led, bytes(lead, led));
+  const thoughts = textUntil(automaton, end, space(space(led)));
+  // Thoughts may follow each other.
+  const begun = space(bytes(begin, thoughts));
+  add(led, begun);
+  return isOpened ? thoughts : led;
 }

@@ -18,16 +18,24 @@ export interface TemplateMessage {
   readonly name?: string | undefined;
   readonly tool_call_id?: string;
   readonly tool_calls?: readonly { readonly id: string }[];
+  /** Thoughts, under the key that the template knows. */
+  readonly [reasoningKey: string]: unknown;
 }
 
 /** Messages as chat templates have them: calls and results as they know them, or as text if they don't. */
 export function templateMessages(
   messages: readonly Message[],
   tools: readonly Tool[],
-  { isTaught, hasShortIds }: CallForm,
+  { isTaught, hasShortIds }: Pick<CallForm, 'isTaught' | 'hasShortIds'>,
+  reasoningKey?: string,
 ): TemplateMessage[] {
-  if (isTaught) return messages.map((message) => knownMessage(message, hasShortIds ? shortId : (id) => id));
-  const written = messages.map(writtenMessage);
+  const idOf = hasShortIds ? shortId : (id: string) => id;
+  const written = messages.map((message) => {
+    const known = isTaught ? knownMessage(message, idOf) : writtenMessage(message);
+    const { reasoning = '' } = message;
+    return reasoningKey === undefined || reasoning === '' ? known : { ...known, [reasoningKey]: reasoning };
+  });
+  if (isTaught) return written;
   if (tools.length === 0) return written;
   const [first] = written;
   const text = describe(tools);
