@@ -17,7 +17,8 @@ const {
 } = require('./values.cjs');
 
 const SPACE = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
-const LINE = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+const LINE_BREAKS = '\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]';
+const LINE = new RegExp(LINE_BREAKS);
 const MUTATING = [
   'append',
   'clear',
