@@ -36,6 +36,8 @@ export interface Asked {
   readonly stream: boolean;
   /** How thoughts and calls of tools are found in the texts; `undefined`: there are none. */
   readonly reading: CallReading | undefined;
+  /** Parameters of the request that are left out. */
+  readonly ignored: readonly string[];
   readonly form: AnswerForm;
 }
 

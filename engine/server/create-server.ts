@@ -121,6 +121,7 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   const { model } = options;
   return inPlace(answering, async (place) => {
     const asked = await ask(model, request.body);
+    if (asked.ignored.length > 0) tellIgnored(reply, asked.ignored, options.log);
     place.extend(asked.request.prompts.length * asked.request.count - 1);
     const open = () => {
       reply.hijack();
@@ -128,6 +129,20 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
     };
     return await writeTexts({ model, asked, open, signal: place.signal, onEnd: metrics.written });
   });
+}
+
+/** Where an answer names the parameters that it doesn't follow. */
+const IGNORED_HEADER = 'x-hearth-ignored';
+const MOST_HEADER_CHARACTERS = 2000;
+
+/** Names them to the client, and in the log. */
+function tellIgnored(reply: FastifyReply, ignored: readonly string[], log: (line: string) => void): void {
+  const named = ignored
+    .join(', ')
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .slice(0, MOST_HEADER_CHARACTERS);
+  reply.raw.setHeader(IGNORED_HEADER, named);
+  log(`an answer doesn't follow ${named}`);
 }
 
 function answerEmbeddings(answering: Answering) {

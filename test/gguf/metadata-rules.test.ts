@@ -6,13 +6,13 @@ import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
 import { ggufOf } from '../support/gguf-of.ts';
 
-const base: readonly (readonly [string, MetadataValue])[] = [
+const base: [string, MetadataValue][] = [
   ['llama.context_length', { type: 'uint32', value: 64 }],
   ['llama.attention.layer_norm_rms_epsilon', { type: 'float32', value: 1e-5 }],
 ];
 const shape = { ...TINY_SHAPE, architecture: 'llama' as const };
 const settingsWith = (key: string, value: MetadataValue) =>
-  transformerSettings(ggufOf({}, new Map([...base, [`llama.${key}`, value]])), shape);
+  transformerSettings(ggufOf({}, [...base, [`llama.${key}`, value]]), shape);
 
 const number = (value: number): MetadataValue => ({ type: 'float32', value });
 

@@ -76,9 +76,11 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
     form: formOf(body.response_format),
   });
   const { prompt, form, reading } = await promptOf(model, { messages, ...use });
+  const { grammar, ignored } = grammarOf(model, form, PLACES);
   return {
     stream: body.stream ?? false,
     reading,
+    ignored,
     form: chatForm(model, { count, topLogprobs, usage: body.stream_options?.include_usage ?? false }),
     request: {
       prompts: [prompt],
@@ -89,7 +91,7 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       topLogprobs,
-      grammar: grammarOf(model, form, PLACES),
+      grammar,
     },
   };
 }

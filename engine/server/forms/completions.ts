@@ -45,7 +45,9 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
   if (body.stream_options !== undefined && body.stream !== true)
     throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
   const count = body.n ?? 1;
+  const { grammar, ignored } = grammarOf(model, formOf(body.response_format), PLACES);
   return {
+    ignored,
     stream: body.stream ?? false,
     reading: undefined,
     form: completionForm(model, {
@@ -62,7 +64,7 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       topLogprobs: body.logprobs,
-      grammar: grammarOf(model, formOf(body.response_format), PLACES),
+      grammar,
     },
   };
 }

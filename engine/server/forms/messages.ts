@@ -45,10 +45,12 @@ const COUNTED = { ...RULES, shape: RULES.shape.partial({ max_tokens: true }) };
 export async function askMessage(model: ServedModel, json: unknown): Promise<Asked> {
   const body = readBody(RULES, json);
   const { prompt, form, reading } = await conversationOf(model, body);
+  const { grammar, ignored } = grammarOf(model, form, PLACES);
   const { stop_sequences: stops = [] } = body;
   return {
     stream: body.stream ?? false,
     reading,
+    ignored,
     form: messageForm(model, stops, reading.names.length > 0 || model.reasoning !== undefined),
     request: {
       prompts: [prompt],
@@ -59,7 +61,7 @@ export async function askMessage(model: ServedModel, json: unknown): Promise<Ask
       seed: undefined,
       stops,
       topLogprobs: undefined,
-      grammar: grammarOf(model, form, PLACES),
+      grammar,
     },
   };
 }

@@ -89,9 +89,11 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
     ...{ choice, several, form: formOf(body.text?.format) },
   });
   const { prompt, form, reading } = await promptOf(model, { messages, ...use });
+  const { grammar, ignored } = grammarOf(model, form, PLACES);
   return {
     stream: body.stream ?? false,
     reading,
+    ignored,
     form: responseForm(
       {
         model: model.name,
@@ -115,7 +117,7 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
       seed: body.seed,
       stops: [],
       topLogprobs: undefined,
-      grammar: grammarOf(model, form, PLACES),
+      grammar,
     },
   };
 }

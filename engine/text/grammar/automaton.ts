@@ -10,6 +10,8 @@ export interface State {
   /** States in which it also is. */
   readonly others: readonly State[];
   readonly call: { readonly rule: State; readonly then: State } | undefined;
+  /** Items that follow each other, counted where the automaton is simulated. */
+  readonly repeat: Repeat | undefined;
   /** Whether the rule ends here, or the whole text. */
   readonly isEnd: boolean;
   /**
@@ -19,6 +21,16 @@ export interface State {
   readonly takesPlain: boolean;
   /** Whether tokens without bytes may follow, such as a model's control tokens. */
   readonly takesControls: boolean;
+}
+
+export interface Repeat {
+  /** A rule, which takes a byte at least. */
+  readonly item: State;
+  readonly least: number;
+  readonly most: number;
+  readonly after: State;
+  /** Up to how many items each of the next characters may be a plain one (State.takesPlain). */
+  readonly plainUntil: number;
 }
 
 /** Bytes from `low` to `high`. */
@@ -54,6 +66,7 @@ export interface Automaton {
   /** In all of these states. */
   either(states: readonly State[]): State;
   call(rule: State, then: State): State;
+  repeat(repeat: Repeat): State;
 }
 
 export type StateMarks = Partial<Pick<State, 'takesPlain' | 'takesControls'>>;
@@ -64,7 +77,7 @@ export function createAutomaton(): Automaton {
   const draft = (): Draft => {
     if (count === MOST_STATES) throw new InputError('schema', `needs more than ${MOST_STATES} states; make it smaller`);
     return {
-      ...{ id: count++, bytes: [], others: [], call: undefined },
+      ...{ id: count++, bytes: [], others: [], call: undefined, repeat: undefined },
       ...{ isEnd: false, takesPlain: false, takesControls: false },
     };
   };
@@ -97,5 +110,6 @@ export function createAutomaton(): Automaton {
       ),
     either,
     call: (rule, then) => made({ call: { rule, then } }),
+    repeat: (repeat) => made({ repeat }),
   };
 }
