@@ -9,7 +9,11 @@ import type { Tool } from '../text/tools/tool.ts';
 /** Prompts of conversations, one after another. */
 export interface ChatPrompts {
   /** @throws InputError as chatPrompt does */
-  of(messages: readonly Message[], tools?: readonly Tool[]): Promise<ChatPrompt>;
+  of(
+    messages: readonly Message[],
+    tools?: readonly Tool[],
+    variables?: Readonly<Record<string, unknown>>,
+  ): Promise<ChatPrompt>;
   close(): void;
 }
 
@@ -18,8 +22,8 @@ export function createChatPrompts(gguf: Gguf, tokenizer: Tokenizer, reasoning: R
   const templates = startTemplateProcess();
   let last: Promise<unknown> = Promise.resolve();
   return {
-    of(messages, tools = []) {
-      const found = last.then(() => chatPrompt(gguf, tokenizer, messages, { tools, templates, reasoning }));
+    of(messages, tools = [], variables = {}) {
+      const found = last.then(() => chatPrompt(gguf, tokenizer, messages, { tools, templates, reasoning, variables }));
       last = found.catch(() => {});
       return found;
     },

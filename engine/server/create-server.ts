@@ -14,6 +14,7 @@ import { tokenize } from './forms/tokenize.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { PAGE_FILES, pageFile } from './page-files.ts';
 import type { ServedModel } from './served-model.ts';
+import { MOST_AT_ONCE } from './text-request.ts';
 import { writeTexts } from './write-texts.ts';
 
 export interface ServerOptions {
@@ -122,7 +123,7 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   return inPlace(answering, async (place) => {
     const asked = await ask(model, request.body);
     if (asked.ignored.length > 0) tellIgnored(reply, asked.ignored, options.log);
-    place.extend(asked.request.prompts.length * asked.request.count - 1);
+    place.extend(Math.min(asked.request.prompts.length * asked.request.count, MOST_AT_ONCE) - 1);
     const open = () => {
       reply.hijack();
       return reply.raw;
@@ -149,7 +150,7 @@ function answerEmbeddings(answering: Answering) {
   const { request, metrics, options } = answering;
   return inPlace(answering, async (place) => {
     const asked = askEmbeddings(options.model, request.body);
-    place.extend(asked.texts.length - 1);
+    place.extend(Math.min(asked.texts.length, MOST_AT_ONCE) - 1);
     const body = await embed(options.model, asked, place.signal);
     metrics.embedded(body.usage.total_tokens);
     return body;

@@ -27,7 +27,13 @@ export interface ServedModel {
    * The prompt of a conversation, and of tools that it may call, in the model's chat template; `undefined` if it has none.
    * @throws InputError if the template doesn't accept the conversation
    */
-  readonly chatPrompt: ((messages: readonly Message[], tools: readonly Tool[]) => Promise<ChatPrompt>) | undefined;
+  readonly chatPrompt:
+    | ((
+        messages: readonly Message[],
+        tools: readonly Tool[],
+        variables: Readonly<Record<string, unknown>>,
+      ) => Promise<ChatPrompt>)
+    | undefined;
   /** The marks of its thoughts; `undefined`: it has none that are known. */
   readonly reasoning: Reasoning | undefined;
   /** How it writes calls of tools. */

@@ -52,6 +52,8 @@ export interface ChatOptions {
   readonly templates?: TemplateProcess;
   /** The marks of the model's thoughts; `undefined`: it has none. */
   readonly reasoning?: Reasoning | undefined;
+  /** Variables of the template beside those that it always has. */
+  readonly variables?: Readonly<Record<string, unknown>>;
 }
 
 /** The prompt of a conversation that awaits an answer. */
@@ -79,20 +81,21 @@ export async function chatPrompt(
   gguf: Gguf,
   tokenizer: Tokenizer,
   messages: readonly Message[],
-  { tools = [], templates, reasoning }: ChatOptions = {},
+  { tools = [], templates, reasoning, variables = {} }: ChatOptions = {},
 ): Promise<ChatPrompt> {
   const { fields } = gguf;
   const source = fields.optionalText(KEY);
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
   const form = callFormOf(source);
-  const signs = unusedSigns(JSON.stringify([messages, tools]));
+  const signs = unusedSigns(JSON.stringify([messages, tools, variables]));
   const guard = guardOf(tokenizer, signs.guard, reasoning);
   const { turns, answer } = withoutAnswer(messages);
   const process = templates ?? startTemplateProcess();
   const render = async (own: readonly TemplateMessage[], isAnswered: boolean): Promise<string | TemplateError> => {
     try {
       return await process.render(source, {
+        ...guard.values(variables),
         messages: own,
         ...(form.isTaught && tools.length > 0 ? { tools: guard.values(templateTools(tools)) } : {}),
         add_generation_prompt: !isAnswered,

@@ -4,7 +4,6 @@ import type { ToolCall } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
 import { readValue } from '../complaint.ts';
 import * as parameters from './parameters.ts';
-import { toolName } from './tools.ts';
 
 /** A message of Anthropic's API: a text, or blocks. */
 export const blockMessage = z.strictObject({
@@ -16,8 +15,11 @@ export const blockMessage = z.strictObject({
 });
 
 const text = z.looseObject({ text: z.string() });
+/** Blocks that only the server that wrote them can use. */
+const ELSEWHERE = /^(?:redacted_thinking|server_tool_use|\w+_tool_result|mcp_tool_use|container_upload)$/;
+
 const thought = z.looseObject({ thinking: z.string() });
-const use = z.looseObject({ id: z.string(), name: toolName, input: z.record(z.string(), z.unknown()) });
+const use = z.looseObject({ id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) });
 const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
 
 /**
@@ -38,8 +40,8 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
       calls.push({ id, name, arguments: JSON.stringify(input) });
     } else if (block.type === 'thinking' && role === 'assistant') {
       reasoning += parsed(thought, block, where).thinking;
-    } else if (block.type === 'redacted_thinking' && role === 'assistant') {
-      // Of another server; nobody here can read it.
+    } else if (ELSEWHERE.test(block.type)) {
+      // Of another server, where tools ran or thoughts were locked.
     } else if (block.type === 'tool_result' && role === 'user') {
       const { tool_use_id: callId, content: returned = '' } = parsed(result, block, where);
       results.push({ role: 'tool', content: returned, callId });

@@ -13,7 +13,8 @@ import { checkModel, type FinishedChoice, promptOf, samplingOf } from '../text-r
 import { blockMessage, readBlocks } from './message-blocks.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, outputConfig } from './text-format.ts';
-import { messageChoice, messageTools, toolUse } from './tools.ts';
+import { thinkingVariables } from './thinking.ts';
+import { messageChoice, messageTools, offered, toolUse } from './tools.ts';
 
 const RULES = {
   shape: z.object({
@@ -29,11 +30,10 @@ const RULES = {
     temperature: parameters.sampling.temperature,
     top_p: parameters.sampling.top_p,
     top_k: parameters.sampling.top_k,
+    thinking: z.looseObject({ type: z.string() }).optional(),
   }),
-  harmless: ['metadata'],
+  harmless: ['metadata', 'service_tier', 'context_management', 'betas', 'cache_control', 'inference_geo', 'speed'],
   unsupported: {
-    thinking: { neutral: [{ type: 'disabled' }], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
-    service_tier: { neutral: ['auto', 'standard_only'], remedy: 'leave it out' },
     mcp_servers: { neutral: [[]], remedy: 'give tools of your own' },
     container: { neutral: [], remedy: 'leave it out' },
   },
@@ -44,13 +44,13 @@ const COUNTED = { ...RULES, shape: RULES.shape.partial({ max_tokens: true }) };
 /** Reads Anthropic's `POST /v1/messages`. @throws ApiError */
 export async function askMessage(model: ServedModel, json: unknown): Promise<Asked> {
   const body = readBody(RULES, json);
-  const { prompt, form, reading } = await conversationOf(model, body);
+  const { prompt, form, reading, leftOut } = await conversationOf(model, body);
   const { grammar, ignored } = grammarOf(model, form, PLACES);
   const { stop_sequences: stops = [] } = body;
   return {
     stream: body.stream ?? false,
     reading,
-    ignored,
+    ignored: [...leftOut, ...ignored],
     form: messageForm(model, stops, reading.names.length > 0 || model.reasoning !== undefined),
     request: {
       prompts: [prompt],
@@ -77,14 +77,29 @@ async function conversationOf(model: ServedModel, body: z.infer<typeof COUNTED.s
   checkModel(model, body.model);
   const { system } = body;
   const { type, name = '', disable_parallel_tool_use: isSingle = false } = body.tool_choice ?? { type: 'auto' };
+  const { own, leftOut } = offered(body.tools, isCustomTool);
   const use = toolUse(model, {
-    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.input_schema })),
+    tools: own.map((tool) => ({ ...tool, schema: tool.input_schema })),
     choice: type === 'any' ? 'required' : type === 'tool' ? { name } : type,
     several: !isSingle,
     form: formOf(body.output_config?.format),
   });
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
-  return await promptOf(model, { messages: [...begin, ...body.messages.flatMap(readBlocks)], ...use });
+  const messages = [...begin, ...body.messages.flatMap(readBlocks)];
+  const effort = body.output_config?.effort ?? undefined;
+  const variables = thinkingVariables({ thinking: body.thinking, reasoning_effort: effort });
+  return { ...(await promptOf(model, { messages, ...use, variables })), leftOut };
+}
+
+type MessageTool = z.output<typeof messageTools>[number];
+type CustomTool = MessageTool & {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly input_schema?: unknown;
+};
+
+function isCustomTool(tool: MessageTool): tool is CustomTool {
+  return tool.type == null || tool.type === 'custom';
 }
 
 const PLACES = {

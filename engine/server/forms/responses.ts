@@ -10,32 +10,39 @@ import type { ServedModel } from '../served-model.ts';
 import { checkModel, type FinishedChoice, promptOf, samplingOf } from '../text-request.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, textFormat } from './text-format.ts';
-import { argumentsText, responseChoice, responseTools, toolName, toolUse } from './tools.ts';
+import { thinkingVariables } from './thinking.ts';
+import { tokenRules } from './token-rules.ts';
+import { argumentsText, offered, responseChoice, responseTools, toolUse } from './tools.ts';
 
 /** What an earlier answer carries when a client sends it back; it changes nothing. */
-const ECHOED = { id: z.string().optional(), status: z.string().optional() };
-const message = z.strictObject({
+const ECHOED = { id: z.string().nullish(), status: z.string().nullish() };
+const message = z.looseObject({
   ...ECHOED,
   type: z.literal('message').optional(),
   role: z.string(),
   content: z.union([parameters.content('input_text'), parameters.content('output_text')]),
 });
 
-const called = z.strictObject({
+const called = z.looseObject({
   ...ECHOED,
   type: z.literal('function_call'),
-  ...{ call_id: z.string(), name: toolName, arguments: argumentsText },
+  ...{ call_id: z.string(), name: z.string(), arguments: argumentsText },
 });
-const returned = z.strictObject({
+const returned = z.looseObject({
   ...ECHOED,
   type: z.literal('function_call_output'),
   ...{ call_id: z.string(), output: parameters.content('input_text') },
 });
 const texts = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
-const thought = z.strictObject({
+const thought = z.looseObject({
   ...ECHOED,
   type: z.literal('reasoning'),
   ...{ summary: texts.nullish(), content: texts.nullish(), encrypted_content: z.string().nullish() },
+});
+
+/** What tools did that ran on other servers; the conversation goes on without it. */
+const elsewhere = z.looseObject({
+  type: z.enum(['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_call']),
 });
 
 const STATELESS = 'leave it out, and send the whole conversation as input; this server keeps none';
@@ -44,7 +51,7 @@ const RULES = {
   shape: z.object({
     model: z.string().optional(),
     input: z.union(
-      [z.string(), z.array(z.union([message, called, returned, thought])).min(1)],
+      [z.string(), z.array(z.union([message, called, returned, thought, elsewhere])).min(1)],
       'must be a text, or a list of messages, calls and their outputs that is not empty',
     ),
     instructions: z.string().optional(),
@@ -56,19 +63,15 @@ const RULES = {
     tool_choice: responseChoice.optional(),
     parallel_tool_calls: z.boolean().optional(),
     ...parameters.sampling,
+    ...parameters.thinking,
   }),
-  harmless: parameters.HARMLESS,
+  harmless: [...parameters.HARMLESS, 'include', 'truncation', 'max_tool_calls', 'stream_options', 'context_management'],
   unsupported: {
     ...parameters.UNSUPPORTED,
-    stream_options: { neutral: [{}, { include_obfuscation: false }], remedy: 'leave it out' },
     previous_response_id: { neutral: [], remedy: STATELESS },
     conversation: { neutral: [], remedy: STATELESS },
     prompt: { neutral: [], remedy: 'send the text as input; this server stores no prompts' },
     background: { neutral: [false], remedy: 'leave it out' },
-    include: { neutral: [[]], remedy: 'leave it out' },
-    reasoning: { neutral: [{}], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
-    truncation: { neutral: ['disabled'], remedy: 'leave it out, and shorten the input yourself' },
-    max_tool_calls: { neutral: [], remedy: 'leave it out, or allow one call by parallel_tool_calls: false' },
     top_logprobs: { neutral: [0], remedy: 'use /v1/chat/completions, which has logprobs' },
   },
 } satisfies BodyRules<z.ZodObject>;
@@ -82,18 +85,19 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
   const { instructions } = body;
   const messages = instructions === undefined ? turns : [{ role: 'system', content: instructions } as const, ...turns];
   const sampling = samplingOf(body);
+  const { own, leftOut } = offered(body.tools, isFunctionTool);
   const choice = body.tool_choice ?? 'auto';
   const several = body.parallel_tool_calls ?? true;
   const use = toolUse(model, {
-    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.parameters })),
+    tools: own.map((tool) => ({ ...tool, schema: tool.parameters })),
     ...{ choice, several, form: formOf(body.text?.format) },
   });
-  const { prompt, form, reading } = await promptOf(model, { messages, ...use });
+  const { prompt, form, reading } = await promptOf(model, { messages, ...use, variables: thinkingVariables(body) });
   const { grammar, ignored } = grammarOf(model, form, PLACES);
   return {
     stream: body.stream ?? false,
     reading,
-    ignored,
+    ignored: [...leftOut, ...ignored],
     form: responseForm(
       {
         model: model.name,
@@ -113,6 +117,7 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
       count: 1,
       tokens: body.max_output_tokens,
       sampling,
+      ...tokenRules(model, body),
       penalties: { frequency: 0, presence: 0 },
       seed: body.seed,
       stops: [],
@@ -124,13 +129,24 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
 
 const PLACES = { text: 'text.format.schema', tool: (index: number) => `tools[${index}].parameters` };
 
-type Item = z.output<typeof message | typeof called | typeof returned | typeof thought>;
+type Item = z.output<typeof message | typeof called | typeof returned | typeof thought | typeof elsewhere>;
+
+function isElsewhere(item: Item): item is z.output<typeof elsewhere> {
+  return elsewhere.shape.type.options.some((type) => type === item.type);
+}
+
+type ResponseTool = z.output<typeof responseTools>[number];
+
+function isFunctionTool(tool: ResponseTool): tool is Extract<ResponseTool, { readonly type: 'function' }> {
+  return tool.type === 'function';
+}
 
 /** The messages of input items: thoughts begin an assistant's message, and calls belong to the one before them. */
 function readItems(items: readonly Item[]): Message[] {
   const messages: Message[] = [];
   let thoughts: string | undefined;
   for (const [index, item] of items.entries()) {
+    if (isElsewhere(item)) continue;
     if (item.type === 'reasoning') {
       thoughts = [...(item.content ?? []), ...(item.content?.length ? [] : (item.summary ?? []))]
         .map(({ text = '' }) => text)

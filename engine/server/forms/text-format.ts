@@ -29,12 +29,36 @@ export const textFormat = z.strictObject({
   format: z
     .discriminatedUnion('type', [plain, object, schema.extend({ type: z.literal('json_schema') })], KINDS)
     .nullish(),
+  verbosity: z.string().nullish(),
 });
 
 /** `output_config` of messages. */
 export const outputConfig = z.strictObject({
   format: z.strictObject({ type: z.literal('json_schema'), schema: z.unknown().optional() }).nullish(),
+  effort: z.string().nullish(),
 });
+
+/** Other names of a schema: those of llama.cpp's server and of vLLM. */
+export const extraFormats = { json_schema: z.unknown().optional(), guided_json: z.unknown().optional() };
+
+/** The form that they ask for. @throws ApiError 400 for a schema that isn't JSON */
+export function extraForm({
+  json_schema: schema,
+  guided_json: guided,
+}: {
+  readonly json_schema?: unknown;
+  readonly guided_json?: unknown;
+}): TextForm | undefined {
+  const given = schema ?? guided;
+  if (given === undefined) return undefined;
+  if (typeof given !== 'string') return { schema: given };
+  try {
+    return { schema: JSON.parse(given) as unknown };
+  } catch {
+    const name = schema === undefined ? 'guided_json' : 'json_schema';
+    throw new ApiError(400, `${name}: must be a JSON schema`, name, 'invalid_value');
+  }
+}
 
 /** The form of a text that a format asks for; `undefined`: any. */
 export function formOf(

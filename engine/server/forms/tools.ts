@@ -8,8 +8,18 @@ import type { ServedModel } from '../served-model.ts';
 
 /** A tool's name, in all APIs. */
 export const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must have 1 to 128 letters, digits, "_" and "-"');
-/** A JSON object as text. */
-export const argumentsText = z.string().refine(isObjectText, 'must be a JSON object as text');
+/**
+ * The arguments of an earlier call: a JSON object as text. An empty text stands for none; what isn't an object, such as
+ * a text that was cut, is kept as the argument `text`, so that a conversation can go on.
+ */
+export const argumentsText = z
+  .union([z.string(), z.record(z.string(), z.unknown()), z.null()], 'must be a JSON object as text')
+  .optional()
+  .transform((given): string => {
+    if (given === undefined || given === null || given === '') return '{}';
+    if (typeof given !== 'string') return JSON.stringify(given);
+    return isObjectText(given) ? given : JSON.stringify({ text: given });
+  });
 
 const described = {
   name: toolName,
@@ -18,27 +28,45 @@ const described = {
   /** Arguments are held to the schema either way. */
   strict: z.boolean().nullish(),
 };
-const KIND = 'must be of type "function"; other tools are not supported';
+
+/** A tool that runs on a server, or that only its own server describes: it is left out. */
+const elsewhere = z.looseObject({ type: z.string('must be the kind of the tool') });
+const isFunction = (one: { readonly type?: unknown }): boolean => one.type === 'function';
 
 /** `tools` of chat completions. */
 export const chatTools = z.array(
-  z.strictObject({ type: z.literal('function', KIND), function: z.strictObject(described) }),
+  z.union([
+    z.looseObject({ type: z.literal('function'), function: z.looseObject(described) }),
+    elsewhere.refine((one) => !isFunction(one)),
+  ]),
 );
 /** `tools` of responses. */
-export const responseTools = z.array(z.strictObject({ type: z.literal('function', KIND), ...described }));
+export const responseTools = z.array(
+  z.union([z.looseObject({ type: z.literal('function'), ...described }), elsewhere.refine((one) => !isFunction(one))]),
+);
+const isCustom = (one: { readonly type?: unknown }): boolean => one.type == null || one.type === 'custom';
 /** `tools` of messages. */
 export const messageTools = z.array(
-  z.strictObject({
-    type: z.literal('custom', 'must be of type "custom"; tools of the server are not supported').nullish(),
-    ...{
-      name: toolName,
-      description: z.string().nullish(),
-      input_schema: z.unknown().optional(),
-      strict: z.boolean().nullish(),
-    },
-    cache_control: z.unknown().optional(),
-  }),
+  z.union([
+    z.looseObject({
+      ...{ type: z.literal('custom').nullish(), name: toolName, description: z.string().nullish() },
+      ...{ input_schema: z.unknown().optional(), strict: z.boolean().nullish() },
+    }),
+    elsewhere.refine((one) => !isCustom(one)),
+  ]),
 );
+
+/** Tools of a list that this server can offer to a model, and the places of those that it leaves out. */
+export function offered<Tool extends { readonly type?: unknown }, Own extends Tool>(
+  tools: readonly Tool[] | undefined,
+  isOwn: (tool: Tool) => tool is Own,
+): { readonly own: readonly Own[]; readonly leftOut: readonly string[] } {
+  const list = tools ?? [];
+  return {
+    own: list.filter(isOwn),
+    leftOut: list.flatMap((tool, index) => (isOwn(tool) ? [] : [`tools[${index}]`])),
+  };
+}
 
 const CHOICE = 'must be "auto", "none", "required" or a function';
 const words = z.enum(['auto', 'none', 'required']);
@@ -47,8 +75,13 @@ export const chatChoice = z.union(
   [words, z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) })],
   CHOICE,
 );
+/** A choice among tools, or of one that runs on a server: the model may choose as with `auto`, or must with `required`. */
+const allowed = z
+  .looseObject({ type: z.string(), mode: z.enum(['auto', 'required']).optional() })
+  .refine(({ type }) => type !== 'function')
+  .transform(({ mode }) => mode ?? ('auto' as const));
 export const responseChoice = z.union(
-  [words, z.strictObject({ type: z.literal('function'), name: z.string() })],
+  [words, z.strictObject({ type: z.literal('function'), name: z.string() }), allowed],
   CHOICE,
 );
 export const messageChoice = z
