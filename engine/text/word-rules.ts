@@ -16,8 +16,55 @@ const LLAMA_3 =
 const QWEN_2 =
   /'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\p{White_Space}\p{L}\p{N}]+[\r\n]*|\p{White_Space}*[\r\n]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
-const LLAMA: WordRules = { words: (text) => cut(text, [LLAMA_3]), wholeWords: true, addsBegin: true };
-const QWEN: WordRules = { words: (text) => cut(text, [QWEN_2]), wholeWords: false, addsBegin: false };
+const WHITE = '\\p{White_Space}';
+const CONTRACTIONS = "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]";
+/** Letters of words that begin with a capital or have none: tiktoken's o200k and Mistral's tekken. */
+const CASED = (after: string): string => {
+  const [upper, lower] = ['(?:(?=\\p{L})[^a-z])', '(?:(?=\\p{L})[^A-Z])'];
+  const before = '[^\\r\\n\\p{L}\\p{N}]?';
+  return `${before}${upper}*${lower}+${after}|${before}${upper}+${lower}*${after}`;
+};
+/** What follows words and digits in rules since GPT-4's. */
+const REST = (others: string, breaks: string): string =>
+  ` ?${others}+${breaks}*|${WHITE}*[\\r\\n]+|${WHITE}+(?!\\P{White_Space})|${WHITE}+`;
+const OTHER = '[^\\p{White_Space}\\p{L}\\p{N}]';
+
+const TEKKEN = new RegExp(`${CASED('')}|\\p{N}|${REST(OTHER, '[\\r\\n/]')}`, 'gu');
+const GPT_4O = new RegExp(`${CASED(`(?:${CONTRACTIONS})?`)}|\\p{N}{1,3}|${REST(OTHER, '[\\r\\n/]')}`, 'gu');
+const QWEN_35 = new RegExp(
+  `${CONTRACTIONS}|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|${REST('[^\\p{White_Space}\\p{L}\\p{M}\\p{N}]', '[\\r\\n]')}`,
+  'gu',
+);
+/** Chinese, kana, and what DeepSeek's rules count with them. */
+const EAST_ASIAN = /[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+/gu;
+const DEEPSEEK_CODER = [/[\r\n]/gu, /\p{White_Space}?\p{L}+/gu, /\p{White_Space}?\p{P}+/gu, EAST_ASIAN, /\p{N}/gu];
+const DEEPSEEK_3 = [
+  /\p{N}{1,3}/gu,
+  /[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+/gu,
+  new RegExp(
+    `[!"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_\`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|${REST('[\\p{P}\\p{S}]', '[\\r\\n]')}`,
+    'gu',
+  ),
+];
+/** Han characters alone; other words as in GPT-4o's rule, with marks. */
+const KIMI = (() => {
+  const upper = '[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]';
+  const lower = '[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]';
+  const [first, rest] = [`(?:(?!\\p{Script=Han})${upper})`, `(?:(?!\\p{Script=Han})${lower})`];
+  const before = '[^\\r\\n\\p{L}\\p{N}]?';
+  const after = `(?:${CONTRACTIONS})?`;
+  const words = `${before}${first}*${rest}+${after}|${before}${first}+${rest}*${after}`;
+  return new RegExp(`\\p{Script=Han}+|${words}|\\p{N}{1,3}|${REST(OTHER, '[\\r\\n]')}`, 'gu');
+})();
+
+const rules = (expressions: readonly RegExp[], more: Partial<Omit<WordRules, 'words'>> = {}): WordRules => ({
+  ...{ words: (text) => cut(text, expressions), wholeWords: false, addsBegin: false },
+  ...more,
+});
+
+const LLAMA = rules([LLAMA_3], { wholeWords: true, addsBegin: true });
+const QWEN = rules([QWEN_2]);
+const SINGLE_DIGITS = rules([/\p{N}/gu, GPT_2]);
 const DEFAULT_CUTS = [/[\p{P}$+<=>^~|]+/gu, GPT_2, /\p{N}+/gu, /[0-9][0-9][0-9]/gu];
 
 /**
@@ -25,13 +72,26 @@ const DEFAULT_CUTS = [/[\p{P}$+<=>^~|]+/gu, GPT_2, /\p{N}+/gu, /[0-9][0-9][0-9]/
  * rule between rules for punctuation and digits.
  */
 export const WORD_RULES: ReadonlyMap<string, WordRules> = new Map([
-  ['llama-bpe', LLAMA],
-  ['llama3', LLAMA],
-  ['llama-v3', LLAMA],
-  ['qwen2', QWEN],
-  ['deepseek-r1-qwen', QWEN],
-  ['gpt-2', { words: (text) => cut(text, [GPT_2]), wholeWords: false, addsBegin: false }],
-  ['default', { words: (text) => cut(text, DEFAULT_CUTS), wholeWords: false, addsBegin: false }],
+  ...['llama-bpe', 'llama3', 'llama-v3', 'falcon3', 'falcon-h1', 'pixtral', 'midm-2.0', 'lfm2'].map(
+    (name) => [name, LLAMA] as const,
+  ),
+  ...['qwen2', 'deepseek-r1-qwen', 'hunyuan', 'stablelm2', 'megrez', 'solar-open'].map((name) => [name, QWEN] as const),
+  ...['smollm', 'starcoder', 'refact', 'command-r', 'codeshell', 'exaone', 'minerva-7b', 'granite'].map(
+    (name) => [name, SINGLE_DIGITS] as const,
+  ),
+  ...['gpt-2', 'olmo', 'mpt', 'phi-2', 'jais', 'trillion', 'granite-docling', 'gigachat', 'modern-bert'].map(
+    (name) => [name, rules([GPT_2])] as const,
+  ),
+  ['tekken', rules([TEKKEN], { wholeWords: true, addsBegin: true })],
+  ['gpt-4o', rules([GPT_4O])],
+  ['llama4', rules([GPT_4O], { addsBegin: true })],
+  ['minimax-m2', rules([GPT_4O])],
+  ['qwen35', rules([QWEN_35])],
+  ...['chatglm-bpe', 'glm4', 'dbrx', 'smaug-bpe'].map((name) => [name, rules([LLAMA_3])] as const),
+  ['deepseek-coder', rules(DEEPSEEK_CODER)],
+  ...['deepseek-v3', 'hunyuan-dense', 'joyai-llm'].map((name) => [name, rules(DEEPSEEK_3)] as const),
+  ['kimi-k2', rules([KIMI])],
+  ['default', rules(DEFAULT_CUTS)],
 ]);
 
 /** Splits at the matches of each expression in turn; text between two matches is a piece too. */

@@ -7,6 +7,7 @@ import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer.ts';
 import { createTextStream } from '../../engine/text/generate.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import type { Tokenizer } from '../../engine/text/tokenizer.ts';
+import { WORD_RULES } from '../../engine/text/word-rules.ts';
 import { ggufOf } from '../support/gguf-of.ts';
 
 const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [1, 2, 3, 4, 5, 6];
@@ -228,8 +229,8 @@ test('missing and unknown metadata are refused with what is supported', () => {
     'm.gguf: metadata tokenizer.ggml.model: "bert" is not supported; supported: llama (SentencePiece), gpt2 (byte-level BPE)',
   );
   assert.is(
-    message(bytes({ 'tokenizer.ggml.pre': 'tekken' })),
-    'm.gguf: metadata tokenizer.ggml.pre: "tekken" is not supported; supported: llama-bpe, llama3, llama-v3, qwen2, deepseek-r1-qwen, gpt-2, default',
+    message(bytes({ 'tokenizer.ggml.pre': 'bloom' })),
+    `m.gguf: metadata tokenizer.ggml.pre: "bloom" is not supported; supported: ${[...WORD_RULES.keys()].join(', ')}`,
   );
   assert.is(
     message(ggufOf({})),

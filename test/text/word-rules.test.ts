@@ -24,6 +24,16 @@ test('default splits punctuation, then as gpt-2, then digits by three', () => {
   assert.equal(words('default', 'Hi, 12345!'), ['Hi', ',', ' ', '123', '45', '!']);
 });
 
+test('rules of further families', () => {
+  assert.equal(words('smollm', 'in 2024'), ['in', ' ', '2', '0', '2', '4']);
+  assert.equal(words('tekken', 'helloWorld HTTPServer 12/\n'), ['hello', 'World', ' HTTPServer', ' ', '1', '2', '/\n']);
+  assert.equal(words('gpt-4o', "I'm 1234 naïve"), ["I'm", ' ', '123', '4', ' naïve']);
+  assert.equal(words('deepseek-coder', 'a\n\nb, 12 日本'), ['a', '\n', '\n', 'b', ',', ' ', '1', '2', ' ', '日本']);
+  assert.equal(words('deepseek-v3', 'x.y 1234日本'), ['x', '.y', ' ', '123', '4', '日本']);
+  assert.equal(words('qwen35', 'नमस्ते 12'), ['नमस्ते', ' ', '1', '2']);
+  assert.equal(words('kimi-k2', 'abc日本XY'), ['abc', '日本', 'XY']);
+});
+
 test("white space is Unicode's: U+0085 belongs to it, U+FEFF doesn't", () => {
   assert.equal(words('llama-bpe', '1 \ufeff1'), ['1', ' \ufeff', '1']);
   assert.equal(words('llama-bpe', '1\u0085!'), ['1', '\u0085', '!']);
