@@ -5,6 +5,10 @@ import type { ServerEvent } from './answer-form.ts';
 /** Seconds that a client may take to read what waits for it (about 16 KiB and what the system buffers). */
 export const SLOW_CLIENT_SECONDS = 30;
 
+/** Seconds without an event after which a comment shows clients and proxies that the text is still under way. */
+const COMMENT_SECONDS = 8;
+const COMMENT = ':\n\n';
+
 /** The body of a response in events. */
 export interface EventStream {
   /** Sends events; waits while the client reads more slowly. @throws AbortError once the signal fires */
@@ -12,25 +16,37 @@ export interface EventStream {
   end(): void;
 }
 
+export interface StreamTimes {
+  /** For a client that reads nothing. */
+  readonly seconds?: number;
+  /** Between comments. */
+  readonly commentSeconds?: number;
+}
+
 /**
- * Begins a response of server-sent events. Only its own text waits for a slow client, whose connection is closed if it
+ * Begins a response of server-sent events. Where nothing else is sent for a while, a comment is. Only its own text waits for a slow client, whose connection is closed if it
  * reads nothing for `seconds`.
  * @param signal fires when the connection is gone or the request is cancelled
  */
 export function openEventStream(
   response: ServerResponse,
   signal: AbortSignal,
-  seconds = SLOW_CLIENT_SECONDS,
+  { seconds = SLOW_CLIENT_SECONDS, commentSeconds = COMMENT_SECONDS }: StreamTimes = {},
 ): EventStream {
   response.writeHead(200, {
     ...{ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
     'x-accel-buffering': 'no', // nginx would collect events otherwise
   });
   response.flushHeaders();
+  const comments = setInterval(() => {
+    if (!response.writableNeedDrain && !response.destroyed) response.write(COMMENT);
+  }, 1000 * commentSeconds);
+  signal.addEventListener('abort', () => clearInterval(comments), { once: true });
   return {
     async send(events) {
       signal.throwIfAborted();
       if (events.length === 0) return;
+      comments.refresh();
       if (response.write(events.map(eventText).join(''))) return;
       const timer = setTimeout(() => response.destroy(), 1000 * seconds);
       try {
@@ -39,7 +55,10 @@ export function openEventStream(
         clearTimeout(timer);
       }
     },
-    end: () => void response.end(),
+    end() {
+      clearInterval(comments);
+      response.end();
+    },
   };
 }
 
