@@ -34,6 +34,8 @@ export interface AnswerForm {
 export interface Asked {
   readonly request: TextRequest;
   readonly stream: boolean;
+  /** Whether a stream is lines of JSON in place of server-sent events. */
+  readonly isLines?: boolean;
   /** How thoughts and calls of tools are found in the texts; `undefined`: there are none. */
   readonly reading: CallReading | undefined;
   /** Parameters of the request that are left out. */

@@ -4,11 +4,12 @@ import { InputError } from '../input/input-error.ts';
 import { accessCheck, type CheckAccess } from './access.ts';
 import { type Admission, createAdmission, type Place } from './admission.ts';
 import type { Asked } from './answer-form.ts';
-import { ApiError, answeredError, anthropicError, openAiError } from './api-error.ts';
+import { ApiError, answeredError, anthropicError, ollamaError, openAiError } from './api-error.ts';
 import { askChat } from './forms/chat.ts';
 import { askCompletion } from './forms/completions.ts';
 import { askEmbeddings, embed } from './forms/embeddings.ts';
 import { askMessage, countMessageTokens } from './forms/messages.ts';
+import { askOllamaChat, askOllamaEmbeddings, askOllamaText, ollamaEmbed, ollamaFacts } from './forms/ollama.ts';
 import { askResponse } from './forms/responses.ts';
 import { tokenize } from './forms/tokenize.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -25,6 +26,8 @@ export interface ServerOptions {
   readonly mostTexts: number;
   readonly mostConnections: number;
   readonly mostBodyBytes: number;
+  /** The origin whose pages may use the server from a browser, or `*`; `undefined`: none but its own. */
+  readonly cors?: string | undefined;
   /** Called with each defect. */
   readonly log: (line: string) => void;
 }
@@ -44,9 +47,14 @@ const TEXTS: Readonly<Record<string, AskText>> = {
   '/v1/completions': askCompletion,
   '/v1/responses': askResponse,
   '/v1/messages': askMessage,
+  '/api/chat': askOllamaChat,
+  '/api/generate': askOllamaText,
 };
 
 const EMBEDDINGS = '/v1/embeddings';
+const OLLAMA_EMBED = '/api/embed';
+/** The version of Ollama's API that this server's answers follow. */
+const OLLAMA_VERSION = '0.12.0';
 const COUNT_TOKENS = '/v1/messages/count_tokens';
 
 /** Paths that need no key: they say nothing about the model. */
@@ -67,7 +75,6 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     bodyLimit: mostBodyBytes,
     requestTimeout: REQUEST_MILLISECONDS,
     keepAliveTimeout: IDLE_MILLISECONDS,
-    exposeHeadRoutes: false,
     return503OnClosing: false, // admission refuses texts then, in the form of the API
   });
   app.server.maxConnections = mostConnections;
@@ -82,14 +89,22 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-content-type-options', 'nosniff');
-    if (options.key === undefined || !OPEN.includes(request.routeOptions.url ?? '')) check(request.headers);
+    // A browser asks without a key whether it may send one.
+    const asksFirst = request.method === 'OPTIONS' && options.cors !== undefined;
+    if (!asksFirst && (options.key === undefined || !OPEN.includes(request.routeOptions.url ?? '')))
+      check(request.headers);
   });
+  if (options.cors !== undefined) allowOrigin(app, options.cors);
   addErrors(app, options);
   addFacts(app, { model, metrics, check });
   const answering = { admission, metrics, options };
   for (const [path, ask] of Object.entries(TEXTS))
-    app.post(path, (request, reply) => writeAnswer({ ...answering, request, reply, ask }));
-  app.post(EMBEDDINGS, (request, reply) => answerEmbeddings({ ...answering, request, reply }));
+    for (const one of spellings(path))
+      app.post(one, (request, reply) => writeAnswer({ ...answering, request, reply, ask }));
+  const embeddings = (ask: AskEmbeddings, answer: AnswerEmbeddings) => (request: FastifyRequest, reply: FastifyReply) =>
+    answerEmbeddings({ ...answering, request, reply, ask, answer });
+  for (const one of spellings(EMBEDDINGS)) app.post(one, embeddings(askEmbeddings, embed));
+  app.post(OLLAMA_EMBED, embeddings(askOllamaEmbeddings, ollamaEmbed));
   return {
     async listen(host, port) {
       await app.listen({ host, port });
@@ -106,6 +121,25 @@ export function createHttpServer(options: ServerOptions): HttpServer {
       clearTimeout(timer);
     },
   };
+}
+
+/** Lets pages of an origin use the server (CORS). */
+function allowOrigin(app: FastifyInstance, origin: string): void {
+  app.addHook('onRequest', async ({ headers }, reply) => {
+    if (origin !== '*' && headers.origin !== origin) return;
+    reply.raw.setHeader('access-control-allow-origin', origin);
+    reply.raw.setHeader('vary', 'origin');
+    reply.raw.setHeader('access-control-expose-headers', IGNORED_HEADER);
+  });
+  app.options('*', async (_request, reply) =>
+    reply
+      .status(204)
+      .headers({
+        ...{ 'access-control-allow-methods': 'GET, POST, OPTIONS', 'access-control-max-age': '600' },
+        'access-control-allow-headers': 'authorization, content-type, x-api-key, anthropic-version, anthropic-beta',
+      })
+      .send(),
+  );
 }
 
 interface Answering {
@@ -146,13 +180,20 @@ function tellIgnored(reply: FastifyReply, ignored: readonly string[], log: (line
   log(`an answer doesn't follow ${named}`);
 }
 
-function answerEmbeddings(answering: Answering) {
+type AskEmbeddings = typeof askEmbeddings;
+type AnswerEmbeddings = (...parts: Parameters<typeof embed>) => Promise<object>;
+
+function answerEmbeddings({
+  ask,
+  answer,
+  ...answering
+}: Answering & { readonly ask: AskEmbeddings; readonly answer: AnswerEmbeddings }) {
   const { request, metrics, options } = answering;
   return inPlace(answering, async (place) => {
-    const asked = askEmbeddings(options.model, request.body);
+    const asked = ask(options.model, request.body);
     place.extend(Math.min(asked.texts.length, MOST_AT_ONCE) - 1);
-    const body = await embed(options.model, asked, place.signal);
-    metrics.embedded(body.usage.total_tokens);
+    const body = await answer(options.model, asked, place.signal);
+    metrics.embedded(asked.texts.reduce((sum, { length }) => sum + length, 0));
     return body;
   });
 }
@@ -179,7 +220,11 @@ async function inPlace(
 function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions): void {
   const send = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
     if (error.status === 429) reply.header('retry-after', '1');
-    const form = request.url.startsWith('/v1/messages') ? anthropicError : openAiError;
+    const form = /^(?:\/v1)?\/messages/.test(request.url)
+      ? anthropicError
+      : request.url.startsWith('/api/')
+        ? ollamaError
+        : openAiError;
     return reply.status(error.status).send(form(error));
   };
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
@@ -205,7 +250,19 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
   });
 }
 
-const FACTS = [`POST ${COUNT_TOKENS}`, 'POST /tokenize', 'GET /v1/models', 'GET /health', 'GET /metrics', 'GET /ring'];
+/** A path with `/v1` and without, as clients spell it. */
+function spellings(path: string): string[] {
+  return path.startsWith('/v1/') ? [path, path.slice('/v1'.length)] : [path];
+}
+
+const FACTS = [
+  `POST ${COUNT_TOKENS}`,
+  'POST /tokenize',
+  'GET /v1/models',
+  'GET /health',
+  'GET /metrics',
+  'GET /ring',
+].concat(...['tags', 'ps', 'version'].map((one) => [`GET /api/${one}`]), 'POST /api/show');
 
 interface FactSources {
   readonly model: ServedModel;
@@ -221,6 +278,12 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
     if (id === model.name) return listed;
     throw new ApiError(404, `there is no model "${id.slice(0, 100)}" here`, 'model', 'model_not_found');
   });
+  app.get('/models', async () => ({ object: 'list', data: [{ ...listed, context_length: model.contextLength }] }));
+  const ollama = ollamaFacts(model);
+  app.get('/api/tags', async () => ollama.tags);
+  app.get('/api/ps', async () => ollama.running);
+  app.get('/api/version', async () => ({ version: OLLAMA_VERSION }));
+  app.post('/api/show', async () => ollama.shown);
   app.post(COUNT_TOKENS, async (request) => countMessageTokens(model, request.body));
   app.post('/tokenize', async (request) => tokenize(model, request.body));
   app.get('/health', async ({ headers }) =>

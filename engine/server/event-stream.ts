@@ -9,6 +9,9 @@ export const SLOW_CLIENT_SECONDS = 30;
 const COMMENT_SECONDS = 8;
 const COMMENT = ':\n\n';
 
+const EVENTS_TYPE = 'text/event-stream; charset=utf-8';
+const LINES_TYPE = 'application/x-ndjson';
+
 /** The body of a response in events. */
 export interface EventStream {
   /** Sends events; waits while the client reads more slowly. @throws AbortError once the signal fires */
@@ -16,11 +19,13 @@ export interface EventStream {
   end(): void;
 }
 
-export interface StreamTimes {
+export interface StreamOptions {
   /** For a client that reads nothing. */
   readonly seconds?: number;
   /** Between comments. */
   readonly commentSeconds?: number;
+  /** Lines of JSON in place of events; they have no comments. */
+  readonly isLines?: boolean;
 }
 
 /**
@@ -31,15 +36,15 @@ export interface StreamTimes {
 export function openEventStream(
   response: ServerResponse,
   signal: AbortSignal,
-  { seconds = SLOW_CLIENT_SECONDS, commentSeconds = COMMENT_SECONDS }: StreamTimes = {},
+  { seconds = SLOW_CLIENT_SECONDS, commentSeconds = COMMENT_SECONDS, isLines = false }: StreamOptions = {},
 ): EventStream {
   response.writeHead(200, {
-    ...{ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
+    ...{ 'content-type': isLines ? LINES_TYPE : EVENTS_TYPE, 'cache-control': 'no-cache' },
     'x-accel-buffering': 'no', // nginx would collect events otherwise
   });
   response.flushHeaders();
   const comments = setInterval(() => {
-    if (!response.writableNeedDrain && !response.destroyed) response.write(COMMENT);
+    if (!isLines && !response.writableNeedDrain && !response.destroyed) response.write(COMMENT);
   }, 1000 * commentSeconds);
   signal.addEventListener('abort', () => clearInterval(comments), { once: true });
   return {
@@ -47,7 +52,7 @@ export function openEventStream(
       signal.throwIfAborted();
       if (events.length === 0) return;
       comments.refresh();
-      if (response.write(events.map(eventText).join(''))) return;
+      if (response.write(events.map((one) => eventText(one, isLines)).join(''))) return;
       const timer = setTimeout(() => response.destroy(), 1000 * seconds);
       try {
         await once(response, 'drain', { signal });
@@ -63,7 +68,8 @@ export function openEventStream(
 }
 
 /** An event as text (WHATWG HTML, server-sent events). JSON has no line breaks. */
-export function eventText({ event, data }: ServerEvent): string {
+export function eventText({ event, data }: ServerEvent, isLines = false): string {
+  if (isLines) return `${JSON.stringify(data)}\n`;
   const name = event === undefined ? '' : `event: ${event}\n`;
   return `${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 }

@@ -88,7 +88,7 @@ function checked(choice: FinishedChoice): FinishedChoice {
 async function stream({ asked, open, signal }: WriteParts, choices: readonly Choice[]): Promise<void> {
   const { form, request } = asked;
   const response = open();
-  const out = openEventStream(response, signal);
+  const out = openEventStream(response, signal, { isLines: asked.isLines ?? false });
   const finished: FinishedChoice[] = [];
   const answers = choices.map(() => createAnswer(asked.reading));
   const events = (index: number, { reasoning, text, calls }: ReadText, piece?: GeneratedPiece) => [
@@ -114,7 +114,7 @@ async function stream({ asked, open, signal }: WriteParts, choices: readonly Cho
     await out.send(form.end(finished));
   } catch (error) {
     const told = signal.aborted && !(error instanceof ApiError) ? STOPPED : answeredError(error);
-    if (!response.destroyed) response.write(eventText(form.fail(told)));
+    if (!response.destroyed) response.write(eventText(form.fail(told), asked.isLines));
     throw error;
   } finally {
     out.end();
