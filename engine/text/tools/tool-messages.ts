@@ -75,10 +75,10 @@ function writtenCall({ name, arguments: own }: Pick<ToolCall, 'name' | 'argument
 
 function describe(tools: readonly Tool[]): string {
   return [
-    'You can call functions. Each is described by its name, what it does, and the JSON schema of its arguments:',
+    'You can call functions, each with the JSON schema of its arguments:',
     ...tools.map(({ name, description, parameters }) => JSON.stringify({ name, description, parameters })),
-    'To call one, write its name and its arguments in this form, and nothing after it:',
+    'To call one, write this and nothing after it:',
     writtenCall({ name: 'NAME', arguments: '{…}' }),
-    'What it returns is then given to you between <tool_response> and </tool_response>.',
+    'Its result comes between <tool_response> and </tool_response>.',
   ].join('\n');
 }
