@@ -84,20 +84,23 @@ export function loadModels(file: string): CatalogueModel[] {
 }
 
 /**
- * A model by name, with the mix after a colon where it is not the catalogue's: `Llama-3-8B` or `Llama-3-8B:Q8_0`.
+ * A model by name, with the mix after a colon where it is not the catalogue's: `Llama-3-8B` or `Llama-3-8B:Q8_0`. Names
+ * may have colons of their own.
  * @param flag the option it was named with, for messages
  * @throws InputError for unknown names and mixes, with the nearest
  */
 export function createNamedModel(catalogue: readonly CatalogueModel[], name: string, flag = '--models'): Model {
-  const [base = '', wanted, ...rest] = name.split(':');
-  const found = catalogueModel(catalogue, base, flag);
-  if (wanted === undefined) return createModel(found.shape, found.defaultMix);
-  const mix = MIXES.find((candidate) => candidate === wanted);
-  if (mix === undefined || rest.length > 0) {
-    const given = [wanted, ...rest].join(':');
-    throw new InputError(flag, `${base}: no mix is called "${given}"${suggestion(given, MIXES)}`);
+  const colon = name.lastIndexOf(':');
+  if (colon < 0 || isNamed(catalogue, name)) {
+    const { shape, defaultMix } = catalogueModel(catalogue, name, flag);
+    return createModel(shape, defaultMix);
   }
-  return createModel(found.shape, mix);
+  const [base, wanted] = [name.slice(0, colon), name.slice(colon + 1)];
+  const { shape } = catalogueModel(catalogue, base, flag);
+  const mix = MIXES.find((candidate) => candidate === wanted);
+  if (mix === undefined)
+    throw new InputError(flag, `${base}: no mix is called "${wanted}"${suggestion(wanted, MIXES)}`);
+  return createModel(shape, mix);
 }
 
 /** The format of the checkpoints that HELM runs. Published: HELM 4.1.1, two bytes a weight. */
@@ -110,7 +113,7 @@ export function publishedMix({ shape, defaultMix }: CatalogueModel): Mix {
 
 /** As createNamedModel, but in HELM_MIX where the name has no mix. */
 export function createHelmModel(catalogue: readonly CatalogueModel[], name: string, flag?: string): Model {
-  return createNamedModel(catalogue, name.includes(':') ? name : `${name}:${HELM_MIX}`, flag);
+  return createNamedModel(catalogue, isNamed(catalogue, name) ? `${name}:${HELM_MIX}` : name, flag);
 }
 
 /**
@@ -121,6 +124,9 @@ export function createHelmModel(catalogue: readonly CatalogueModel[], name: stri
 export function namedW4a16Model(catalogue: readonly CatalogueModel[], name: string, flag = '--model'): Model {
   return createW4a16Model(catalogueModel(catalogue, name, flag).shape);
 }
+
+const isNamed = (catalogue: readonly CatalogueModel[], name: string): boolean =>
+  catalogue.some(({ shape }) => shape.name === name);
 
 function catalogueModel(catalogue: readonly CatalogueModel[], name: string, flag: string): CatalogueModel {
   const found = catalogue.find(({ shape }) => shape.name === name);

@@ -5,11 +5,11 @@ import { readChoice, readChoices, readCount, readList } from '../engine/terminal
 import { terminalWidth } from '../engine/terminal/table.ts';
 import { DEFAULT_CONTEXT, type SweepSettings, sweepClusters } from './halda-sweep/clusters.ts';
 import { sweepText, TIMING_COLUMNS, tableOf } from './halda-sweep/columns.ts';
-import { findings } from './halda-sweep/findings.ts';
+import { findings, firstFindings } from './halda-sweep/findings.ts';
 import { firstScreen } from './halda-sweep/first-screen.ts';
 import { SUBSETS_BY_DEFAULT, type SweepInputs, sweepInputs } from './halda-sweep/inputs.ts';
 import { sweepPage } from './halda-sweep/report.ts';
-import { planFiles, resultsData, traceFiles } from './halda-sweep/results.ts';
+import { allRows, planFiles, resultsData, traceFiles } from './halda-sweep/results.ts';
 import { requirePlan } from './halda-sweep/sweep.ts';
 import { OPERATING_SYSTEMS } from './papers/prima/machines.ts';
 import { tableCsv } from './report/columns.ts';
@@ -97,14 +97,16 @@ Example:
     };
     return {
       subtitle: subtitleOf(inputs, { schedulers, context, reclaim, maxPressure, belief }),
-      findings: results.flatMap(({ rows: own }) =>
-        options.all ? findings(own) : [...findings(own).slice(0, 1), 'All plans: --all.'],
+      findings: results.flatMap(({ rows: own, informed }) =>
+        options.all ? findings(own, informed) : [...firstFindings(own, informed), 'All plans: --all.'],
       ),
       data: resultsData(settings, results),
-      text: results.map(({ rows: own }) => (options.all ? sweepText(own, width) : firstScreen(own, width))),
+      text: results.map((one) =>
+        options.all ? sweepText(allRows(one), width) : firstScreen(one.rows, one.informed, width),
+      ),
       page: {
         ...sweepPage({ inputs, results, reclaim, belief }),
-        summary: results.flatMap((one) => findings(one.rows)),
+        summary: results.flatMap((one) => findings(one.rows, one.informed)),
       },
       files: {
         'results.csv': tableCsv(tableOf(rows)),

@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type RecordedScan, SCAN_COLUMNS, SCAN_EXTENTS } from '../datasets/lab/kernel-scan.ts';
 import { makeOutputFolder } from '../engine/commands/output-file.ts';
+import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { formatPercent } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
@@ -35,7 +36,7 @@ await runExperiment({
     const controllers = { memory, disk: memory, cpu: memory };
     const extentBytes = extent * 2 ** 20;
     makeOutputFolder('--out', dirname(out));
-    const file = join(dirname(out), `hearth-scan.${process.pid}.tmp`);
+    const file = temporaryPath(join(dirname(out), 'hearth-scan'));
     const kernels = openKernels({ implementation: 'native', threads: 1 });
     const bar = progress(LIMITS.length);
     const scans: RecordedScan[] = [];

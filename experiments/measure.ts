@@ -2,6 +2,7 @@ import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readText } from '../datasets/read-text.ts';
 import { makeOutputFolder } from '../engine/commands/output-file.ts';
+import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
@@ -96,7 +97,7 @@ async function measured(
   };
   if (asked.profile !== undefined) return run(undefined, undefined);
   if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
-  const file = diskFile ?? join(dirname(out), `hearth-measure.${process.pid}.tmp`);
+  const file = diskFile ?? temporaryPath(join(dirname(out), 'hearth-measure'));
   return await withWeightsFile(file, seed, () =>
     run(
       file,

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { makeOutputFolder } from '../engine/commands/output-file.ts';
+import { withLockedFolder } from '../engine/files/folder-lock.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { SCHEDULER_NAMES } from '../engine/schedule/registry.ts';
 import { readChoices, readCount } from '../engine/terminal/options.ts';
@@ -95,42 +97,56 @@ Example:
     const executor = await createExecutor(options, directory);
     if (restart && options.resume !== undefined)
       throw new InputError('--resume', 'goes on with points that --restart discards; leave one of them out');
-    takeResults(options.resume, POINTS_FILE, directory);
-    const settings = fingerprintOf(setting, { mostPlans, seed });
-    const file = openPointsFile({ directory, fingerprint: settings, numbers, restart });
-    announce(sweeper.space, numbers.length, file.done);
-    checkLast(sweeper, file);
-    const { done, stopped } = await runPoints({ ...file, sweep, executor, progress, folder: directory, noun: 'plans' });
-    file.close();
+    makeOutputFolder('--out', directory);
+    return await withLockedFolder('--out', directory, async () => {
+      takeResults(options.resume, POINTS_FILE, directory);
+      const settings = fingerprintOf(setting, { mostPlans, seed });
+      const file = openPointsFile({ directory, fingerprint: settings, numbers, restart });
+      announce(sweeper.space, numbers.length, file.done);
+      checkLast(sweeper, file);
+      const { done, stopped } = await runPoints({
+        ...file,
+        sweep,
+        executor,
+        progress,
+        folder: directory,
+        noun: 'plans',
+      });
+      file.close();
 
-    const landscape = gatherLandscape(readPoints(file.path), done);
-    if (landscape.ranking.length === 0) {
-      if (stopped) return undefined;
-      const kinds = [...landscape.failures.keys()].join(', ');
-      const problem = `none of the ${done} plans can be run (${kinds}); choose a smaller model or context`;
-      throw new InputError('--model', problem);
-    }
-    const groups = groupLandscape(landscape, sweeper.space);
-    const chosen = await askSchedulers(options.schedulers, inputs, landscape);
-    const check = checkSweep({ ...sweeper, landscape, seed });
-    const summary = summarise({
-      ...sweeper,
-      settings,
-      wanted: numbers.length,
-      landscape,
-      groups,
-      choices: chosen,
-      check,
+      const landscape = gatherLandscape(readPoints(file.path, numbers), done);
+      if (landscape.ranking.length === 0) {
+        if (stopped) return undefined;
+        const kinds = [...landscape.failures.keys()].join(', ');
+        const problem = `none of the ${done} plans can be run (${kinds}); choose a smaller model or context`;
+        throw new InputError('--model', problem);
+      }
+      const groups = groupLandscape(landscape, sweeper.space);
+      const chosen = await askSchedulers(options.schedulers, inputs, landscape);
+      const check = checkSweep({ ...sweeper, landscape, seed });
+      const summary = summarise({
+        ...sweeper,
+        settings,
+        wanted: numbers.length,
+        landscape,
+        groups,
+        choices: chosen,
+        check,
+      });
+      const devices = setting.cluster.devices.map(({ name }) => name);
+      writePointsCsv(join(directory, 'points.csv'), readPoints(file.path, numbers), sweeper.space, devices);
+      return {
+        subtitle: `${modelText(setting.model)}, on ${setting.cluster.name}: ${extentText(summary)}`,
+        findings: findingsOf(summary),
+        data: summaryData(summary),
+        text: [
+          terminalTable(choiceTable(summary)),
+          terminalTable(bestTable(summary, BEST_ROWS)),
+          failuresText(summary),
+        ],
+        page: partitionPage({ ...inputs, ...sweeper, landscape, summary }),
+        written: ['points.csv', 'points.jsonl'],
+      };
     });
-    const devices = setting.cluster.devices.map(({ name }) => name);
-    writePointsCsv(join(directory, 'points.csv'), readPoints(file.path), sweeper.space, devices);
-    return {
-      subtitle: `${modelText(setting.model)}, on ${setting.cluster.name}: ${extentText(summary)}`,
-      findings: findingsOf(summary),
-      data: summaryData(summary),
-      text: [terminalTable(choiceTable(summary)), terminalTable(bestTable(summary, BEST_ROWS)), failuresText(summary)],
-      page: partitionPage({ ...inputs, ...sweeper, landscape, summary }),
-      written: ['points.csv', 'points.jsonl'],
-    };
   },
 });

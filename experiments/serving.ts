@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { readText } from '../datasets/read-text.ts';
 import { parseRequests } from '../engine/batch/request-stream.ts';
 import { makeOutputFolder } from '../engine/commands/output-file.ts';
+import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon } from '../engine/kernels/native/addon.ts';
 import { readCount, readList, readNumber } from '../engine/terminal/options.ts';
@@ -72,7 +73,7 @@ await runExperiment({
       }
       const file = given ?? (await madeModel(cache, SMALL_MODEL, 'Q8_0', seed));
       if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
-      const weightsFile = diskFile ?? join(dirname(out), `hearth-serving.${process.pid}.tmp`);
+      const weightsFile = diskFile ?? temporaryPath(join(dirname(out), 'hearth-serving'));
       return runServing({ ...asked, addon, file, threads, weightsFile });
     };
     const found = await run();

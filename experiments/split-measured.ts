@@ -2,6 +2,7 @@ import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readText } from '../datasets/read-text.ts';
 import { makeOutputFolder } from '../engine/commands/output-file.ts';
+import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
@@ -92,7 +93,7 @@ async function calibrated(
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   if (profile !== undefined) return await runSplits({ ...asked, calibration: { profile } });
   if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
-  const weightsFile = diskFile ?? join(dirname(out), `hearth-split.${process.pid}.tmp`);
+  const weightsFile = diskFile ?? temporaryPath(join(dirname(out), 'hearth-split'));
   return await withWeightsFile(weightsFile, seed, () => {
     const disk = measureDisk(addon, weightsFile, WEIGHTS_FILE_BYTES, () => {});
     return runSplits({ ...asked, calibration: { weightsFile, disk } });

@@ -14,6 +14,7 @@
 #include "operations/commands.hpp"
 #include "probes/disk.hpp"
 #include "probes/limits.hpp"
+#include "streams/standard_error.hpp"
 #include "threads/loop_watch_object.hpp"
 
 /**
@@ -329,12 +330,25 @@ Napi::Value faultPages(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), hearth::faultPages(path, wholeNumber(info, 1), wholeNumber(info, 2)));
 }
 
+/** (path of the file that takes it) → descriptor of stderr as it was */
+Napi::Value divertStandardError(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), hearth::divertStandardError(info[0].As<Napi::String>().Utf8Value()));
+}
+
+/** (what divertStandardError returned) */
+Napi::Value restoreStandardError(const Napi::CallbackInfo& info) {
+  hearth::restoreStandardError(static_cast<int>(wholeNumber(info, 0)));
+  return info.Env().Undefined();
+}
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   hearth::defineFilePages(env);
   exports.Set("Engine", EngineObject::define(env));
   exports.Set("LoopWatch", hearth::defineLoopWatch(env));
   exports.Set("dropFromMemory", Napi::Function::New<dropFromMemory>(env, "dropFromMemory"));
   exports.Set("readInOrder", Napi::Function::New<readInOrder>(env, "readInOrder"));
+  exports.Set("divertStandardError", Napi::Function::New<divertStandardError>(env, "divertStandardError"));
+  exports.Set("restoreStandardError", Napi::Function::New<restoreStandardError>(env, "restoreStandardError"));
   exports.Set("faultPages", Napi::Function::New<faultPages>(env, "faultPages"));
   exports.Set("formats", Napi::Function::New<formatTable>(env, "formats"));
   exports.Set("commands", Napi::Function::New<commandList>(env, "commands"));

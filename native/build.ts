@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { latticeHeader, writeLatticeHeader } from './lattice-header.ts';
 
 /**
@@ -126,7 +127,8 @@ async function build(sanitize: boolean): Promise<string> {
 
   mkdirSync(folder, { recursive: true });
   writeLatticeHeader(folder);
-  rmSync(mark, { force: true });
+  // An interrupted build leaves none, rather than one of other sources, whose commands may mean something else.
+  for (const path of [mark, addon]) rmSync(path, { force: true });
   const sources = filesWithEnd('.cpp');
   const objectOf = (source: string): string => join(folder, `${source.replaceAll(/[\\/]/g, '-')}.o`);
   const waiting = [...sources];
@@ -150,7 +152,7 @@ async function build(sanitize: boolean): Promise<string> {
       ? ['-bundle', '-undefined', 'dynamic_lookup']
       : ['-shared', '-Wl,--no-undefined-version'];
   // Replaced by a rename, since a running process may have mapped the old file.
-  const fresh = `${addon}.${process.pid}.tmp`;
+  const fresh = temporaryPath(addon);
   await run(compiler.command, [
     ...link,
     '-pthread',

@@ -55,6 +55,8 @@ export function siteSettings(out: string): InlineConfig {
     assetsInclude: ['**/*.gguf'],
     plugins: [vendored(), lessons()],
     worker: { plugins: () => [vendored()] },
+    // The development server bundles dependencies by itself, Notebook Kit's among them.
+    optimizeDeps: { rolldownOptions: { plugins: [vendored()] } },
     server: { host: HOST, fs: { allow: [join(FOLDER, '..')] } },
     preview: { host: HOST },
     build: { outDir: out, emptyOutDir: true, rollupOptions: { input: pages() } },

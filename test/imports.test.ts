@@ -11,6 +11,7 @@ import * as assert from 'uvu/assert';
  */
 const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = [
   ['engine/input', []],
+  ['engine/files', ['engine/input']],
   ['engine/batch', ['engine/input']],
   ['engine/model', ['engine/input']],
   ['engine/hardware', ['engine/input', 'engine/model']],
@@ -49,7 +50,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['engine/schedule', 'simulator'],
     ],
   ],
-  ['engine/gguf', ['engine/input', 'engine/model']],
+  ['engine/gguf', ['engine/input', 'engine/files', 'engine/model']],
   ['engine/kernels', ['engine/input', 'engine/model', 'engine/gguf']],
   [
     'engine/runtime/kv',
@@ -105,6 +106,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/commands',
     [
       'engine/batch',
+      'engine/files',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...[
         'engine/schedule',
@@ -147,7 +149,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['simulator', 'datasets'],
     ],
   ],
-  ['native', ['engine/gguf']],
+  ['native', ['engine/files', 'engine/gguf']],
   ['experiments', []],
 ];
 

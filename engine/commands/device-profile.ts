@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
@@ -62,7 +63,7 @@ async function measure({ model, threads, gpu, log, signal }: DeviceProfileOption
   log('measuring this device');
   const folder = mkdtempSync(join(tmpdir(), 'hearth-profile-'));
   const out = join(folder, 'profile.json');
-  const disk = join(dirname(model), `hearth-profile.${process.pid}.tmp`);
+  const disk = temporaryPath(join(dirname(model), 'hearth-profile'));
   try {
     const options = [
       'profile',

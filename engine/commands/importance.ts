@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { writeImportance } from '../gguf/importance.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
-import { unfinishedPath } from '../gguf/write-gguf.ts';
 import { formatSeconds } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
@@ -68,7 +68,7 @@ async function run({ model, text, out, chunks: most, ...options }: Options): Pro
     const onChunk = (): void => progress.step('chunks');
     const inputs = collectImportance({ model, kernels, chunks, context: chunkTokens, onChunk });
     const importance = { datasets: [basename(text)], chunks: chunks.length, chunkTokens, inputs };
-    await removedIfInterrupted(unfinishedPath(out), () => writeImportance(out, importance));
+    await removedIfInterrupted(temporaryPath(out), () => writeImportance(out, importance));
     const time = formatSeconds((performance.now() - start) / 1000);
     const size = `${chunks.length} chunks of ${chunkTokens} tokens`;
     process.stderr.write(`${out}: inputs of ${inputs.size} matrices, ${size}, ${time}\n`);

@@ -5,8 +5,8 @@ import type { Gguf } from '../gguf/gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { formatBytes, formatPercent, threeDigits } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
-import { listGpus } from '../kernels/webgpu/node-gpu.ts';
 import { noGpu } from '../kernels/webgpu/open-device.ts';
+import { probedGpus } from '../kernels/webgpu/probed-gpus.ts';
 import { driversMissing } from '../kernels/webgpu/vulkan-drivers.ts';
 import { DEFAULT_KV_FORMAT, KV_FORMATS } from '../model/kv-format.ts';
 import { modelGraph } from '../runtime/graph.ts';
@@ -111,12 +111,13 @@ function showGraph(file: string, options: Options): void {
 }
 
 async function showDevices(json: true | undefined): Promise<void> {
-  const gpus = await listGpus();
+  const { gpus, problem } = await probedGpus();
+  if (gpus.length > 0 && problem !== undefined) process.stderr.write(`${problem}\n`);
   const table = formatTable(
     [{ title: 'GPU' }, { title: 'Interface' }],
     gpus.map(({ name, backend }) => [name, backend]),
   );
-  const text = gpus.length === 0 ? `${noGpu(driversMissing()).message}\n` : table;
+  const text = gpus.length === 0 ? `${noGpu(problem ?? driversMissing()).message}\n` : table;
   process.stdout.write(json ? `${JSON.stringify(gpus, null, 2)}\n` : text);
 }
 

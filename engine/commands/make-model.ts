@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
 import { loadCatalogue } from '../../datasets/load.ts';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { TINY_SHAPE } from '../gguf/make/made-model.ts';
 import { makeGguf } from '../gguf/make/make-gguf.ts';
-import { unfinishedPath } from '../gguf/write-gguf.ts';
 import { formatBytes, formatSeconds } from '../input/format.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
@@ -62,7 +62,7 @@ async function run(options: Options): Promise<void> {
       progress.step(tensor);
     };
     const path = options.out;
-    await removedIfInterrupted(unfinishedPath(path), () => makeGguf({ shape, mix, seed, path, onPiece }));
+    await removedIfInterrupted(temporaryPath(path), () => makeGguf({ shape, mix, seed, path, onPiece }));
   } finally {
     progress?.stop();
   }

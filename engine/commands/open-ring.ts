@@ -13,8 +13,8 @@ import { slowLinks } from '../ring/head/measured-links.ts';
 import { layoutOf, planRing, type RingPlanning } from '../ring/head/planning.ts';
 import { activationBytes } from '../ring/wire/frame.ts';
 import { deviceProfile } from './device-profile.ts';
+import { findRingGpu } from './found-gpu.ts';
 import type { OutputFile } from './output-file.ts';
-import { findRingGpu } from './ring-gpu.ts';
 import { readRing, ringPlanning } from './ring-planning.ts';
 import type { RingRequest } from './ring-request.ts';
 
@@ -50,9 +50,9 @@ export interface OpenedRing {
 export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   const { context, requests, pageTokens, kvCache, activations, chunk, keys, trace, log } = options;
   const file = readRing(options);
-  const gpu = await findRingGpu(options.device, options.kernels.exact);
+  const gpu = await findRingGpu({ name: options.device, exact: options.kernels.exact }, log);
   const kernels = openKernels(options.kernels);
-  const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS);
+  const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS, log);
   if (!loaded.held.outer) throw new InputError(options.model, 'has no embedding and output; the head needs them');
   const { model } = loaded.part;
   checkKvFormat(model, kvCache);
@@ -98,8 +98,9 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
     await ring.ready();
     for (const [device, weights] of head.weights)
       if (readsWeights(weights)) log(`${device}: ${describeWeights(weights)}`);
-    if (file.cluster !== undefined)
-      await logSlowLinks(head, file.cluster, activationBytes(model.hiddenSize, activations), log);
+    // A survey has measured the links of devices without facts.
+    if (file.cluster !== undefined || !head.measured)
+      await measureLinks(head, file.cluster, activationBytes(model.hiddenSize, activations), log);
     return { head, ring, model, planning, close };
   } catch (error) {
     await close();
@@ -107,15 +108,19 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   }
 }
 
-/** Logs the links that are slower than planned. Requests don't need the answer: they go on without a lost device. */
-async function logSlowLinks(
+/**
+ * Measures the links, by which frames are cut, and logs those that are slower than planned. Requests don't need the
+ * answer: they go on without a lost device.
+ */
+async function measureLinks(
   head: RingHead,
-  cluster: Cluster,
+  cluster: Cluster | undefined,
   tokenBytes: number,
   log: (line: string) => void,
 ): Promise<void> {
   try {
-    for (const line of slowLinks(await head.measure(), cluster, tokenBytes)) log(line);
+    const links = await head.measure();
+    for (const line of cluster === undefined ? [] : slowLinks(links, cluster, tokenBytes)) log(line);
   } catch (error) {
     if (!(error instanceof RingError)) throw error;
     log(`links are not measured: ${error.message}`);

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Option } from 'commander';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { InputError } from '../input/input-error.ts';
 
 /** Kinds of files that commands write, and what the beginning of one has. */
@@ -47,6 +49,7 @@ const BEGINNING = 4096;
  */
 export function checkOutputFile(file: OutputFile): OutputFile {
   const { flag, path, kind, inputs, force } = file;
+  checkOutputPath(flag, path, 'give the path of a file');
   const found = statusOf(path);
   const place = `${flag} ${path}`;
   if (found === undefined) {
@@ -70,6 +73,19 @@ export function checkOutputFile(file: OutputFile): OutputFile {
 }
 
 /**
+ * Checks that a path names a place for an output.
+ * @param advice what to give instead: `give the path of a file`
+ * @throws InputError for an empty path, `-`, which doesn't mean stdout, and a link to nothing
+ */
+export function checkOutputPath(flag: string, path: string, advice: string): void {
+  if (path.trim() === '') throw new InputError(flag, `is empty; ${advice}`);
+  const place = `${flag} ${path}`;
+  if (path === '-') throw new InputError(place, `doesn't mean stdout here; ${advice}, ./- for one named -`);
+  if (statusOf(path) === undefined && statusOf(path, lstatSync)?.isSymbolicLink())
+    throw new InputError(place, 'is a link to nothing; give another path, or remove the link');
+}
+
+/**
  * Checks that no output of a command replaces another one. Devices and pipes may be given twice.
  * @param files files that `checkOutputFile` allowed
  * @throws InputError naming both options
@@ -90,6 +106,7 @@ export function checkDifferentFiles(files: readonly (OutputFile | undefined)[]):
  * @throws InputError where a file has its name, or it can't be made
  */
 export function makeOutputFolder(flag: string, path: string): void {
+  checkOutputPath(flag, path, 'give the path of a folder');
   const found = statusOf(path);
   if (found?.isDirectory()) return;
   if (found !== undefined) throw new InputError(`${flag} ${path}`, 'is a file; give the path of a folder');
@@ -117,9 +134,9 @@ export async function removedIfInterrupted<Result>(unfinished: string, write: ()
 }
 
 /** The status of a file; `undefined` where there is none, or none that can be reached. */
-function statusOf(path: string): Stats | undefined {
+function statusOf(path: string, stat: (path: string) => Stats = statSync): Stats | undefined {
   try {
-    return statSync(path);
+    return stat(path);
   } catch {
     return undefined;
   }
@@ -141,7 +158,7 @@ function beginning(path: string): string {
  */
 export function writeOutputFile({ flag, path }: Pick<OutputFile, 'flag' | 'path'>, text: string): void {
   const isSpecial = statusOf(path)?.isFile() === false;
-  const temporary = isSpecial ? path : `${path}.${process.pid}.tmp`;
+  const temporary = isSpecial ? path : temporaryPath(path);
   try {
     writeFileSync(temporary, text);
     if (!isSpecial) renameSync(temporary, path);

@@ -2,6 +2,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { formatPercent } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { type GpuKernels, openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
@@ -13,6 +14,7 @@ import { type MachineProfile, profileMachine } from '../profile/profile-machine.
 import { profileTable } from '../profile/profile-table.ts';
 import { readChoices } from '../terminal/options.ts';
 import { createShareProgress, type ShareProgress } from '../terminal/progress.ts';
+import { openFastestGpu } from './found-gpu.ts';
 import { PROGRESS_LINES, progressLines } from './measured-share.ts';
 import { checkOutputFile, FORCE, removedIfInterrupted, writeOutputFile } from './output-file.ts';
 import { profilePartsOf, readLengths } from './profile-parts.ts';
@@ -102,7 +104,7 @@ async function run(options: Options): Promise<void> {
       );
       return;
     }
-    const file = options.diskFile ?? join(dirname(options.out), `hearth-profile.${process.pid}.tmp`);
+    const file = options.diskFile ?? temporaryPath(join(dirname(options.out), 'hearth-profile'));
     const gpu = await openGpu(options.device);
     profile = await removedIfInterrupted(file, () =>
       profileMachine({
@@ -132,20 +134,17 @@ export function formatsOf({ formats, partsOf, quick }: Pick<Options, 'formats' |
   ];
 }
 
-/** The GPU to measure. One in software, which is no faster than the CPU, is measured if it is named. */
+/** The GPU to measure. One in software is measured if it is named. */
 async function openGpu(name: string | undefined): Promise<GpuKernels | undefined> {
   if (name === 'none') return undefined;
   if (name !== undefined) return await openGpuKernels({ adapter: name });
-  const fastest = await openGpuKernels().catch(() => undefined);
-  if (fastest?.software !== true) return fastest;
-  fastest.kernels.close();
-  return undefined;
+  return await openFastestGpu({}, (line) => void process.stderr.write(`${line}\n`));
 }
 
 /** Writes and removes a file beside `out`, unless that is a device or a pipe. @throws InputError if the folder can't be written to */
 function checkFolder(out: string): void {
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false) return;
-  const temporary = `${out}.${process.pid}.tmp`;
+  const temporary = temporaryPath(out);
   try {
     writeFileSync(temporary, '');
   } catch (error) {

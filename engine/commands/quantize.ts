@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { partPaths } from '../gguf/file-parts.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { readImportance } from '../gguf/importance.ts';
 import { type QuantizedTensor, quantizeGguf } from '../gguf/quantize/quantize-gguf.ts';
-import { unfinishedPath } from '../gguf/write-gguf.ts';
 import { formatBytes, formatSeconds, threeDigits } from '../input/format.ts';
 import { FILE_MIXES } from '../model/mix.ts';
 import { readChoice } from '../terminal/options.ts';
@@ -51,7 +51,7 @@ async function run(options: Options): Promise<void> {
       progress.step(tensor);
     };
     const model = { input, path, mix, importance, requantize, onPiece };
-    tensors = await removedIfInterrupted(unfinishedPath(path), () => quantizeGguf(model));
+    tensors = await removedIfInterrupted(temporaryPath(path), () => quantizeGguf(model));
   } finally {
     progress?.stop();
   }

@@ -29,6 +29,9 @@ export function readRing({ cluster, workers, keys }: Pick<RingRequest, 'cluster'
 
 /** A worker's name is its address without the slashes, since `hearth split` names files after devices. */
 function ringText(workers: readonly string[]): string {
+  const addresses = workers.map((text) => text.split(',')[0] as string);
+  const twice = addresses.find((address, index) => addresses.indexOf(address) !== index);
+  if (twice !== undefined) throw new InputError('--worker', `${twice} is given twice; give each worker once`);
   const devices = workers.map((text) => {
     const [address = '', publicKey] = text.split(',');
     return { name: address.replace(/^tcp:\/\//, ''), address, ...(publicKey === undefined ? {} : { publicKey }) };

@@ -15,8 +15,8 @@ import type { OpenedRing } from './open-ring.ts';
 const LOOK = 1000;
 /** Events that are kept. */
 const MOST_EVENTS = 50;
-/** Lines about devices that are lost, found again, or can't go on. */
-const ABOUT_DEVICES = /^(lost |continues with |\S+ is back$|\S+: )/;
+/** Lines about devices that are lost, found again, waited for, or can't go on. */
+const ABOUT_DEVICES = /^(lost |continues with |waits for |\S+ is back$|\S+: )/;
 
 const IDLE: DeviceActivity = { computing: 0, waiting: 0, reading: 0, sending: 0 };
 

@@ -10,6 +10,7 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
+import { WeightsLostError } from '../kernels/weights-lost-error.ts';
 import type { Model } from '../model/model.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
 import { ringSequences } from '../ring/head/ring-sequences.ts';
@@ -41,15 +42,15 @@ export function serveCommand(): Command {
 }
 
 async function run(request: ServeRequest): Promise<void> {
-  const { model, close } = await openServedModel(request);
+  const { close, ...opened } = await openServedModel(request);
   try {
-    await serve(model, request);
+    await serve(opened, request);
   } finally {
     await close();
   }
 }
 
-async function serve(model: ServedModel, request: ServeRequest): Promise<void> {
+async function serve({ model, lost }: OpenedModel, request: ServeRequest): Promise<void> {
   // Loaded here, since it takes longer than most commands.
   const { createHttpServer } = await import('../server/create-server.ts');
   const server = createHttpServer({ ...request, model, log });
@@ -62,7 +63,10 @@ async function serve(model: ServedModel, request: ServeRequest): Promise<void> {
     process.once('SIGINT', resolve); // a second signal ends the process at once
     process.once('SIGTERM', resolve);
   });
-  await Promise.race([stopped, npxEnded()]);
+  await Promise.race([stopped, npxEnded(), lost]).catch(async (error) => {
+    await server.stop(0);
+    throw error;
+  });
   const { running, waiting } = model.engine.load;
   const texts = running + waiting;
   if (texts > 0) log(`stops; ${texts === 1 ? '1 text has' : `${texts} texts have`} ${grace} s to end`);
@@ -87,7 +91,13 @@ const LISTEN_PROBLEMS: Readonly<Record<string, (host: string, port: number) => s
   EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; give one that it has, such as 127.0.0.1`,
 };
 
-async function openServedModel(request: ServeRequest): Promise<{ model: ServedModel; close: () => Promise<void> }> {
+interface OpenedModel {
+  readonly model: ServedModel;
+  /** Rejects with a WeightsLostError if its file can't be read any more. */
+  readonly lost: Promise<never>;
+}
+
+async function openServedModel(request: ServeRequest): Promise<OpenedModel & { close: () => Promise<void> }> {
   const { model: path, name } = request;
   const gguf = withFile(path, readGguf);
   const template = chatTemplate(gguf);
@@ -110,7 +120,15 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     throw error;
   });
   const chat = template === undefined ? undefined : createChatPrompts(gguf, tokenizer, reasoning);
-  const engine = createBatchEngine({ sequences, tokenizer, drafts });
+  let lose: (error: WeightsLostError) => void = () => {};
+  const lost = new Promise<never>((_, reject) => {
+    lose = reject;
+  });
+  lost.catch(() => {}); // whoever waits hears of it
+  const onFailure = (error: unknown): void => {
+    if (error instanceof WeightsLostError) lose(error);
+  };
+  const engine = createBatchEngine({ sequences, tokenizer, drafts, onFailure });
   const watch = watchLoad?.(() => engine.load);
   const model = {
     name,
@@ -127,6 +145,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
   };
   return {
     model,
+    lost,
     async close() {
       watch?.close();
       chat?.close();

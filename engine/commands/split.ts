@@ -39,7 +39,8 @@ async function run({ model, plan, out, force }: Options): Promise<void> {
       force: force === true,
     });
   };
-  for (const { path, layers, bytes } of await splitModel(model, read, out, allow))
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  for (const { path, layers, bytes } of await splitModel(model, read, out, allow, log))
     process.stderr.write(`${path}: ${layers} layers, ${formatBytes(bytes)}\n`);
 }
 

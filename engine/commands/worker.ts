@@ -8,8 +8,8 @@ import { STILL_SECONDS } from '../ring/device/still-reads.ts';
 import { startWorker } from '../ring/device/worker.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
 import { deviceProfile } from './device-profile.ts';
+import { findRingGpu } from './found-gpu.ts';
 import { npxEnded } from './npx-parent.ts';
-import { findRingGpu } from './ring-gpu.ts';
 import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, readKernels, repeated } from './shared-options.ts';
 
@@ -58,9 +58,9 @@ async function run(options: Options): Promise<void> {
   const ending = new AbortController();
   try {
     const memory = readDeviceMemory(options.memory);
-    const gpu = await findRingGpu(options.device, options.exact);
+    const gpu = await findRingGpu({ name: options.device, exact: options.exact }, log);
     const worker = await startWorker({
-      loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
+      loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS, log),
       gpu,
       address: options.listen,
       keys,

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { InputError } from '../input/input-error.ts';
 import { type ByteSource, joinedSource } from './byte-source.ts';
 import { partPaths } from './file-parts.ts';
@@ -77,7 +77,8 @@ export function descriptorSource(name: string, descriptor: number, size: number)
 
 function open(path: string): number {
   try {
-    return openSync(path, 'r');
+    // A pipe without a writer would block; what isn't a regular file is refused once it is open.
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     const reason =

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
+import { ownModule } from './own-module.ts';
 
 /** Pieces in progress per thread: bounds the memory of those that wait for a slower piece before them. */
 const AHEAD = 3;
@@ -26,10 +27,12 @@ export function workerPieces<Piece, Result>(
   pieces: readonly Piece[],
 ): WorkerPieces<Result> {
   const threads = Math.min(MOST_THREADS, availableParallelism());
+  const { path, args, execArgv } = ownModule(worker);
   const pool = new Piscina<Piece, Result>({
-    filename: worker.href,
+    filename: path,
+    argv: [...args],
     workerData,
-    execArgv: ['--import', import.meta.resolve('tsx')],
+    execArgv: [...execArgv],
     minThreads: threads,
     maxThreads: threads,
   });

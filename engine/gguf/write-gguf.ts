@@ -1,4 +1,5 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { temporaryPath } from '../files/temporary-file.ts';
 import { InputError } from '../input/input-error.ts';
 import { encodeHeader, paddingAfter, type TensorHeading, tensorBytes } from './encode-header.ts';
 import type { Metadata } from './metadata-value.ts';
@@ -16,7 +17,7 @@ export interface TensorSource extends TensorHeading {
  * shape
  */
 export async function writeGguf(path: string, metadata: Metadata, tensors: readonly TensorSource[]): Promise<void> {
-  const unfinished = unfinishedPath(path);
+  const unfinished = temporaryPath(path);
   const descriptor = inFile(path, () => openSync(unfinished, 'wx'));
   const write = (bytes: Uint8Array): void => inFile(path, () => writeAll(descriptor, bytes));
   try {
@@ -39,11 +40,6 @@ export async function writeGguf(path: string, metadata: Metadata, tensors: reado
   }
   closeSync(descriptor);
   inFile(path, () => renameSync(unfinished, path));
-}
-
-/** The name of a file while it is written. */
-export function unfinishedPath(path: string): string {
-  return `${path}.${process.pid}.tmp`;
 }
 
 function writeAll(descriptor: number, bytes: Uint8Array): void {

@@ -80,10 +80,10 @@ export interface PreparedOperations {
   run(tokens: readonly number[], position: number): void;
   /**
    * Performs operations that were prepared with one token as `run` does: for each of some tokens, and then for the
-   * likeliest one after the last, and so on, in one call.
+   * likeliest one after the last, and so on, in one call. Missing where results come later.
    * @throws RangeError as `run` does
    */
-  writeGreedily(text: PreparedText): GreedyText;
+  readonly writeGreedily?: (text: PreparedText) => GreedyText;
 }
 
 /** How far likely tokens follow on one another. */

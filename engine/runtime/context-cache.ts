@@ -8,6 +8,8 @@ import type { PagedCache } from './kv/paged-cache.ts';
 export interface LayersAttention {
   /** Stores keys and values of tokens in a layer, and attends to all up to them. */
   attend(layer: number, inputs: AttentionInputs): LayerBatches;
+  /** Whether attention at another position is the same operations at that position. Default: false. */
+  readonly isWhole?: boolean;
 }
 
 /** The keys and values of a sequence's past tokens. */

@@ -1,6 +1,7 @@
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { MultiplyOperation } from '../kernels/operation.ts';
+import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
+import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
@@ -11,6 +12,7 @@ import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
 import { otherEvents } from './other-events.ts';
 import { growingRows, runTogether } from './passes.ts';
+import { repeatedLayers } from './repeated-layers.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
 import { rowsOf } from './wanted-rows.ts';
@@ -103,8 +105,19 @@ export function createModelPart({
     for (const { operations } of outputPart(own)) kernels.run(operations);
     return logits;
   };
+  const operationsOf = (segment: Segment, from: number, to: number): Operation[] => {
+    const activations = activationsOf(segment.tokens);
+    const own = { activations, segments: passSegments(model, rotary, activations, [segment]) };
+    const numbers = Array.from({ length: to - from }, (_, index) => from + index);
+    return numbers.flatMap((layer) => [
+      ...layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own).operations,
+    ]);
+  };
   /** Seconds of the last layer, and its number of tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
+
+  // Where operations are only encoded here, other events needn't be waited for between layers.
+  const repeated = kernels.name === 'webgpu' ? repeatedLayers(kernels, operationsOf) : undefined;
 
   return {
     model,
@@ -131,6 +144,14 @@ export function createModelPart({
     async run(from, to, segments) {
       const tokens = segments.reduce((sum, one) => sum + one.tokens, 0);
       const activations = activationsOf(tokens);
+      const [one] = segments;
+      const again = segments.length === 1 && one !== undefined ? repeated?.operations(one, from, to) : undefined;
+      if (again !== undefined && one !== undefined) {
+        ropeAngles(rotary, one.position, activations.angles.values);
+        kernels.write(activations.angles);
+        again.run([], one.position);
+        return;
+      }
       const own = { activations, segments: passSegments(model, rotary, activations, segments) };
       kernels.write(activations.angles);
       const batches = (layer: number) => layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own);

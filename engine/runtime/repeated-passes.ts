@@ -82,7 +82,7 @@ export function repeatedPasses(
     },
     writeGreedily({ cache, tokens, position, ...options }) {
       const pass = preparedPass([{ cache, tokens: tokens.slice(0, 1), position, logits: 'last' }], true);
-      if (pass === undefined) return undefined;
+      if (pass?.operations.writeGreedily === undefined) return undefined;
       const needed = (tokens.length + options.most - 1) * rotary.dimensions;
       if (angles.length < needed) angles = new Float32Array(2 * needed);
       ropeAngles(rotary, position, angles.subarray(0, needed));

@@ -8,8 +8,8 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Decides who may use the server. @throws ApiError 401 or 403 */
-export type CheckAccess = (headers: IncomingHttpHeaders) => void;
+/** Decides who may use the server. @returns why a client may not, 401 or 403; `undefined`: it may */
+export type CheckAccess = (headers: IncomingHttpHeaders) => ApiError | undefined;
 
 /**
  * With a key, whoever sends it. Without one, which is only allowed on loopback, whoever names this machine: a page of a
@@ -18,18 +18,19 @@ export type CheckAccess = (headers: IncomingHttpHeaders) => void;
 export function accessCheck(key: string | undefined): CheckAccess {
   if (key === undefined) {
     return ({ host = '' }) => {
-      if (isLoopback(host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1'))) return;
-      throw new ApiError(403, 'the Host header must name this machine, such as localhost', null, 'wrong_host');
+      const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+      if (isLoopback(name.toLowerCase())) return undefined;
+      return new ApiError(403, 'the Host header must name this machine, such as localhost', null, 'wrong_host');
     };
   }
   const digest = sha256(key);
   return (headers) => {
     const given = keyOf(headers);
     // Digests have one length, and comparing them takes the same time wherever they differ.
-    if (given !== undefined && timingSafeEqual(sha256(given), digest)) return;
+    if (given !== undefined && timingSafeEqual(sha256(given), digest)) return undefined;
     const found = given === undefined ? 'no API key was sent' : 'the API key is wrong';
     const remedy = 'send "Authorization: Bearer KEY" or "x-api-key: KEY"';
-    throw new ApiError(401, `${found}; ${remedy}`, null, 'invalid_api_key');
+    return new ApiError(401, `${found}; ${remedy}`, null, 'invalid_api_key');
   };
 }
 

@@ -31,7 +31,8 @@ const KINDS: Readonly<Record<string, string>> = {
   ...{ array: 'a list', object: 'an object', record: 'an object' },
 };
 
-function problemOf(issue: z.core.$ZodRawIssue): string | undefined {
+/** What is wrong, in words. */
+export function problemOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
       const [wanted, found] = [KINDS[issue.expected] ?? issue.expected, kindOf(issue.input)];

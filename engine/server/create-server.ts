@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
@@ -5,6 +7,7 @@ import { accessCheck, type CheckAccess } from './access.ts';
 import { type Admission, createAdmission, type Place } from './admission.ts';
 import type { Asked } from './answer-form.ts';
 import { ApiError, answeredError, anthropicError, ollamaError, openAiError } from './api-error.ts';
+import { type ConnectionLimits, createConnections } from './connections.ts';
 import { askChat } from './forms/chat.ts';
 import { askCompletion } from './forms/completions.ts';
 import { askEmbeddings, embed } from './forms/embeddings.ts';
@@ -12,19 +15,20 @@ import { askMessage, countMessageTokens } from './forms/messages.ts';
 import { askOllamaChat, askOllamaEmbeddings, askOllamaText, ollamaEmbed, ollamaFacts } from './forms/ollama.ts';
 import { askResponse } from './forms/responses.ts';
 import { tokenize } from './forms/tokenize.ts';
+import { jsonPieces } from './json-pieces.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { PAGE_FILES, pageFile } from './page-files.ts';
+import { PAGE_PATHS, readPage } from './page-files.ts';
+import { readJson } from './read-json.ts';
 import type { ServedModel } from './served-model.ts';
 import { MOST_AT_ONCE } from './text-request.ts';
 import { writeTexts } from './write-texts.ts';
 
-export interface ServerOptions {
+export interface ServerOptions extends ConnectionLimits {
   readonly model: ServedModel;
   /** `undefined`: whoever reaches the server may use it. */
   readonly key: string | undefined;
   /** Most texts that run and wait. */
   readonly mostTexts: number;
-  readonly mostConnections: number;
   readonly mostBodyBytes: number;
   /** The origin whose pages may use the server from a browser, or `*`; `undefined`: none but its own. */
   readonly cors?: string | undefined;
@@ -55,14 +59,16 @@ const EMBEDDINGS = '/v1/embeddings';
 const OLLAMA_EMBED = '/api/embed';
 /** The version of Ollama's API that this server's answers follow. */
 const OLLAMA_VERSION = '0.12.0';
-const COUNT_TOKENS = '/v1/messages/count_tokens';
+
+/** Endpoints that count tokens. */
+const COUNTS: Readonly<Record<string, (model: ServedModel, body: unknown) => Promise<object>>> = {
+  '/v1/messages/count_tokens': countMessageTokens,
+  '/tokenize': tokenize,
+};
 
 /** Paths that need no key: they say nothing about the model. */
-const OPEN = ['/health', ...Object.keys(PAGE_FILES)];
+const OPEN = ['/health', ...PAGE_PATHS];
 
-/** Milliseconds for a client to send a request, and for an unused connection. */
-const REQUEST_MILLISECONDS = 30_000;
-const IDLE_MILLISECONDS = 5_000;
 /** In metrics, of a request whose connection was closed before the end of its answer; nginx's number. */
 const CLOSED_STATUS = 499;
 /** Seconds for the last bytes of responses when the server stops. */
@@ -70,16 +76,16 @@ const FLUSH_SECONDS = 1;
 
 /** A server for one model: the APIs of OpenAI and Anthropic, metrics, and a page. */
 export function createHttpServer(options: ServerOptions): HttpServer {
-  const { model, mostBodyBytes, mostConnections } = options;
+  const { model, mostBodyBytes } = options;
+  const connections = createConnections(options);
   const app = Fastify({
     bodyLimit: mostBodyBytes,
-    requestTimeout: REQUEST_MILLISECONDS,
-    keepAliveTimeout: IDLE_MILLISECONDS,
     return503OnClosing: false, // admission refuses texts then, in the form of the API
+    serverFactory: connections.serve,
+    clientErrorHandler: connections.refuse,
+    frameworkErrors: (_error, request, reply) => void sendError(request, reply, BAD_URL),
   });
-  app.server.maxConnections = mostConnections;
-  // JSON alone: a page of a stranger may send text without asking, but JSON only where the server allows it (CORS).
-  app.removeContentTypeParser('text/plain');
+  readBodies(app);
   const admission = createAdmission(options.mostTexts);
   const metrics = createMetrics(model);
   const check = accessCheck(options.key);
@@ -87,12 +93,16 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     const path = request.routeOptions.url ?? 'unknown';
     raw.once('close', () => metrics.answered(path, raw.writableFinished ? raw.statusCode : CLOSED_STATUS));
   });
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-content-type-options', 'nosniff');
+  app.addHook('onRequest', async ({ raw, method, headers, routeOptions: { url = '' } }) => {
+    const refusal = check(headers);
     // A browser asks without a key whether it may send one.
-    const asksFirst = request.method === 'OPTIONS' && options.cors !== undefined;
-    if (!asksFirst && (options.key === undefined || !OPEN.includes(request.routeOptions.url ?? '')))
-      check(request.headers);
+    const asksFirst = method === 'OPTIONS' && options.cors !== undefined;
+    if (refusal === undefined) connections.admit(raw);
+    else if (!asksFirst && (options.key === undefined || !OPEN.includes(url))) throw refusal;
+    const { 'content-encoding': encoding = 'identity' } = headers;
+    if (encoding.toLowerCase() === 'identity') return;
+    const problem = `content-encoding "${encoding.slice(0, 40)}" is not supported; send the body as it is`;
+    throw new ApiError(415, problem, null, 'unsupported_encoding');
   });
   if (options.cors !== undefined) allowOrigin(app, options.cors);
   addErrors(app, options);
@@ -105,6 +115,9 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     answerEmbeddings({ ...answering, request, reply, ask, answer });
   for (const one of spellings(EMBEDDINGS)) app.post(one, embeddings(askEmbeddings, embed));
   app.post(OLLAMA_EMBED, embeddings(askOllamaEmbeddings, ollamaEmbed));
+  for (const [path, count] of Object.entries(COUNTS))
+    for (const one of spellings(path))
+      app.post(one, (request, reply) => inPlace({ ...answering, request, reply }, () => count(model, request.body)));
   return {
     async listen(host, port) {
       await app.listen({ host, port });
@@ -140,6 +153,21 @@ function allowOrigin(app: FastifyInstance, origin: string): void {
       })
       .send(),
   );
+}
+
+/**
+ * Bodies are JSON alone: a page of a stranger may send text without asking, but JSON only where the server allows it
+ * (CORS).
+ */
+function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, readJson(body.toString().replace(/^\ufeff/, '')));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
 }
 
 interface Answering {
@@ -190,7 +218,7 @@ function answerEmbeddings({
 }: Answering & { readonly ask: AskEmbeddings; readonly answer: AnswerEmbeddings }) {
   const { request, metrics, options } = answering;
   return inPlace(answering, async (place) => {
-    const asked = ask(options.model, request.body);
+    const asked = await ask(options.model, request.body);
     place.extend(Math.min(asked.texts.length, MOST_AT_ONCE) - 1);
     const body = await answer(options.model, asked, place.signal);
     metrics.embedded(asked.texts.reduce((sum, { length }) => sum + length, 0));
@@ -202,11 +230,14 @@ function answerEmbeddings({
 async function inPlace(
   { reply, admission, options }: Answering,
   answer: (place: Place) => Promise<object | undefined>,
-): Promise<object | undefined> {
+): Promise<string | Readable | undefined> {
   const place = admission.enter();
   reply.raw.once('close', place.cancel);
   try {
-    return await answer(place);
+    const body = await answer(place);
+    if (body === undefined) return undefined;
+    reply.type('application/json; charset=utf-8');
+    return inPieces(jsonPieces(body));
   } catch (error) {
     if (!reply.sent) throw error;
     if (answeredError(error).status >= 500 && !(error instanceof ApiError) && !place.signal.aborted)
@@ -217,22 +248,39 @@ async function inPlace(
   }
 }
 
-function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions): void {
-  const send = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
-    if (error.status === 429) reply.header('retry-after', '1');
-    const form = /^(?:\/v1)?\/messages/.test(request.url)
-      ? anthropicError
-      : request.url.startsWith('/api/')
-        ? ollamaError
-        : openAiError;
-    return reply.status(error.status).send(form(error));
+/** The pieces of an answer, each made when the client has taken the one before and in a turn of its own. */
+function inPieces(pieces: Iterator<string>): string | Readable {
+  const [first, second] = [pieces.next(), pieces.next()];
+  if (first.done === true || second.done === true) return first.value ?? '';
+  const all = async function* (): AsyncGenerator<string> {
+    yield first.value;
+    for (let next: IteratorResult<string> = second; next.done !== true; next = pieces.next()) {
+      yield next.value;
+      await setImmediate();
+    }
   };
+  return Readable.from(all());
+}
+
+const BAD_URL = new ApiError(400, 'the path is not a URL: after "%" come two hexadecimal digits', null, 'bad_url');
+
+function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
+  if (error.status === 429) reply.header('retry-after', '1');
+  const form = /^(?:\/v1)?\/messages/.test(request.url)
+    ? anthropicError
+    : request.url.startsWith('/api/')
+      ? ollamaError
+      : openAiError;
+  return reply.status(error.status).send(form(error));
+}
+
+function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions): void {
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
-    if (error instanceof ApiError) return send(request, reply, error);
+    if (error instanceof ApiError) return sendError(request, reply, error);
     const { statusCode = 500 } = error;
     if (statusCode >= 500) {
       log(failure(error));
-      return send(request, reply, answeredError(error));
+      return sendError(request, reply, answeredError(error));
     }
     const message =
       statusCode === 413
@@ -240,13 +288,14 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
         : statusCode === 415
           ? 'the body must be JSON, with content-type: application/json'
           : 'the body is not valid JSON';
-    return send(request, reply, new ApiError(statusCode, message));
+    return sendError(request, reply, new ApiError(statusCode, message));
   });
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0]?.slice(0, 100);
-    const served = [...[...Object.keys(TEXTS), EMBEDDINGS].map((one) => `POST ${one}`), ...FACTS].join(', ');
+    const posts = [...Object.keys(TEXTS), EMBEDDINGS, ...Object.keys(COUNTS)].map((one) => `POST ${one}`);
+    const served = [...posts, ...FACTS].join(', ');
     const problem = `${request.method} ${path} is not served here; this server has ${served}`;
-    return send(request, reply, new ApiError(404, problem, null, 'unknown_url'));
+    return sendError(request, reply, new ApiError(404, problem, null, 'unknown_url'));
   });
 }
 
@@ -256,13 +305,9 @@ function spellings(path: string): string[] {
 }
 
 const FACTS = [
-  `POST ${COUNT_TOKENS}`,
-  'POST /tokenize',
-  'GET /v1/models',
-  'GET /health',
-  'GET /metrics',
-  'GET /ring',
-].concat(...['tags', 'ps', 'version'].map((one) => [`GET /api/${one}`]), 'POST /api/show');
+  ...['/v1/models', '/health', '/metrics', '/ring', '/api/tags', '/api/ps', '/api/version'].map((one) => `GET ${one}`),
+  'POST /api/show',
+];
 
 interface FactSources {
   readonly model: ServedModel;
@@ -284,31 +329,16 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
   app.get('/api/ps', async () => ollama.running);
   app.get('/api/version', async () => ({ version: OLLAMA_VERSION }));
   app.post('/api/show', async () => ollama.shown);
-  app.post(COUNT_TOKENS, async (request) => countMessageTokens(model, request.body));
-  app.post('/tokenize', async (request) => tokenize(model, request.body));
   app.get('/health', async ({ headers }) =>
-    allowed(check, headers) ? { status: 'ok', load: model.engine.load } : { status: 'ok' },
+    check(headers) === undefined ? { status: 'ok', load: model.engine.load } : { status: 'ok' },
   );
   app.get('/ring', async () => model.ring?.() ?? null);
   app.get('/metrics', async (_request, reply) => {
     reply.type(metrics.contentType);
     return metrics.text();
   });
-  for (const path of Object.keys(PAGE_FILES)) {
-    app.get(path, async (_request, reply) => {
-      const { headers, bytes } = pageFile(path);
-      return reply.headers(headers).send(bytes);
-    });
-  }
-}
-
-function allowed(check: CheckAccess, headers: Parameters<CheckAccess>[0]): boolean {
-  try {
-    check(headers);
-    return true;
-  } catch {
-    return false;
-  }
+  for (const { path, headers, bytes } of readPage())
+    app.get(path, async (_request, reply) => reply.headers(headers).send(bytes));
 }
 
 function failure(error: unknown): string {

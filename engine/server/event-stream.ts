@@ -2,9 +2,6 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { ServerEvent } from './answer-form.ts';
 
-/** Seconds that a client may take to read what waits for it (about 16 KiB and what the system buffers). */
-export const SLOW_CLIENT_SECONDS = 30;
-
 /** Seconds without an event after which a comment shows clients and proxies that the text is still under way. */
 const COMMENT_SECONDS = 8;
 const COMMENT = ':\n\n';
@@ -20,23 +17,22 @@ export interface EventStream {
 }
 
 export interface StreamOptions {
-  /** For a client that reads nothing. */
-  readonly seconds?: number;
-  /** Between comments. */
+  /** Seconds between comments. */
   readonly commentSeconds?: number;
   /** Lines of JSON in place of events; they have no comments. */
   readonly isLines?: boolean;
 }
 
 /**
- * Begins a response of server-sent events. Where nothing else is sent for a while, a comment is. Only its own text waits for a slow client, whose connection is closed if it
- * reads nothing for `seconds`.
+/**
+ * Begins a response of server-sent events. Where nothing else is sent for a while, a comment is. Only its own text waits
+ * for a slow client, whose connection is closed if it reads nothing (connections.ts).
  * @param signal fires when the connection is gone or the request is cancelled
  */
 export function openEventStream(
   response: ServerResponse,
   signal: AbortSignal,
-  { seconds = SLOW_CLIENT_SECONDS, commentSeconds = COMMENT_SECONDS, isLines = false }: StreamOptions = {},
+  { commentSeconds = COMMENT_SECONDS, isLines = false }: StreamOptions = {},
 ): EventStream {
   response.writeHead(200, {
     ...{ 'content-type': isLines ? LINES_TYPE : EVENTS_TYPE, 'cache-control': 'no-cache' },
@@ -53,12 +49,7 @@ export function openEventStream(
       if (events.length === 0) return;
       comments.refresh();
       if (response.write(events.map((one) => eventText(one, isLines)).join(''))) return;
-      const timer = setTimeout(() => response.destroy(), 1000 * seconds);
-      try {
-        await once(response, 'drain', { signal });
-      } finally {
-        clearTimeout(timer);
-      }
+      await once(response, 'drain', { signal });
     },
     end() {
       clearInterval(comments);

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files of the page, by path. */
-export const PAGE_FILES: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
-  '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
-  '/page.js': { file: 'page.js', type: 'text/javascript; charset=utf-8' },
-  '/ring.js': { file: 'ring.js', type: 'text/javascript; charset=utf-8' },
-  '/page.css': { file: 'page.css', type: 'text/css; charset=utf-8' },
-};
+/** The files of the page, by path: their name and type. */
+const FILES = {
+  '/': ['index.html', 'text/html'],
+  '/page.js': ['page.js', 'text/javascript'],
+  '/ring.js': ['ring.js', 'text/javascript'],
+  '/page.css': ['page.css', 'text/css'],
+} as const;
+
+/** The paths of the page. */
+export const PAGE_PATHS: readonly string[] = Object.keys(FILES);
 
 /** Nothing from elsewhere, no code in the page itself, and no frame around it. */
 const POLICY = [
@@ -15,14 +18,22 @@ const POLICY = [
   ...["form-action 'none'", "base-uri 'none'", "frame-ancestors 'none'"],
 ].join('; ');
 
-/** A file of the page, with the headers of its response. */
-export function pageFile(path: string): { readonly headers: Readonly<Record<string, string>>; readonly bytes: Buffer } {
-  const { file, type } = PAGE_FILES[path] as { file: string; type: string };
-  return {
+/** A file of the page. */
+export interface PageFile {
+  readonly path: string;
+  /** Those of its response. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+}
+
+/** Reads the files of the page. All responses send the same bytes, which are in memory once. */
+export function readPage(): PageFile[] {
+  return Object.entries(FILES).map(([path, [file, type]]) => ({
+    path,
     headers: {
-      ...{ 'content-type': type, 'content-security-policy': POLICY, 'referrer-policy': 'no-referrer' },
-      'cache-control': 'no-cache',
+      ...{ 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY },
+      ...{ 'referrer-policy': 'no-referrer', 'cache-control': 'no-cache' },
     },
     bytes: readFileSync(join(import.meta.dirname, 'page', file)),
-  };
+  }));
 }

@@ -25,21 +25,22 @@ export interface Unsupported {
 export function readBody<Shape extends z.ZodObject>(rules: BodyRules<Shape>, body: unknown): z.output<Shape> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(400, 'the body must be a JSON object');
-  const wanted: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(body)) {
+  const known = Object.keys(rules.shape.shape);
+  const wanted: [name: string, value: unknown][] = [];
+  for (const name of Object.keys(body)) {
+    const value = (body as Readonly<Record<string, unknown>>)[name];
     if (value === null || rules.harmless.includes(name)) continue;
     const unsupported = Object.hasOwn(rules.unsupported, name) ? rules.unsupported[name] : undefined;
-    if (unsupported === undefined) wanted[name] = value;
-    else if (!unsupported.neutral.some((neutral) => isDeepStrictEqual(value, neutral)))
+    if (unsupported?.neutral.some((neutral) => isDeepStrictEqual(value, neutral))) continue;
+    if (unsupported !== undefined)
       throw new ApiError(400, `${name}: is not supported; ${unsupported.remedy}`, name, 'unsupported_parameter');
+    if (!known.includes(name)) {
+      const shown = name.slice(0, 100);
+      throw new ApiError(400, `${shown}: unknown parameter${suggestion(shown, known)}`, shown, 'unknown_parameter');
+    }
+    wanted.push([name, value]);
   }
-  const known = Object.keys(rules.shape.shape);
-  const unknown = Object.keys(wanted).find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    const shown = unknown.slice(0, 100);
-    throw new ApiError(400, `${shown}: unknown parameter${suggestion(shown, known)}`, shown, 'unknown_parameter');
-  }
-  const read = readValue(rules.shape, wanted);
+  const read = readValue(rules.shape, Object.fromEntries(wanted));
   if ('value' in read) return read.value;
   const { place, problem } = read.complaint;
   throw new ApiError(400, `${place}: ${problem}`, place, 'invalid_value');

@@ -17,7 +17,7 @@ export interface ServedModel {
   readonly contextLength: number;
   /** Values of a hidden state, and so of an embedding. */
   readonly hiddenSize: number;
-  readonly tokenizer: Pick<Tokenizer, 'size' | 'encode' | 'bytesOf' | 'stops'>;
+  readonly tokenizer: Pick<Tokenizer, 'size' | 'encodeInTurns' | 'bytesOf' | 'stops'>;
   readonly engine: BatchEngine;
   /** Of its vocabulary. */
   readonly grammars: Grammars;

@@ -54,7 +54,7 @@ export function reportError(error: unknown, name: string): number {
 
 /**
  * Ends the process when its output can't be written: with code 0 where the reader of stdout has closed the pipe, as in
- * `… | head`, otherwise with code 2 and a line that says why.
+ * `… | head`, otherwise with code 2 and a line that says why. Without a stderr it goes on: servers outlive their logs.
  */
 export function stopWithoutOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -62,7 +62,7 @@ export function stopWithoutOutput(): void {
     process.stderr.write(`stdout: ${remedyOf(error) ?? errorLine(error.message)}\n`);
     process.exit(2);
   });
-  process.stderr.on('error', () => process.exit(2));
+  process.stderr.on('error', () => {});
 }
 
 /** Longest message, characters: values from files are quoted in messages, and some files hold texts of megabytes. */

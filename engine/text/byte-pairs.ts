@@ -3,8 +3,9 @@ import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import type { TextList } from '../gguf/text-list.ts';
 import { InputError } from '../input/input-error.ts';
-import { mergeNeighbours } from './merge-neighbours.ts';
-import { rememberWords } from './remember-words.ts';
+import { addSymbols, mergeNeighbours } from './merge-neighbours.ts';
+import { addWords, rememberWords } from './remember-words.ts';
+import { SLICE, type Slices } from './slices.ts';
 import { textNumbers } from './text-numbers.ts';
 import { type Segmenter, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 import { WORD_RULES, type WordRules } from './word-rules.ts';
@@ -43,21 +44,45 @@ export function bytePairs(vocabulary: Vocabulary, merges: TextList, rules: WordR
     const byte = (bytes.get(letter) as number).toString(16).padStart(2, '0');
     throw new InputError(file, `the vocabulary of ${spellings.length} tokens has none for byte 0x${byte} of the text`);
   };
-  const segmentWord = rememberWords((word) => {
-    const symbols = Array.from(encoder.encode(word), (byte) => letters[byte] as string);
-    const whole = rules.wholeWords ? ordinary.get(symbols.join('')) : undefined;
-    if (whole !== undefined) return [whole];
-    return mergeNeighbours(symbols, rank).flatMap((piece) => ordinary.get(piece) ?? Array.from(piece, tokenOf));
+  const codes = letters.map((letter) => letter.charCodeAt(0));
+  const lettersOf = function* (word: Uint8Array): Slices<string> {
+    const parts: string[] = [];
+    for (let from = 0; from < word.length; from += SLICE) {
+      parts.push(
+        String.fromCharCode(...Array.from(word.subarray(from, from + SLICE), (byte) => codes[byte] as number)),
+      );
+      yield;
+    }
+    return parts.join('');
+  };
+  const addWord = rememberWords(function* (word, tokens) {
+    const text = yield* lettersOf(encoder.encode(word));
+    const whole = rules.wholeWords ? ordinary.get(text) : undefined;
+    if (whole !== undefined) {
+      tokens.push(whole);
+      return;
+    }
+    yield* addSymbols(yield* mergeNeighbours({ text, ends: yield* countFrom1(text.length) }, rank), (piece) => {
+      const token = ordinary.get(piece);
+      if (token !== undefined) tokens.push(token);
+      else for (const letter of piece) tokens.push(tokenOf(letter));
+    });
   });
   return {
-    segment(text) {
-      const tokens: number[] = [];
-      for (const word of rules.words(text)) for (const token of segmentWord(word)) tokens.push(token);
-      return tokens;
-    },
+    segment: (text, _leads, tokens) => addWords(rules.words(text), addWord, tokens),
     bytesOf(spelling) {
       const own = Array.from(spelling, (letter) => bytes.get(letter));
       return own.includes(undefined) ? encoder.encode(spelling) : Uint8Array.from(own as number[]);
     },
   };
+}
+
+/** 1, 2, … length. */
+function* countFrom1(length: number): Slices<Int32Array> {
+  const numbers = new Int32Array(length);
+  for (let index = 0; index < length; index++) {
+    numbers[index] = index + 1;
+    if (index % SLICE === SLICE - 1) yield;
+  }
+  return numbers;
 }

@@ -3,8 +3,16 @@ import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { bytePairMethod } from './byte-pairs.ts';
 import { byteOf, sentencePieceMethod } from './sentence-piece.ts';
+import { atOnce, inTurns, SLICE, type Slices } from './slices.ts';
 import { textNumbers } from './text-numbers.ts';
-import { TOKEN_KIND, TOKENIZER_KEY, type Tokenizer, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
+import {
+  type EncodeOptions,
+  TOKEN_KIND,
+  TOKENIZER_KEY,
+  type Tokenizer,
+  type TokenizerMethod,
+  type Vocabulary,
+} from './tokenizer.ts';
 
 /**
  * Tokens that end a turn or a text in some family. Files give them any kind; they are control tokens, as in llama.cpp
@@ -22,6 +30,9 @@ const ENDS_OF_PARTS = { part: '<|end|>', answers: ['<|return|>', '<|call|>'] } a
 
 /** Marks of turns that some files list as user-defined tokens, which plain text may otherwise become. */
 const TURN_MARK = /^(?:<[|｜].*[|｜]>|<(?:start|end)_of_turn>)$/s;
+
+/** Tokens of a long text that are kept together while it is encoded. */
+const PART_TOKENS = 2 ** 16;
 
 /** The supported tokenizer models, by `tokenizer.ggml.model`. */
 const METHODS: ReadonlyMap<string, (fields: MetadataFields, vocabulary: Vocabulary) => TokenizerMethod> = new Map([
@@ -48,32 +59,45 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
   const stops = [end, token('eot'), token('eom'), ...endsOfTurns(vocabulary)].filter((id) => id !== undefined);
   const ends = new Set(stops);
 
-  const segment = (fragment: Fragment, index: number, all: readonly Fragment[]): number | number[] =>
-    typeof fragment === 'number' ? fragment : segmenter.segment(fragment, typeof all[index - 1] !== 'string');
+  const encoded = function* (text: string, options: EncodeOptions = {}): Slices<number[]> {
+    const { addSpecial = false, parseSpecial = false, guard } = options;
+    const tokens: number[] = addSpecial && addsBegin ? [begin] : [];
+    /** Those before: a list that grows is copied again and again. */
+    const parts: number[][] = [];
+    let before: Fragment | undefined;
+    for (const fragment of cut(text, parseSpecial)) {
+      // A text that begins with the beginning token has it already.
+      const isBegun = before === undefined && addSpecial && addsBegin && fragment === begin;
+      if (fragment === undefined) yield;
+      else if (typeof fragment === 'number') {
+        if (!isBegun) tokens.push(fragment);
+      } else
+        for (const _ of segmenter.segment(withoutGuard(fragment, guard), typeof before !== 'string', tokens)) {
+          if (tokens.length >= PART_TOKENS) parts.push(tokens.splice(0));
+          yield;
+        }
+      before = fragment ?? before;
+    }
+    if (addSpecial && addsEnd) tokens.push(end);
+    return parts.length === 0 ? tokens : ([] as number[]).concat(...parts, tokens);
+  };
   return {
     size: spellings.length,
     begin,
     end,
     addsBegin,
     stops: ends,
-    encode(text, { addSpecial = false, parseSpecial = false, guard } = {}) {
-      const tokens = withoutGuard(cut(text, parseSpecial), guard).flatMap(segment);
-      if (addSpecial && addsBegin && tokens[0] !== begin) tokens.unshift(begin);
-      if (addSpecial && addsEnd) tokens.push(end);
-      return tokens;
-    },
+    encode: (text, options) => atOnce(encoded(text, options)),
+    encodeInTurns: (text, options) => inTurns(encoded(text, options)),
     guarded: (text, sign, kept) =>
-      cut(text, true)
-        .map((fragment) => {
-          if (typeof fragment === 'string') return fragment;
-          const spelling = spellings.at(fragment) as string;
-          const isUserDefined = kinds[fragment] === TOKEN_KIND.userDefined;
-          const isHarmless = isUserDefined && !ends.has(fragment) && !TURN_MARK.test(spelling);
-          return isHarmless || kept.includes(spelling)
-            ? spelling
-            : `${spelling.slice(0, 1)}${sign}${spelling.slice(1)}`;
-        })
-        .join(''),
+      Array.from(cut(text, true), (fragment) => {
+        if (typeof fragment !== 'number') return fragment ?? '';
+        const spelling = spellings.at(fragment) as string;
+        const isUserDefined = kinds[fragment] === TOKEN_KIND.userDefined;
+        const isHarmless = isUserDefined && !ends.has(fragment) && !TURN_MARK.test(spelling);
+        if (isHarmless || kept.includes(spelling)) return spelling;
+        return `${spelling.slice(0, 1)}${sign}${spelling.slice(1)}`;
+      }).join(''),
     spell: (id) => spellings.at(id) ?? '',
     bytesOf(id) {
       const spelling = spellings.at(id) ?? '';
@@ -136,19 +160,18 @@ function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
   return [...found.values()].flat();
 }
 
-/** Fragments without a guard; those that consist of nothing else are left out. */
-function withoutGuard(fragments: readonly Fragment[], guard: string | undefined): readonly Fragment[] {
-  if (guard === undefined) return fragments;
-  return fragments
-    .map((fragment) => (typeof fragment === 'string' ? fragment.replaceAll(guard, '') : fragment))
-    .filter((fragment) => fragment !== '');
+function withoutGuard(text: string, guard: string | undefined): string {
+  return guard === undefined ? text : text.replaceAll(guard, '');
 }
 
 /** A piece of a text: a special token, or text between such tokens, which is not empty. */
 type Fragment = string | number;
 
-/** Cuts a text at special tokens: always at user-defined ones, at control tokens only with `parseSpecial`. */
-type SpecialTokens = (text: string, parseSpecial: boolean) => Fragment[];
+/**
+ * Cuts a text at special tokens: always at user-defined ones, at control tokens only with `parseSpecial`. `undefined`
+ * is no fragment: it says that a slice of the text has been searched.
+ */
+type SpecialTokens = (text: string, parseSpecial: boolean) => Iterable<Fragment | undefined>;
 
 /** Finds special tokens in one pass over the text: leftmost first, then longest. */
 function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
@@ -167,7 +190,7 @@ function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
   return (text, parseSpecial) => (parseSpecial ? cutAll : cutAlways)(text);
 }
 
-type Cutter = (text: string) => Fragment[];
+type Cutter = (text: string) => Iterable<Fragment | undefined>;
 
 function cutter(tokens: ReadonlyMap<string, number>): Cutter {
   /** Lengths of the tokens that begin with a character, longest first. */
@@ -180,18 +203,17 @@ function cutter(tokens: ReadonlyMap<string, number>): Cutter {
       own.sort((a, b) => b - a),
     );
   }
-  return (text) => {
-    const fragments: Fragment[] = [];
-    let start = 0;
+  return function* (text) {
+    let [start, steps] = [0, 0];
     for (let index = 0; index < text.length; index++) {
+      if (++steps % SLICE === 0) yield undefined;
       const length = lengths.get(text.charCodeAt(index))?.find((own) => tokens.has(text.slice(index, index + own)));
       if (length === undefined) continue;
-      if (index > start) fragments.push(text.slice(start, index));
-      fragments.push(tokens.get(text.slice(index, index + length)) as number);
+      if (index > start) yield text.slice(start, index);
+      yield tokens.get(text.slice(index, index + length)) as number;
       start = index + length;
       index = start - 1;
     }
-    if (start < text.length) fragments.push(text.slice(start));
-    return fragments;
+    if (start < text.length) yield text.slice(start);
   };
 }

@@ -137,7 +137,7 @@ export async function chatPrompt(
     if (text.kind === 'refused') return fields.fail(KEY, `does not accept this conversation: ${quoted(text.message)}`);
     return fields.fail(KEY, `exceeds a bound: ${text.message}; leave out --chat and write the turns yourself`);
   }
-  const tokens = tokenizer.encode(text, { parseSpecial: true, guard: signs.guard });
+  const tokens = await tokenizer.encodeInTurns(text, { parseSpecial: true, guard: signs.guard });
   if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)
     tokens.unshift(tokenizer.begin);
   const isThinking =

@@ -1,6 +1,7 @@
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
-import { mergeNeighbours } from './merge-neighbours.ts';
-import { rememberWords } from './remember-words.ts';
+import { addSymbols, mergeNeighbours } from './merge-neighbours.ts';
+import { addWords, rememberWords } from './remember-words.ts';
+import { SLICE, type Slices } from './slices.ts';
 import { type Segmenter, TOKEN_KIND, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 
 /** SentencePiece's sign for a space. */
@@ -37,18 +38,21 @@ export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: S
     const token = ordinary.get(left + right);
     return token === undefined ? undefined : -(scores[token] as number);
   };
-  const segmentPart = (part: string): readonly number[] =>
-    mergeNeighbours([...part], rank).flatMap((piece) => {
+  const addPart = function* (part: string, tokens: number[]): Slices<void> {
+    const symbols = { text: part, ends: yield* characterEnds(part) };
+    yield* addSymbols(yield* mergeNeighbours(symbols, rank), (piece) => {
       const token = ordinary.get(piece);
-      return token ?? Array.from(encoder.encode(piece), (byte) => bytes.get(byte) ?? unknown);
+      if (token !== undefined) tokens.push(token);
+      else for (const byte of encoder.encode(piece)) tokens.push(bytes.get(byte) ?? unknown);
     });
-  const segmentWord = rememberWords(segmentPart);
+  };
+  const addWord = rememberWords(addPart);
   let isWordwise: boolean | undefined;
   return {
-    segment(text, leads) {
+    segment(text, leads, tokens) {
       const spaced = (spacePrefix && leads ? ` ${text}` : text).replaceAll(' ', VISIBLE_SPACE);
       isWordwise ??= endsBeforeSpaces(vocabulary);
-      return isWordwise ? (spaced.match(WORDS) ?? []).flatMap(segmentWord) : [...segmentPart(spaced)];
+      return isWordwise ? addWords(wordsOf(spaced), addWord, tokens) : addPart(spaced, tokens);
     },
     bytesOf(spelling) {
       return encoder.encode(spelling.replaceAll(VISIBLE_SPACE, ' '));
@@ -56,8 +60,22 @@ export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: S
   };
 }
 
+/** Where each character of a text ends. */
+function* characterEnds(text: string): Slices<Int32Array> {
+  const ends = new Int32Array(text.length);
+  let count = 0;
+  for (let end = 0; end < text.length; count++) {
+    end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1;
+    ends[count] = end;
+    if (count % SLICE === SLICE - 1) yield;
+  }
+  return ends.subarray(0, count);
+}
+
 /** Spaces and what follows up to the next space. */
-const WORDS = /\u2581*[^\u2581]+|\u2581+/g;
+function* wordsOf(text: string): Iterable<string> {
+  for (const [word] of text.matchAll(/\u2581*[^\u2581]+|\u2581+/g)) yield word;
+}
 
 /** Whether no token has a space after anything else, so that no merge crosses the beginning of a word. */
 function endsBeforeSpaces({ spellings }: Vocabulary): boolean {

@@ -1,4 +1,5 @@
 import type { TextList } from '../gguf/text-list.ts';
+import type { Slices } from './slices.ts';
 import type { TextNumbers } from './text-numbers.ts';
 
 /** Turns text into the tokens of a model and back. */
@@ -11,6 +12,8 @@ export interface Tokenizer {
    * @param kept spellings of control tokens that remain
    */
   guarded(text: string, sign: string, kept: readonly string[]): string;
+  /** The same, during which the process handles other events, however long the text is. */
+  encodeInTurns(text: string, options?: EncodeOptions): Promise<number[]>;
   /** The UTF-8 bytes of a token; characters may span tokens. Control tokens have none. */
   bytesOf(token: number): Uint8Array;
   /** A token as the vocabulary spells it: `▁the`, `Ġthe`, `<0x0A>`, `<|im_end|>`. */
@@ -37,11 +40,13 @@ export interface EncodeOptions {
 /** The part of a tokenizer for plain text, without control tokens, beginning and end. */
 export interface Segmenter {
   /**
+   * Adds the tokens of a text.
    * @param text not empty
    * @param leads whether the text is the first or follows a special token
+   * @param tokens those before
    * @throws InputError if the vocabulary can't express a byte of the text
    */
-  segment(text: string, leads: boolean): number[];
+  segment(text: string, leads: boolean, tokens: number[]): Slices<void>;
   /** The bytes that an ordinary token of the vocabulary stands for. */
   bytesOf(spelling: string): Uint8Array;
 }

@@ -1,7 +1,7 @@
 /** Splits text into words for a byte-level BPE; merges stay within words. */
 export interface WordRules {
-  /** Pieces whose concatenation is the text. */
-  words(text: string): string[];
+  /** Pieces whose concatenation is the text, found as they are asked for. */
+  words(text: string): Iterable<string>;
   /** Whether a word that is a token is used as it is, even if merges would give other tokens. */
   readonly wholeWords: boolean;
   /** Whether texts begin with the beginning-of-text token by default. */
@@ -95,18 +95,18 @@ export const WORD_RULES: ReadonlyMap<string, WordRules> = new Map([
 ]);
 
 /** Splits at the matches of each expression in turn; text between two matches is a piece too. */
-function cut(text: string, expressions: readonly RegExp[]): string[] {
-  return expressions.reduce((pieces, expression) => pieces.flatMap((piece) => cutOnce(piece, expression)), [text]);
+function cut(text: string, expressions: readonly RegExp[]): Iterable<string> {
+  return expressions.reduce<Iterable<string>>((pieces, expression) => cutEach(pieces, expression), [text]);
 }
 
-function cutOnce(text: string, expression: RegExp): string[] {
-  const pieces: string[] = [];
-  let end = 0;
-  for (const match of text.matchAll(expression)) {
-    if (match.index > end) pieces.push(text.slice(end, match.index));
-    end = match.index + match[0].length;
-    pieces.push(match[0]);
+function* cutEach(pieces: Iterable<string>, expression: RegExp): Iterable<string> {
+  for (const piece of pieces) {
+    let end = 0;
+    for (const match of piece.matchAll(expression)) {
+      if (match.index > end) yield piece.slice(end, match.index);
+      end = match.index + match[0].length;
+      yield match[0];
+    }
+    if (end < piece.length) yield piece.slice(end);
   }
-  if (end < text.length) pieces.push(text.slice(end));
-  return pieces;
 }

@@ -54,7 +54,8 @@ export function perfettoTrace({ devices, spans, tokens, counters }: Trace): Chro
   }
   for (const { device, name, samples } of counters) {
     const pid = processOf(device);
-    for (const { time, value } of samples) events.push({ ph: 'C', name, pid, ts: microseconds(time), args: { value } });
+    for (const { time, value } of samples)
+      events.push({ ph: 'C', name, pid, ts: inMicroseconds(nanoseconds(time)), args: { value } });
   }
   return { traceEvents: [...names, ...events], displayTimeUnit: 'ms' };
 }
@@ -81,17 +82,27 @@ function layOut(
   });
 }
 
-/**
- * Rounded to whole nanoseconds, Perfetto's resolution. An end and an equal start round alike, so neighbours don't
- * overlap.
- */
-function microseconds(seconds: number): number {
-  return Math.round(seconds * 1e9) / 1000;
+/** Whole nanoseconds, Perfetto's resolution. An end and an equal start round alike. */
+function nanoseconds(seconds: number): number {
+  return Math.round(seconds * 1e9);
 }
 
+/** Microseconds that are `count` nanoseconds for readers that round and for readers that truncate. */
+function inMicroseconds(count: number): number {
+  const nearest = count / 1000;
+  return nearest * 1000 < count ? nearest * (1 + Number.EPSILON) : nearest;
+}
+
+/**
+ * Start and duration of a span. Readers add the two, in microseconds or in nanoseconds, and the sum is never beyond the
+ * start of a span that follows at once.
+ */
 function times(start: number, end: number): { ts: number; dur: number } {
-  const nanoseconds = Math.round(end * 1e9) - Math.round(start * 1e9);
-  return { ts: microseconds(start), dur: nanoseconds / 1000 };
+  const ts = inMicroseconds(nanoseconds(start));
+  const next = inMicroseconds(nanoseconds(end));
+  let dur = inMicroseconds(nanoseconds(end) - nanoseconds(start));
+  while (ts + dur > next) dur = Math.min(next - ts, dur * (1 - Number.EPSILON / 2));
+  return { ts, dur };
 }
 
 /** Names a process, shown at `position` from the top. */

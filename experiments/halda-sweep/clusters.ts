@@ -8,7 +8,7 @@ import type { SweepInputs } from './inputs.ts';
 import type { ClusterResults } from './results.ts';
 import { createSimulatedTpot } from './simulated.ts';
 import { subsetsWithHead, sweepSubsets } from './subsets.ts';
-import { type SweepCase, sweepCluster } from './sweep.ts';
+import { informedRows, type SweepCase, sweepCluster } from './sweep.ts';
 import { testbedSettings } from './testbed-settings.ts';
 
 /** Tokens in the KV cache on devices of one's own. */
@@ -69,8 +69,14 @@ export async function sweepClusters(
       };
       const given: SweepCase = { ...shared, settings };
       const rows = sweepCluster({ ...given, simulatedTpot }, step);
-      if (!subsets || largest === undefined) return { cluster: truth.name, rows, subsets: undefined };
-      return { cluster: truth.name, rows, subsets: { model: largest.label, rows: sweepSubsets(given, largest, step) } };
+      const informed = informedRows({ ...given, simulatedTpot });
+      if (!subsets || largest === undefined) return { cluster: truth.name, rows, informed, subsets: undefined };
+      return {
+        cluster: truth.name,
+        rows,
+        informed,
+        subsets: { model: largest.label, rows: sweepSubsets(given, largest, step) },
+      };
     });
   } finally {
     solver.dispose();

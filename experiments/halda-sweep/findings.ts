@@ -1,6 +1,7 @@
 import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
+import { planShares } from '../../engine/plan/plan.ts';
 import { median } from '../report/median.ts';
 import { fastest, modelsOf, type Planned, plannedRows, rankedSeconds, SAME } from './best.ts';
 import { simulatedRatio } from './results.ts';
@@ -17,18 +18,31 @@ export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
 };
 
 /** The findings about one cluster, in sentences, the winners first; every number is computed from the rows. */
-export function findings(rows: readonly SweepRow[]): string[] {
+export function findings(rows: readonly SweepRow[], informed: readonly SweepRow[] = []): string[] {
   const planned = plannedRows(rows);
   const [first] = rows;
   if (first === undefined) return [];
   if (planned.length === 0) return [`On ${first.cluster} no scheduler has a plan that runs.`];
   return [
     winnersSentence(planned),
+    ...optional(misledSentence(planned, plannedRows(informed))),
     fastestSentence(planned),
     ...optional(gapSentence(planned)),
     ...optional(spaceSentence(planned)),
     ...optional(publishedSentence(planned)),
   ];
+}
+
+/** The findings that stand below the first table. */
+export function firstFindings(rows: readonly SweepRow[], informed: readonly SweepRow[]): string[] {
+  const planned = plannedRows(rows);
+  if (planned.length === 0) return findings(rows);
+  const [most] = misledModels(planned, plannedRows(informed));
+  const misled =
+    most === undefined
+      ? []
+      : [`What devices report misleads by up to ${formatPercent(1 - most.ratio)} (${most.model}).`];
+  return [winnersSentence(planned), ...misled];
 }
 
 /** Who has the fastest plans by simulation, and how far halda is from them. */
@@ -37,18 +51,53 @@ export function winnersSentence(planned: readonly Planned[]): string {
   const winners = labels.map((model) => fastest(planned.filter((row) => row.model.label === model)).scheduler);
   const counted = [...new Set(winners)]
     .map((name) => ({ name, wins: winners.filter((winner) => winner === name).length }))
-    .sort((one, other) => other.wins - one.wins);
+    .sort((one, other) => other.wins - one.wins)
+    .map(({ name, wins }, index) => `${name} ${index === 0 ? 'is fastest ' : ''}on ${wins}`);
   const halda = ratiosToBest(planned, 'halda');
   const worst = largest(halda);
   if (labels.length === 1) {
     const behind = worst === undefined || worst.ratio < SAME ? '' : `; halda's takes ${formatDeviation(worst.ratio)}`;
     return `By simulation ${winners[0]} has the fastest plan${behind}.`;
   }
-  const won = `By simulation ${enumerate(counted.map(({ name, wins }) => `${name} is fastest on ${wins}`))} of ${labels.length} models`;
+  const won = `By simulation ${enumerate(counted)} of ${labels.length} models`;
   if (worst === undefined || worst.ratio < SAME) return `${won}.`;
   const equal = halda.filter(({ ratio }) => ratio < SAME).length;
   return `${won}; halda is as fast on ${equal} and at worst takes ${formatDeviation(worst.ratio)} (${worst.model}).`;
 }
+
+interface Misled {
+  readonly model: string;
+  /** Of the plan for what the devices have. */
+  readonly row: Planned;
+  /** Its time over that of the best plan for what the devices report. */
+  readonly ratio: number;
+}
+
+/** Models for which plans for what the devices have would be faster than all plans for what they report, by how much. */
+function misledModels(planned: readonly Planned[], informed: readonly Planned[]): Misled[] {
+  return informed
+    .flatMap((row): Misled[] => {
+      const own = planned.filter(({ model }) => model.label === row.model.label);
+      if (own.length === 0) return [];
+      const ratio = rankedSeconds(row) / rankedSeconds(fastest(own));
+      return ratio * MISLED < 1 ? [{ model: row.model.label, row, ratio }] : [];
+    })
+    .sort((one, other) => one.ratio - other.ratio);
+}
+
+function misledSentence(planned: readonly Planned[], informed: readonly Planned[]): string | undefined {
+  const misled = misledModels(planned, informed);
+  const [first] = misled;
+  if (first === undefined) return undefined;
+  const labels = enumerate(misled.map(({ model }) => model));
+  const devices = enumerate(planShares(first.row.outcome.plan).map(({ device }) => device));
+  const most = `${formatSeconds(rankedSeconds(first.row))} (${formatDeviation(first.ratio)}), on ${devices}`;
+  const where = misled.length === 1 ? '' : `, most for ${first.model}`;
+  return `Schedulers plan for what devices report, not for what they have; that misleads all of them for ${labels}: plans for the truth would take less${where}: ${most}.`;
+}
+
+/** Ratio of times from which on a sentence says that schedulers are misled. */
+const MISLED = 1.005;
 
 /** Schedulers whose plans have what those of `optimal` can't have. */
 const OUTSIDE: Readonly<Partial<Record<string, string>>> = {

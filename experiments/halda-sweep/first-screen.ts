@@ -1,7 +1,7 @@
 import { formatSeconds } from '../../engine/input/format.ts';
 import { type Column, terminalTable } from '../report/columns.ts';
 import { modelText, rateColumn } from '../report/model-text.ts';
-import { fastest, modelsOf, type Planned, plannedRows } from './best.ts';
+import { fastest, modelsOf, type Planned, plannedRows, rankedSeconds } from './best.ts';
 import type { SweepRow } from './sweep.ts';
 
 /** A model of a sweep with its best plan and what it is compared with. */
@@ -11,14 +11,18 @@ interface BestRow {
   /** The fastest plan by simulation; `undefined` if none runs. */
   readonly best: Planned | undefined;
   readonly rows: readonly SweepRow[];
+  /** The best plan for what the devices have, where schedulers are shown something else. */
+  readonly known: Planned | undefined;
 }
 
 /** The sweep of one cluster in a line or two per model: the best plan by simulation, halda's, and published times. */
-export function firstScreen(rows: readonly SweepRow[], width: number): string {
+export function firstScreen(rows: readonly SweepRow[], informed: readonly SweepRow[], width: number): string {
   const models = modelsOf(rows).map((model): BestRow => {
     const own = rows.filter((row) => row.model.label === model);
     const planned = plannedRows(own);
-    return { row: own[0] as SweepRow, best: planned.length === 0 ? undefined : fastest(planned), rows: own };
+    const best = planned.length === 0 ? undefined : fastest(planned);
+    const [known] = plannedRows(informed.filter((row) => row.model.label === model));
+    return { row: own[0] as SweepRow, best, rows: own, known };
   });
   return terminalTable({ columns: COLUMNS, rows: models, sparse: true }, width);
 }
@@ -26,13 +30,19 @@ export function firstScreen(rows: readonly SweepRow[], width: number): string {
 const COLUMNS: readonly Column<BestRow>[] = [
   { title: 'model\nformat, GiB', value: shortModelText, wraps: true, label: true },
   { title: 'best\nplan', value: ({ best }) => best?.scheduler ?? 'none runs' },
-  { title: 'pre-\ndicted', value: ({ best }) => best?.outcome.breakdown.tokenSeconds, unit: 'seconds' },
   { title: 'simu-\nlated', value: ({ best }) => best?.outcome.simulatedSeconds, unit: 'seconds' },
   rateColumn(({ best }) => best?.outcome.simulatedSeconds, '\ntok/s'),
+  { title: 'truth\nallows', value: allowedSeconds, unit: 'seconds' },
   { title: 'halda\nsimul.', value: ({ rows }) => haldaText(rows), align: 'right' },
   { title: 'paper:\nprima', value: ({ rows }) => publishedText(rows, 'halda'), align: 'right' },
   { title: 'paper:\nllama', value: ({ rows }) => publishedText(rows, 'single-device'), align: 'right' },
 ];
+
+/** Simulated TPOT that a plan for the truth would have, or that of the best plan where that is less. */
+function allowedSeconds({ best, known }: BestRow): number | undefined {
+  if (known === undefined) return undefined;
+  return Math.min(rankedSeconds(known), best === undefined ? Number.POSITIVE_INFINITY : rankedSeconds(best));
+}
 
 /** The unit stands in the head, so that 80 columns hold a row. */
 function shortModelText({ row }: BestRow): string {

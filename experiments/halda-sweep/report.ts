@@ -2,7 +2,7 @@ import type { PublishedCell } from '../../datasets/published.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
 import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
-import { enumerate, formatBytes } from '../../engine/input/format.ts';
+import { enumerate, formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Block, ChartBlock, Section } from '../report/page/page.ts';
@@ -10,7 +10,7 @@ import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
 import { FIT_NOTE, isFitted, tableOf } from './columns.ts';
 import type { SweepInputs } from './inputs.ts';
-import { type ClusterResults, placeOf } from './results.ts';
+import { allRows, type ClusterResults, placeOf } from './results.ts';
 import { subsetFindings } from './subsets.ts';
 import type { SweepRow } from './sweep.ts';
 
@@ -37,7 +37,7 @@ export function sweepPage(report: SweepReport): NonNullable<Results['page']> {
   };
 }
 
-function clusterSections(truth: Cluster, { rows, subsets }: ClusterResults, prefix: string): Section[] {
+function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterResults, prefix: string): Section[] {
   const models = modelsBySize(rows);
   const devices = truth.devices.map(({ name }) => name);
   const schedulers = schedulersOf(rows);
@@ -54,7 +54,7 @@ function clusterSections(truth: Cluster, { rows, subsets }: ClusterResults, pref
           figure: tpotChart(rows, models, label),
         })),
       },
-      tableBlock(tableOf(rows), { title: 'Every plan' }),
+      tableBlock(tableOf(allRows({ rows, informed })), { title: 'Every plan' }),
       ...(rows.some(isFitted) ? [{ kind: 'text' as const, text: FIT_NOTE }] : []),
       ...comparison(rows),
     ],
@@ -79,6 +79,13 @@ function clusterSections(truth: Cluster, { rows, subsets }: ClusterResults, pref
       ...causes(rows, models),
     ],
   };
+  const known = informed.find(({ model }) => model.label === subsets?.model)?.outcome;
+  const allowed =
+    known?.status === 'planned'
+      ? [
+          `These plans are made for what the devices report. For what they have, optimal's takes ${formatSeconds(known.breakdown.tokenSeconds)}, offered all of them.`,
+        ]
+      : [];
   const offered: Section[] =
     subsets === undefined
       ? []
@@ -86,7 +93,7 @@ function clusterSections(truth: Cluster, { rows, subsets }: ClusterResults, pref
           {
             title: `${prefix}Which devices help`,
             blocks: [
-              { kind: 'text', text: subsetFindings(subsets.rows, truth.name).join(' ') },
+              { kind: 'text', text: [...subsetFindings(subsets.rows, truth.name), ...allowed].join(' ') },
               {
                 kind: 'chart',
                 title: `${subsets.model} on every set of devices with the head`,

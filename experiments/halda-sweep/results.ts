@@ -3,6 +3,7 @@ import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { perfettoTrace } from '../../engine/trace/perfetto.ts';
 import { fileJson } from '../report/experiment.ts';
+import { modelsOf } from './best.ts';
 import type { SubsetRow } from './subsets.ts';
 import type { Outcome, SweepRow } from './sweep.ts';
 
@@ -10,8 +11,15 @@ import type { Outcome, SweepRow } from './sweep.ts';
 export interface ClusterResults {
   readonly cluster: string;
   readonly rows: readonly SweepRow[];
+  /** What the truth would allow, by model, where the schedulers are shown something else (informedRows). */
+  readonly informed: readonly SweepRow[];
   /** undefined where subsets were not tried. */
   readonly subsets: { readonly model: string; readonly rows: readonly SubsetRow[] } | undefined;
+}
+
+/** All rows of a cluster: those that show what the truth would allow end the rows of their model. */
+export function allRows({ rows, informed }: Pick<ClusterResults, 'rows' | 'informed'>): SweepRow[] {
+  return modelsOf(rows).flatMap((label) => [...rows, ...informed].filter(({ model }) => model.label === label));
 }
 
 /** A file name for a plan or its trace, without characters that file systems reject. */
@@ -45,7 +53,7 @@ export function traceFiles(rows: readonly SweepRow[]): Record<string, string> {
  * timing.csv.
  */
 export function resultsData(settings: Readonly<Record<string, unknown>>, results: readonly ClusterResults[]) {
-  const clusters = results.map(({ cluster, rows, subsets }) => ({
+  const clusters = results.map(({ cluster, rows, informed, subsets }) => ({
     cluster,
     rows: rows.map((row) => ({
       model: row.model.label,
@@ -57,6 +65,9 @@ export function resultsData(settings: Readonly<Record<string, unknown>>, results
         simulatedOverPublished: simulatedRatio(row),
       }),
     })),
+    ...(informed.length > 0 && {
+      informed: informed.map(({ model, outcome }) => ({ model: model.label, ...informedJson(outcome) })),
+    }),
     ...(subsets && {
       subsets: {
         model: subsets.model,
@@ -115,6 +126,11 @@ function subsetJson(outcome: Outcome) {
   const { status } = outcome;
   if (status !== 'planned') return { status, reason: outcome.reason };
   return { status, tokenSeconds: outcome.breakdown.tokenSeconds, shares: planShares(outcome.plan) };
+}
+
+function informedJson(outcome: Outcome) {
+  const simulated = outcome.status === 'planned' ? { simulatedSeconds: outcome.simulatedSeconds } : {};
+  return { ...subsetJson(outcome), ...simulated };
 }
 
 function publishedJson(cell: PublishedCell) {

@@ -1,6 +1,6 @@
 import { withDevices } from '../../engine/hardware/cluster.ts';
 import { enumerate, formatPercent, formatSeconds } from '../../engine/input/format.ts';
-import { type Outcome, type SweepCase, type SweptModel, schedule } from './sweep.ts';
+import { type Outcome, type Setting, type SweepCase, type SweptModel, schedule } from './sweep.ts';
 
 /** The schedulers that choose among the devices they are offered: the paper's and the exact one. */
 export const SUBSET_SCHEDULERS = ['optimal', 'halda'] as const;
@@ -22,13 +22,18 @@ export function subsetsWithHead(names: readonly string[]): string[][] {
   return subsets.sort((one, other) => one.length - other.length || compare(position(one), position(other)));
 }
 
-/** TPOT by set of devices (prima.cpp Fig. 8): each scheduler is offered the set, and may leave out devices. */
+/**
+ * TPOT by set of devices (prima.cpp Fig. 8): each scheduler is offered the set, and may leave out devices. Workload and
+ * buffers are those of the sweep for this model.
+ */
 export function sweepSubsets(given: SweepCase, { model }: SweptModel, step: (label: string) => void): SubsetRow[] {
-  return subsetsWithHead(given.belief.devices.map(({ name }) => name)).map((devices) => {
+  const settingOf = (name: string): Setting => ({ ...given, ...given.settings?.(model, name) });
+  return subsetsWithHead(settingOf('optimal').belief.devices.map(({ name }) => name)).map((devices) => {
     step(`${given.truth.name}: ${devices.join(', ')}`);
-    const belief = withDevices(given.belief, devices);
-    const outcome = (name: (typeof SUBSET_SCHEDULERS)[number]): Outcome =>
-      schedule({ ...given, belief }, model, name).outcome;
+    const outcome = (name: (typeof SUBSET_SCHEDULERS)[number]): Outcome => {
+      const setting = settingOf(name);
+      return schedule({ ...setting, belief: withDevices(setting.belief, devices) }, model, name).outcome;
+    };
     return { devices, outcomes: { optimal: outcome('optimal'), halda: outcome('halda') } };
   });
 }

@@ -112,6 +112,23 @@ export function sweepCluster(given: SweepCase, step: (label: string) => void = (
   return rows;
 }
 
+/** Stands for a scheduler: `optimal`, told what the devices have. */
+export const INFORMED = 'optimal, informed';
+
+/**
+ * Rows of `optimal` planning for what the devices have, one per model, where the schedulers are shown something else:
+ * what the truth would allow.
+ */
+export function informedRows(given: SweepCase): SweepRow[] {
+  return given.models.flatMap((model): SweepRow[] => {
+    const setting: Setting = { ...given, ...given.settings?.(model.model, 'optimal') };
+    const { truth, belief, reclaim } = setting;
+    if (JSON.stringify(truth.devices) === JSON.stringify(belief.devices)) return [];
+    const timed = schedule({ ...setting, belief: truth, believedReclaim: reclaim }, model.model, 'optimal');
+    return [{ cluster: given.truth.name, model, scheduler: INFORMED, ...timed, published: undefined }];
+  });
+}
+
 interface Timed {
   readonly outcome: Outcome;
   readonly planningSeconds: number | undefined;

@@ -1,9 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { processStart } from '../../engine/files/process-mark.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { createDeviceGroup, type DeviceGroup } from './cgroups/device-group.ts';
 import type { LabGround } from './ground.ts';
-import { formatLabName, processStart } from './name.ts';
+import { formatLabName } from './name.ts';
 import { createLabNetwork, type DeviceNamespace, listNamespaces, removeNamespaces } from './network.ts';
 import { endProcesses } from './processes.ts';
 import { REAL_FILES, runProgram } from './system.ts';

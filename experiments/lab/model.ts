@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LAB_SHAPES, type LabSize } from '../../datasets/lab/shapes.ts';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import { formatBytes } from '../../engine/input/format.ts';
 import type { Mix } from '../../engine/model/mix.ts';
@@ -13,7 +14,7 @@ export async function labModel(folder: string, size: LabSize, seed: number): Pro
   const shape = LAB_SHAPES[size];
   const path = join(folder, `${shape.name}-${MIX}-${seed}.gguf`);
   if (existsSync(path)) return path;
-  const unfinished = `${path}.${process.pid}.tmp`;
+  const unfinished = temporaryPath(path);
   let progress: Progress | undefined;
   try {
     await makeGguf({

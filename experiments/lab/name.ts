@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { processStart } from '../../engine/files/process-mark.ts';
 import type { LabFiles } from './system.ts';
 
 /** Name of everything that a lab makes outside its own folder: `hearth-lab-PID-START-PART`. */
@@ -19,17 +20,6 @@ export function formatLabName({ pid, start, part }: LabName): string {
 export function parseLabName(name: string): LabName | undefined {
   const [, pid, start, part] = /^hearth-lab-(\d+)-(\d+)-([\w-]+)$/.exec(name) ?? [];
   return pid === undefined || start === undefined || part === undefined ? undefined : { pid: Number(pid), start, part };
-}
-
-/**
- * A process's start time: field 22 of /proc/PID/stat (proc_pid_stat(5)). Fields are counted from the last `)`, since
- * field 2, the program's name, may contain spaces and brackets.
- * @throws RangeError for any other text
- */
-export function processStart(stat: string): string {
-  const field = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  if (field === undefined || !/^\d+$/.test(field)) throw new RangeError(`"${stat}" is no /proc/PID/stat`);
-  return field;
 }
 
 /** Whether the process that gave a name still runs: a process with its id that started at the same time. */

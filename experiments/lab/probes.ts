@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
@@ -33,7 +34,7 @@ export async function probeCpu(
   const addon = loadAddon();
   if (typeof addon === 'string')
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
-  const file = join(folder, `probe.${process.pid}.tmp`);
+  const file = temporaryPath(join(folder, 'probe'));
   const text = await withWeightsFile(file, seed, async () => {
     const disk = measureDisk(addon, file, WEIGHTS_FILE_BYTES, () => {});
     const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads: 1 }));

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabCell } from '../../datasets/lab/cell.ts';
 import { makeOutputFolder } from '../../engine/commands/output-file.ts';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { CellRun } from './cell-run.ts';
 
@@ -44,8 +45,9 @@ export function openSavedCells(folder: string, setting: SavedSetting): SavedCell
     },
     save: (run) => {
       const file = fileOf(run.cell);
-      writeFileSync(`${file}.tmp`, JSON.stringify(run));
-      renameSync(`${file}.tmp`, file);
+      const beside = temporaryPath(file);
+      writeFileSync(beside, JSON.stringify(run));
+      renameSync(beside, file);
     },
   };
 }

@@ -1,11 +1,13 @@
 import { appendFileSync, closeSync, existsSync, openSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOutputFolder } from '../../engine/commands/output-file.ts';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { type CsvValue, toCsv } from '../report/csv.ts';
 import { completeLines, type Line } from '../sweep/lines.ts';
 import type { Judged } from './judge.ts';
 import type { Space } from './space.ts';
+import { RESULT } from './sweep-points.ts';
 import { differences, type Fingerprint } from './sweeper.ts';
 
 export const POINTS_FILE = 'points.jsonl';
@@ -62,9 +64,9 @@ export function openPointsFile({ directory, fingerprint, numbers, restart }: Poi
   };
 }
 
-/** The points of a file, one after the other. */
-export function* readPoints(path: string): Generator<Point> {
-  for (const line of completeLines(path)) if (line.number > 1) yield readPoint(path, line);
+/** The points of a file, one after the other. @throws InputError for a line that is not the next plan's */
+export function* readPoints(path: string, numbers: Float64Array): Generator<Point> {
+  for (const line of completeLines(path)) if (line.number > 1) yield readPoint(path, line, numbers);
 }
 
 interface Found {
@@ -83,11 +85,7 @@ function survey(path: string, fingerprint: Fingerprint, numbers: Float64Array): 
       found = { done: 0, last: undefined, end: line.end };
       continue;
     }
-    const point = readPoint(path, line);
-    const done: number = found?.done ?? 0;
-    if (point.plan !== numbers[done])
-      throw new InputError(`${path}:${line.number}`, `holds plan ${point.plan} where ${numbers[done]} is next${AGAIN}`);
-    found = { done: done + 1, last: point, end: line.end };
+    found = { done: line.number - 1, last: readPoint(path, line, numbers), end: line.end };
   }
   return found;
 }
@@ -102,12 +100,15 @@ function checkSettings(path: string, line: Line, fingerprint: Fingerprint): void
   if (found.length > 0) throw new InputError(path, `is a sweep with other settings: ${found.join(', ')}${AGAIN}`);
 }
 
-function readPoint(path: string, line: Line): Point {
-  const point = parse(path, line);
-  const judged = typeof point.failed === 'string' || Number.isFinite(point.seconds);
-  if (!Number.isInteger(point.plan) || !judged)
-    throw new InputError(`${path}:${line.number}`, `is not the result of a plan${AGAIN}`);
-  return point as unknown as Point;
+/** The point of a line; that of the first plan is the second. */
+function readPoint(path: string, line: Line, numbers: Float64Array): Point {
+  const problem = (found: string): InputError => new InputError(`${path}:${line.number}`, `${found}${AGAIN}`);
+  const { success, data } = RESULT.safeParse(parse(path, line));
+  if (!success) throw problem('is not the result of a plan');
+  const next = numbers[line.number - 2];
+  if (next === undefined) throw problem(`is beyond the last of ${numbers.length} plans`);
+  if (data.plan !== next) throw problem(`holds plan ${data.plan} where ${next} is next`);
+  return data as Point;
 }
 
 function parse(path: string, { text, number }: Line): Record<string, unknown> {
@@ -126,7 +127,7 @@ const LINES = 1000;
  * memory.
  */
 export function writePointsCsv(path: string, points: Iterable<Point>, space: Space, devices: readonly string[]): void {
-  const beside = `${path}.${process.pid}.tmp`;
+  const beside = temporaryPath(path);
   try {
     writeRows(beside, points, space, devices);
     renameSync(beside, path);

@@ -1,5 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { checkOutputPath } from '../../engine/commands/output-file.ts';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 
 /**
@@ -7,7 +9,7 @@ import { InputError } from '../../engine/input/input-error.ts';
  * @throws InputError if the directory, or the nearest one above it that exists, is a file or not writable
  */
 export function checkOutput(directory: string, flag = '--out'): void {
-  if (directory.trim() === '') throw new InputError(flag, 'is empty; name a directory');
+  checkOutputPath(flag, directory, 'name a directory');
   let path = directory;
   while (!existsSync(path) && dirname(path) !== path) path = dirname(path);
   const where = `${flag} ${directory}`;
@@ -38,7 +40,7 @@ export function writeFiles(directory: string, files: ReadonlyMap<string, string>
       }
       if (existsSync(target) && statSync(target).isDirectory())
         throw new InputError(`${flag} ${directory}`, `"${target}" is a directory; a file is to be written there`);
-      const beside = `${target}.${process.pid}.tmp`;
+      const beside = temporaryPath(target);
       temporary.set(beside, target);
       writeFileSync(beside, text, { flag: 'wx' });
     }

@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
-import type { Evaluate } from '../sweep/sweep.ts';
-import { evenRounds, POLICIES, type Policy, type Reclaim, simulateRounds } from './rounds.ts';
+import { type Evaluate, RESULT_TEXT } from '../sweep/sweep.ts';
+import { evenRounds, POLICIES, type Policy, RECLAIMS, type Reclaim, simulateRounds } from './rounds.ts';
 
 export interface RoundsPoints {
   readonly cluster: Omit<Cluster, 'link'>;
@@ -30,6 +31,18 @@ export function roundsJobs({ cluster, models, reclaims, mostRounds }: RoundsPoin
     ),
   );
 }
+
+export const RESULT = z.strictObject({
+  model: RESULT_TEXT,
+  mix: RESULT_TEXT,
+  bytes: z.number().positive(),
+  policy: RESULT_TEXT,
+  reclaim: z.enum(RECLAIMS),
+  rounds: z.int().positive(),
+  seconds: z.number().positive().optional(),
+  readBytes: z.number().nonnegative(),
+  reason: RESULT_TEXT,
+});
 
 export default function createEvaluate(points: unknown): Evaluate {
   const { workload, ...parts } = points as RoundsPoints;

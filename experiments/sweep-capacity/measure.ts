@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { randomStream } from '../../engine/input/random-stream.ts';
+import { connect } from '../sweep/redis/connection.ts';
 import * as store from '../sweep/redis/store.ts';
+import { loadReadResult } from '../sweep/sweep.ts';
 import type { BlocksCost, CallCost, Cost, ServiceTimes } from './service-times.ts';
 
 /** Calls of an operation. */
@@ -28,7 +30,7 @@ export const MEASURE_STEPS = 14;
  */
 export async function measureServiceTimes(url: string, step: () => void, calls = CALLS): Promise<ServiceTimes> {
   const largeCalls = Math.ceil(calls / LARGER);
-  const redis = await store.connect(url);
+  const redis = await connect(url);
   const id = `capacity-${process.pid}`;
   const folder = mkdtempSync(join(tmpdir(), 'hearth-sweep-capacity-'));
   const file = openSync(join(folder, 'points'), 'a');
@@ -45,13 +47,15 @@ export async function measureServiceTimes(url: string, step: () => void, calls =
       for (let call = 0; call < count; call++) await operation();
     });
   const stream = randomStream(1, 'sweep-capacity');
+  const readResult = await loadReadResult({ kind: 'upgrades' });
   const storing = async (blocks: number, points: number): Promise<{ readonly stored: Cost; readonly read: Cost }> => {
     const lines = Array.from({ length: blocks * points }, () => String(stream.next()));
     const count = blocks === 1 ? calls : largeCalls;
     const stored = await repeated(count, () => store.storeBlocks(redis, { id, block: points }, 0, lines));
     const read = await repeated(count, async () => {
-      const found = await store.readBlocks(redis, id, 0, blocks);
-      appendFileSync(file, found.map((block = []) => block.map((line) => `${line}\n`).join('')).join(''));
+      const sweep = { id, block: points, count: blocks * points };
+      const found = await store.readBlocks(redis, sweep, readResult, { first: 0, count: blocks });
+      appendFileSync(file, found.map((block) => block.map((line) => `${line}\n`).join('')).join(''));
     });
     return { stored, read };
   };
@@ -155,7 +159,7 @@ function blocksCost(one: Cost, blocks: Cost, points: Cost): BlocksCost {
 }
 
 export async function redisVersion(url: string): Promise<string> {
-  const redis = await store.connect(url);
+  const redis = await connect(url);
   const version = /^redis_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? 'of an unknown version';
   redis.disconnect();
   return version;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Evaluate } from '../sweep/sweep.ts';
 
 /** Points that only wait: workers share processors as if each had its own. */
@@ -6,6 +7,8 @@ export interface WaitingPoints {
   /** Tells a sweep from others, so that nothing is taken from their results. */
   readonly run: string;
 }
+
+export const RESULT = z.int();
 
 export default function createEvaluate(setting: unknown): Evaluate {
   const { seconds } = setting as WaitingPoints;

@@ -14,13 +14,15 @@ export function sweepWorkerCommand(): Command {
     .addOption(ON)
     .option('--threads <n>', 'threads (default: one per core)')
     .option('--lost-after <seconds>', 'a worker that says nothing for so long loses its jobs to others', '15')
+    .option('--grace <seconds>', 'on Ctrl-C: the time that jobs under way have to end; then others compute them', '30')
     .option('--idle <seconds>', 'end after so long without work (default: wait for ever)')
-    .action(async ({ on, threads, lostAfter, idle }: Readonly<Record<string, string>>) => {
+    .action(async ({ on, threads, lostAfter, grace, idle }: Readonly<Record<string, string>>) => {
       const { runSweepWorker } = await import('./redis/worker.ts');
       await runSweepWorker({
         url: readRedis(on as string),
         threads:
           threads === undefined ? Math.min(256, availableParallelism()) : readCount('--threads', threads, 1, 256),
+        graceSeconds: readNumber('--grace', grace as string, 0, 3600),
         lostSeconds: readNumber('--lost-after', lostAfter as string, 0.5, 3600),
         ...(idle !== undefined && { idleSeconds: readNumber('--idle', idle, 0.1, 1e6) }),
       });

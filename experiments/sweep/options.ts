@@ -3,6 +3,7 @@ import { InputError } from '../../engine/input/input-error.ts';
 import { readCount } from '../../engine/terminal/options.ts';
 import { flag, number, type OptionValues, option, text } from '../report/options.ts';
 import { localExecutor } from './local.ts';
+import { parseRedisAddress } from './redis/address.ts';
 import type { Executor } from './sweep.ts';
 
 /** Where the points of a sweep are computed. */
@@ -47,7 +48,10 @@ export function refuseSweepOptions({ on, point, resume, printScript }: SweepOpti
 /** @throws InputError for any other text */
 export function readPlace(flag: string, text: string): Place {
   if (text === 'local' || text === 'slurm') return { kind: text };
-  if (/^rediss?:\/\/\S+$/.test(text)) return { kind: 'redis', url: text };
+  if (/^rediss?:\/\//.test(text)) {
+    parseRedisAddress(flag, text);
+    return { kind: 'redis', url: text };
+  }
   throw new InputError(flag, `"${text}" is no place for a sweep; give local, slurm or redis://HOST:PORT`);
 }
 

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOutputFolder } from '../../engine/commands/output-file.ts';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 
 /** Result files of sweeps. */
@@ -24,7 +25,7 @@ export function takeResults(folder: string | undefined, name: string, out: strin
   }
   makeOutputFolder('--out', out);
   if (existsSync(target) && statSync(target).size >= statSync(source).size) return;
-  const beside = `${target}.${process.pid}.tmp`;
+  const beside = temporaryPath(target);
   copyFileSync(source, beside);
   renameSync(beside, target);
 }

@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import type { Sweep, WorkTimes } from './sweep.ts';
 
 /** The progress of a sweep as its submitter last wrote it. */
@@ -42,8 +43,9 @@ export function statusWriter(
     const { kind, id, count: points } = sweep;
     const status: SweepStatus = { kind, id, points, done, rate, inPoints, written: now };
     const path = join(folder, STATUS_FILE);
-    writeFileSync(`${path}.${process.pid}.tmp`, `${JSON.stringify(status)}\n`);
-    renameSync(`${path}.${process.pid}.tmp`, path);
+    const beside = temporaryPath(path);
+    writeFileSync(beside, `${JSON.stringify(status)}\n`);
+    renameSync(beside, path);
   };
 }
 

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { InputError } from '../../engine/input/input-error.ts';
 import { fromPlainJson, toPlainJson } from './plain-json.ts';
 import { codeVersion } from './version.ts';
 
-/**
- * Experiments with many independent points. Each has a module whose default export makes the function that computes a
- * point from the sweep's setting; `block` is the number of points whose results are stored together.
- */
+/** Experiments with many independent points; `block` is the number of points whose results are stored together. */
 const KINDS = {
   'partition-sweep': { module: '../partition-sweep/sweep-points.ts', block: 32 },
   'halda-gap': { module: '../halda-gap/sweep-points.ts', block: 1 },
@@ -20,6 +18,14 @@ export type SweepKind = keyof typeof KINDS;
 /** The result of a point by its position, from 0: plain data. */
 export type Evaluate = (point: number) => unknown;
 export type CreateEvaluate = (setting: unknown) => Evaluate | Promise<Evaluate>;
+
+/** The module of an experiment's points. */
+interface PointsModule {
+  /** Makes the function that computes a point from the sweep's setting. */
+  readonly default: CreateEvaluate;
+  /** A point's result. Results come from files and from other machines, so they are checked. */
+  readonly RESULT: z.ZodType;
+}
 
 /** Independent points 0 … count − 1, which their setting determines. */
 export interface Sweep {
@@ -53,20 +59,28 @@ export function parseSweep(text: string, place: string): Sweep {
     found = JSON.parse(text);
   } catch {}
   const { kind, setting, count, id } = found;
-  if (typeof kind !== 'string' || typeof setting !== 'string' || typeof count !== 'number' || !(kind in KINDS))
+  if (
+    typeof kind !== 'string' ||
+    typeof setting !== 'string' ||
+    !Number.isSafeInteger(count) ||
+    !Object.hasOwn(KINDS, kind)
+  )
     throw new InputError(place, `is not a sweep; its kind must be one of ${Object.keys(KINDS).join(', ')}`);
-  if (idOf(kind, setting, count) !== id)
+  if (idOf(kind, setting, count as number) !== id)
     throw new InputError(
       place,
       `is of another version of code or data, or was changed; this is version ${codeVersion()}`,
     );
-  return { kind: kind as SweepKind, setting, count, block: KINDS[kind as SweepKind].block, id };
+  return { kind: kind as SweepKind, setting, count: count as number, block: KINDS[kind as SweepKind].block, id };
+}
+
+function loadModule(kind: SweepKind): Promise<PointsModule> {
+  return import(new URL(KINDS[kind].module, import.meta.url).href);
 }
 
 /** Loads the function that computes the points of a sweep. */
 export async function loadEvaluate({ kind, setting }: Pick<Sweep, 'kind' | 'setting'>): Promise<Evaluate> {
-  const module: { default: CreateEvaluate } = await import(new URL(KINDS[kind].module, import.meta.url).href);
-  return module.default(fromPlainJson(setting));
+  return (await loadModule(kind)).default(fromPlainJson(setting));
 }
 
 /** What stands in place of a result where computing a point failed. */
@@ -87,8 +101,39 @@ export function lineOf(evaluate: Evaluate, point: number): string {
   }
 }
 
+const FAILED = z.strictObject({ point: z.int(), error: z.string() }) satisfies z.ZodType<FailedPoint>;
+
 export function isFailed(result: unknown): result is FailedPoint {
-  return typeof result === 'object' && result !== null && 'error' in result && 'point' in result;
+  return FAILED.safeParse(result).success;
+}
+
+/** Text in a result: one line, which may be printed. */
+export const RESULT_TEXT = z.string().regex(/^\P{Cc}*$/u, 'has control characters');
+
+/** The result in a point's line. @throws RangeError saying what is wrong with the line */
+export type ReadResult = (line: string, point: number) => unknown;
+
+export async function loadReadResult({ kind }: Pick<Sweep, 'kind'>): Promise<ReadResult> {
+  const { RESULT } = await loadModule(kind);
+  return (line, point) => {
+    const value = parseLine(line, point);
+    const failed = FAILED.safeParse(value);
+    if (failed.success && failed.data.point === point) return failed.data;
+    const result = RESULT.safeParse(value);
+    if (result.success) return result.data;
+    const [issue] = result.error.issues;
+    throw new RangeError(
+      `the result of point ${point} is none of ${kind} (${issue?.path.join('.')} ${issue?.message})`,
+    );
+  };
+}
+
+function parseLine(line: string, point: number): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new RangeError(`the result of point ${point} is not JSON`);
+  }
 }
 
 /** Consecutive results. */

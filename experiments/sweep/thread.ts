@@ -1,12 +1,16 @@
 /** A worker thread of a sweep: it gets the sweep as workerData, then computes ranges of its points. */
 
 import { workerData } from 'node:worker_threads';
-import { lineOf, loadEvaluate, type Sweep } from './sweep.ts';
-import type { RangeResult, RangeTask } from './threads.ts';
+import { type Evaluate, lineOf, loadEvaluate, type Sweep } from './sweep.ts';
+import { LOADING, type RangeResult, type RangeTask } from './threads.ts';
 
-const evaluate = await loadEvaluate(workerData as Sweep);
+let loaded: Promise<Evaluate> | undefined;
 
-export default function computeRange({ from, to, current }: RangeTask): RangeResult {
+/** @throws whatever the sweep's setting makes fail */
+export default async function computeRange({ from, to, current }: RangeTask): Promise<RangeResult> {
+  current[0] = LOADING;
+  loaded ??= loadEvaluate(workerData as Sweep);
+  const evaluate = await loaded;
   const start = performance.now();
   const lines: string[] = [];
   for (let point = from; point < to; point++) {

@@ -1,10 +1,17 @@
 import { Piscina } from 'piscina';
 import { type Sweep, SweepError } from './sweep.ts';
 
+/** In place of a point: no thread has the range yet; the thread loads what computes points. */
+const WAITING = -1;
+export const LOADING = -2;
+
+/** Seconds after which loading is taken for something that never ends, at least. */
+const LONGEST_LOADING = 60;
+
 export interface RangeTask {
   readonly from: number;
   readonly to: number;
-  /** Shared with the thread: the point that it computes. */
+  /** Shared with the thread: the point that it computes, WAITING or LOADING. */
   readonly current: Float64Array;
 }
 
@@ -40,21 +47,25 @@ export function createThreads(sweep: Sweep, { threads, hangSeconds }: ThreadsOpt
     minThreads: threads,
     maxThreads: threads,
   });
+  // A thread that dies between two ranges: its next range fails, or has another thread.
+  pool.on('error', () => {});
   return {
     async compute(from, to) {
-      const current = new Float64Array(new SharedArrayBuffer(8)).fill(-1);
+      const current = new Float64Array(new SharedArrayBuffer(8)).fill(WAITING);
       const controller = new AbortController();
-      let [seen, since] = [-1, performance.now()];
+      let [seen, since] = [WAITING, performance.now()];
       const look = (): void => {
         const point = current[0] as number;
-        if (point !== seen || point < 0) [seen, since] = [point, performance.now()];
-        if (performance.now() - since > 1000 * hangSeconds) controller.abort();
+        if (point !== seen || point === WAITING) [seen, since] = [point, performance.now()];
+        const most = point === LOADING ? Math.max(hangSeconds, LONGEST_LOADING) : hangSeconds;
+        if (performance.now() - since > 1000 * most) controller.abort();
       };
       const timer = setInterval(look, 1000 * Math.min(LOOK_SECONDS, hangSeconds / 4));
       try {
         return await pool.run({ from, to, current }, { signal: controller.signal });
       } catch (error) {
         if (!controller.signal.aborted) throw error;
+        if (seen === LOADING) throw new SweepError('the setting of the sweep is not loaded after a minute');
         throw new SweepError(`point ${seen} has no result after ${hangSeconds} s; run it alone with --point ${seen}`);
       } finally {
         clearInterval(timer);

@@ -1,6 +1,10 @@
+import { z } from 'zod';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Evaluate } from '../sweep/sweep.ts';
 import { homeCluster, leastSeconds, type UpgradePoint, type UpgradesSetting, upgradePoint } from './homes.ts';
+
+/** Least TPOT, seconds; `null` where no plan fits. */
+export const RESULT = z.number().positive().nullable();
 
 export default function createEvaluate(setting: unknown): Evaluate {
   const settings = setting as UpgradesSetting;

@@ -173,7 +173,7 @@ function greeted(
 
 /** Matches a line that says that something is wrong with a device, or with the link to it. */
 function aboutDevice(name: DeviceName): RegExp {
-  return new RegExp(`^(?!.*(memory pressure|of weights: |continues with)).*\\b${name}\\b`);
+  return new RegExp(`^(?!.*(memory pressure|of weights: |continues with|waits for)).*\\b${name}\\b`);
 }
 
 /** When a process wrote a line that matches after a time. */

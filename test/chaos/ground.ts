@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { processStart } from '../../engine/files/process-mark.ts';
 import type { DeviceGroup } from '../../experiments/lab/cgroups/device-group.ts';
 import { createDeviceGroup } from '../../experiments/lab/cgroups/device-group.ts';
 import { limitWrites } from '../../experiments/lab/cgroups/limits.ts';
 import { removeDeadLabs } from '../../experiments/lab/dead-labs.ts';
 import { findLabGround, type LabGround } from '../../experiments/lab/ground.ts';
-import { formatLabName, processStart } from '../../experiments/lab/name.ts';
+import { formatLabName } from '../../experiments/lab/name.ts';
 import { createLabNetwork, listNamespaces, removeNamespaces } from '../../experiments/lab/network.ts';
 import { endProcesses } from '../../experiments/lab/processes.ts';
 import { REAL_FILES, runProgram } from '../../experiments/lab/system.ts';

@@ -1,4 +1,14 @@
-import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -10,7 +20,9 @@ import {
   type OutputFile,
   writeOutputFile,
 } from '../../engine/commands/output-file.ts';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import { checkOutput } from '../../experiments/report/write.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { hearthHere } from '../support/run-script.ts';
 
@@ -66,6 +78,53 @@ test('a file that the command reads is never replaced, whatever its name', () =>
       problem(join(folder, name), { inputs: [undefined, model], force: true }),
       `--trace F/${name}: is a file that this command reads; give another path`,
     );
+});
+
+test('an empty path, - and a link to nothing are no places for an output', () => {
+  assert.is(problem(''), '--trace: is empty; give the path of a file');
+  assert.is(problem('-'), "--trace -: doesn't mean stdout here; give the path of a file, ./- for one named -");
+  const [dangling, loop, other] = ['dangling', 'loop', 'other'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  symlinkSync(join(folder, 'nowhere'), dangling);
+  symlinkSync(other, loop);
+  symlinkSync(loop, other);
+  for (const path of [dangling, loop])
+    assert.is(
+      problem(path, { force: true }),
+      `--trace ${path.replace(folder, 'F')}: is a link to nothing; give another path, or remove the link`,
+    );
+  assert.throws(() => makeOutputFolder('--out', dangling), /is a link to nothing/);
+  assert.throws(() => makeOutputFolder('--out', ''), /^--out: is empty; give the path of a folder$/);
+  assert.throws(() => checkOutput('-'), /^--out -: doesn't mean stdout here/);
+  assert.throws(() => checkOutput(dangling), /is a link to nothing/);
+});
+
+test('what a killed process left beside an output is removed by the next one that writes it', () => {
+  const path = join(folder, 'killed.json');
+  const left = temporaryPath(path).replace(`.${process.pid}.`, `.${spawnSync('true').pid}.`);
+  const [running, others] = [
+    left.replace(/\.\d+\.tmp$/, `.${process.ppid}.tmp`),
+    join(folder, 'killed.json.elsewhere.1.tmp'),
+  ];
+  for (const name of [left, running, others]) writeFileSync(name, '');
+  writeOutputFile({ flag: '--trace', path }, '{}');
+  assert.equal(
+    [left, running, others, path].map((name) => existsSync(name)),
+    [false, true, true, true],
+  );
+  for (const name of [running, others]) rmSync(name);
+});
+
+test('a pipe or a device as a model is refused at once', async () => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const path of [pipe, '/dev/zero', folder]) {
+    const { code, stderr } = await hearthHere('generate', '--model', path, '--prompt', 'a');
+    assert.equal([code, stderr], [2, `${path}: is not a regular file; give the path of a GGUF file\n`]);
+  }
 });
 
 test('two outputs of a command are two files, however their paths are written', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
-import { ringPlanning } from '../../engine/commands/ring-planning.ts';
+import { readRing, ringPlanning } from '../../engine/commands/ring-planning.ts';
 import type { RunRequest } from '../../engine/commands/run-options.ts';
 import { withoutGpus } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
@@ -79,6 +79,14 @@ test('a device that nothing connects is left out, and one line says so', async (
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('a worker that is given twice is named', () => {
+  const workers = ['tcp://10.0.0.1:7400', 'tcp://10.0.0.2:7400', 'tcp://10.0.0.1:7400'];
+  assert.throws(
+    () => readRing({ cluster: undefined, workers, keys: undefined }),
+    /^--worker: tcp:\/\/10\.0\.0\.1:7400 is given twice; give each worker once$/,
+  );
 });
 
 test.run();

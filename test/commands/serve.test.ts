@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI from 'openai';
@@ -142,6 +142,23 @@ test('a ring that loses a device it can’t do without refuses what runs, and sa
   assert.match(ring.running.stderr, /^a request failed: \S+plan\.json: needs w0, which is gone; with --scheduler/m);
   ring.running.child.kill('SIGTERM');
   assert.is(await ring.running.ended, 0, ring.running.stderr);
+});
+
+test('a server whose model file is cut ends with code 2 and says why', async () => {
+  const whole = model;
+  model = join(folder, 'tiny-cut', 'tiny.gguf');
+  mkdirSync(join(folder, 'tiny-cut'));
+  copyFileSync(whole, model);
+  const { running, url } = await served();
+  truncateSync(model, 4096);
+  model = whole;
+  const body = JSON.stringify({ prompt: 'a', max_tokens: 4 });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/v1/completions`, { method: 'POST', headers, body });
+  assert.is(answer.status, 503);
+  await until('the server ends', 30, () => running.child.exitCode !== null);
+  assert.is(running.child.exitCode, 2);
+  assert.match(running.stderr, /tiny\.gguf: .*\n$/);
 });
 
 test.run();

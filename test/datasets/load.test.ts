@@ -115,6 +115,23 @@ test('a model has the catalogue’s mix unless another one is given', () => {
   );
 });
 
+test('a model’s name may have a colon', () => {
+  const [one] = loadCatalogue();
+  if (one === undefined) return assert.unreachable();
+  const named = (name: string) => ({ ...one, shape: { ...one.shape, name } });
+  const catalogue = [named('DeepSeek: R1'), named('a:Q8_0'), named('a')];
+  const of = (name: string): string => {
+    const { name: found, mix } = createNamedModel(catalogue, name);
+    return `${found} as ${mix}`;
+  };
+  assert.is(of('DeepSeek: R1'), 'DeepSeek: R1 as Q4_K_M');
+  assert.is(of('DeepSeek: R1:Q8_0'), 'DeepSeek: R1 as Q8_0');
+  assert.is(of('a:Q8_0'), 'a:Q8_0 as Q4_K_M');
+  assert.is(of('a:Q8_0:F16'), 'a:Q8_0 as F16');
+  assert.is(of('a:F16'), 'a as F16');
+  assert.is(createHelmModel(catalogue, 'DeepSeek: R1').mix, 'BF16');
+});
+
 test('a user’s models come before those on file, and in place of one of the same name', () => {
   const header = 'name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size';
   const path = file(

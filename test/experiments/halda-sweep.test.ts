@@ -79,6 +79,7 @@ test('the first screen has at most 25 lines of 80 columns: a best plan per model
   if (width === undefined) delete process.env.COLUMNS;
   else process.env.COLUMNS = width;
   assert.is(code, 0);
+  writeFileSync(join(scratch, 'first-screen.txt'), stdout);
   const lines = stdout.trimEnd().split('\n');
   assert.ok(lines.length <= 25, String(lines.length));
   assert.ok(lines.every((line) => [...line].length <= 80 || line.startsWith('Report: ')));
@@ -150,11 +151,29 @@ test('four devices are tried in all eight sets with the head', () => {
   assert.is(subsets.model, 'Llama-3-70B');
   assert.equal(
     subsets.rows.map(({ devices }: { devices: string[] }) => devices.join(' ')),
-    ['D3', 'D3 D4', 'D3 D1', 'D3 D2', 'D3 D4 D1', 'D3 D4 D2', 'D3 D1 D2', 'D3 D4 D1 D2'],
+    ['D1', 'D1 D2', 'D1 D3', 'D1 D4', 'D1 D2 D3', 'D1 D2 D4', 'D1 D3 D4', 'D1 D2 D3 D4'],
   );
   // Plans are made on the memory that devices report, and judged on what they have: D4 costs more than it gives.
   const fastest = subsets.rows.toSorted((one: never, other: never) => time(one) - time(other))[0];
-  assert.equal(fastest.devices, ['D3', 'D1', 'D2']);
+  assert.equal(fastest.devices, ['D1', 'D2', 'D3']);
+});
+
+test('a report has one workload, and says where schedulers are misled and what the truth would allow', () => {
+  const { rows, subsets, informed } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')).clusters[0];
+  const all = subsets.rows.at(-1);
+  for (const name of ['optimal', 'halda']) {
+    const row = rows.find((one: Row) => one.model === 'Llama-3-70B' && one.scheduler === name);
+    assert.is(all[name].tokenSeconds, row.tokenSeconds, name);
+  }
+  const known = informed.find(({ model }: { model: string }) => model === 'Llama-3-70B');
+  for (const { optimal, halda } of subsets.rows)
+    assert.ok(known.tokenSeconds <= Math.min(optimal.tokenSeconds, halda.tokenSeconds) * (1 + 1e-9));
+  const first = readFileSync(join(scratch, 'first-screen.txt'), 'utf8');
+  assert.match(first, /^Llama-3-70B +optimal +640 ms +1\.56 +539 ms +640 ms +674 ms +10\.1 s$/m);
+  assert.match(first.replaceAll('\n', ' '), /What devices report misleads by up to 18 % \(Llama-1-65B\)\./);
+  const report = readFileSync(join(out, 'report.html'), 'utf8');
+  assert.match(report, /optimal, informed/);
+  assert.match(report, /that misleads all of them for Llama-1-65B, Llama-3-70B and Llama-3-60B/);
 });
 
 test('the same input writes the same bytes; only clocks differ', async () => {

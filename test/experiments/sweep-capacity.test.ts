@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { connect } from '../../experiments/sweep/redis/store.ts';
+import { connect } from '../../experiments/sweep/redis/connection.ts';
 import { measureServiceTimes } from '../../experiments/sweep-capacity/measure.ts';
 import { type QueueCase, simulateQueue } from '../../experiments/sweep-capacity/queue-model.ts';
 import { realSweep } from '../../experiments/sweep-capacity/real-sweep.ts';

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import type { Metadata } from '../../engine/gguf/metadata-value.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
@@ -66,7 +67,7 @@ test('each piece is written before the next one is requested', async () => {
   const pieces = function* () {
     for (let piece = 0; piece < 4; piece++) {
       yield new Uint8Array(2 ** 20);
-      sizes.push(readFileSync(`${path}.${process.pid}.tmp`).length);
+      sizes.push(readFileSync(temporaryPath(path)).length);
     }
   };
   await writeGguf(path, new Map(), [tensor('w', 2 ** 21, pieces)]);
@@ -86,7 +87,7 @@ test('a failure leaves no new file and does not change an existing one', async (
     (error) => assert.is(error.message, 'tensor w has 6 bytes; its shape needs 8'),
   );
   assert.equal(readFileSync(path), before);
-  assert.ok(!existsSync(`${path}.tmp`));
+  assert.ok(!existsSync(temporaryPath(path)));
 });
 
 test('a missing folder is an input error', async () => {

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { quantize } from '../../engine/gguf/formats/formats.ts';
-import type { Kernels } from '../../engine/kernels/kernels.ts';
+import type { Kernels, PreparedOperations } from '../../engine/kernels/kernels.ts';
 import type { KeyValueCache } from '../../engine/kernels/key-value-cache.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Operation } from '../../engine/kernels/operation.ts';
@@ -39,7 +39,7 @@ function withKernels(run: (kernels: Kernels) => void): void {
 
 const prepared = (kernels: Kernels, operations: readonly Operation[]) => {
   assert.ok(kernels.prepare !== undefined);
-  return kernels.prepare(operations);
+  return kernels.prepare(operations) as Required<PreparedOperations>;
 };
 
 const native = (name: string, run: (kernels: Kernels) => void): void =>

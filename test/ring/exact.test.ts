@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -255,9 +255,18 @@ test('files written by split carry out the plan that they were made for', async 
   const whole = loadPart(path, openKernels({ implementation: 'reference' }), 4);
   const part = loadPart(parts[1]?.path as string, openKernels({ implementation: 'reference' }), 4);
   assert.is(part.identity, whole.identity);
-  // A part lists samples of the other parts' weights.
-  assert.equal([...part.samples].sort(), [...whole.samples].sort());
+  // A part lists digests of the other parts' weights.
+  assert.equal([...part.digests].sort(), [...whole.digests].sort());
   assert.equal(part.held, { layers: [1, 2, 4, 5], outer: false });
+  // One that was damaged on its way is refused where it is.
+  const damaged = parts[1]?.path as string;
+  const bytes = readFileSync(damaged);
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 500) ^ 1, bytes.length - 500);
+  writeFileSync(damaged, bytes);
+  assert.throws(
+    () => loadPart(damaged, openKernels({ implementation: 'reference' }), 4),
+    /y\.gguf: is damaged: its layer \d is not what was split; write it again by hearth split$/,
+  );
 });
 
 test.run();

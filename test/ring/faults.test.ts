@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { connect as connectSocket, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -12,6 +12,7 @@ import { startWorkerProcess, startWorkerThatHangs, until } from './processes.ts'
 import {
   equalLayout,
   headHere,
+  layoutOf,
   recoveringHere,
   requestOf,
   SETTINGS,
@@ -204,6 +205,51 @@ async function fragileLink(port: number) {
     },
   };
 }
+
+/** Bytes per second and bytes of a piece of a slow link; a frame takes longer than a peer may be silent. */
+const SLOW = 65_536;
+const PIECE = 4096;
+/** Milliseconds. */
+const PERIOD = 125;
+
+test('a frame that takes five seconds on a slow link is no lost device', async () => {
+  const wide = { layers: 1, hiddenSize: 2048, ffnSize: 64, heads: 2, kvHeads: 1, headSize: 8 };
+  const file = await madeFile({ folder, name: 'wide', shape: wide });
+  const { worker, member } = await workerHere('a', file, { headKeys: undefined });
+  const server = createServer((near) => {
+    const far = connectSocket(Number(new URL(member.address).port), '127.0.0.1');
+    far.pipe(near);
+    for (const socket of [near, far])
+      socket.on('error', () => {}).on('close', () => [near, far].map((one) => one.destroy()));
+    const waiting: Buffer[] = [];
+    near.on('data', (bytes) => {
+      for (let at = 0; at < bytes.length; at += PIECE) waiting.push(bytes.subarray(at, at + PIECE));
+    });
+    const timer = setInterval(() => {
+      for (let left = (SLOW * PERIOD) / 1000; left > 0 && waiting.length > 0; left -= PIECE)
+        far.write(waiting.shift() as Buffer);
+    }, PERIOD);
+    near.on('close', () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { head, log } = headHere(file, [{ ...member, address: `tcp://127.0.0.1:${port}` }], {
+    settings: { ...SETTINGS, chunk: 64 },
+  });
+  await head.gather();
+  await head.assemble(layoutOf([{ device: 'a', from: 0, to: 1 }]));
+  const start = performance.now();
+  // Forty tokens of 8 KiB.
+  assert.is((await requestOf(head).evaluate(PROMPT.slice(0, 40))).length, 260);
+  assert.ok(performance.now() - start > 3500);
+  assert.equal(
+    log.filter((line) => !line.startsWith('waits for a: ')),
+    [],
+  );
+  await head.close();
+  await worker.close();
+  server.close();
+});
 
 if (ON_LINUX) {
   test('after a link between two workers is cut its receiver is named and excluded', async () => {

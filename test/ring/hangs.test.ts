@@ -91,7 +91,8 @@ withNative(`a worker that computes for ${HANG} s without an answer isn’t taken
   const start = performance.now();
   await model.evaluate([first]);
   assert.ok((performance.now() - start) / 1000 > HANG - 1);
-  assert.equal(log, []);
+  // It is said whom the head waits for, and nobody is lost.
+  assert.equal([...new Set(log.map((line) => line.split(':')[0]))], ['waits for w']);
   await head.close();
 });
 

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
@@ -19,37 +18,19 @@ import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { generate, type LanguageModel } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../../engine/text/sampling/sampler.ts';
-import { GOLDEN_MODELS, goldenModel, readGolden } from '../support/golden-models.ts';
-import { testGpu, testPackedGpu } from '../support/gpu.ts';
+import { goldenModel, readGolden } from '../support/golden-models.ts';
+import { testChecks, testGpu } from '../support/gpu.ts';
+import { GOLDEN_CHECKS, planOf } from './golden-checks.ts';
 import { type MadeFile, madeFile } from './made-file.ts';
 import { nmse } from './nmse.ts';
 import { plainForward } from './plain-forward.ts';
-
-const planOf = (path: string, gpuLayers: number, kvCache: Plan['kvCache'] = 'with-layers') =>
-  planWithLayers(modelFromGguf(withFile(path, readGguf)), gpuLayers, kvCache);
 
 const cpu = openKernels({ implementation: 'reference' });
 
 const folder = mkdtempSync(join(tmpdir(), 'hearth-split-'));
 test.after(() => rmSync(folder, { recursive: true }));
 
-for (const name of GOLDEN_MODELS) {
-  testGpu(`${name}: any split between CPU and GPU gives the logits and the text of double precision`, async (gpu) => {
-    const { prompt_short: prompt, ref64 } = readGolden(name);
-    const path = goldenModel(name);
-    for (const gpuLayers of [1, 2]) {
-      const context = prompt.length + 4;
-      const model = await openSplitModel(path, { cpu, gpu, context, kvCache: 'F32' }).on(planOf(path, gpuLayers));
-      let logits = await model.evaluate(prompt);
-      const expected = ref64.short_logits.at(-1) as Float32Array;
-      assert.ok(nmse(logits, expected) < 1e-9, `${gpuLayers} layers: ${nmse(logits, expected)}`);
-      for (const [step, token] of ref64.short_greedy.slice(0, 3).entries()) {
-        assert.is(logits.indexOf(Math.max(...logits)), token, `${gpuLayers} layers, token ${step}`);
-        logits = await model.evaluate([token]);
-      }
-    }
-  });
-}
+testChecks(GOLDEN_CHECKS);
 
 /** The architectures without goldens; queries and keys of a qwen3 have norms, and its heads are wider than its hidden state. */
 const FURTHER: readonly Pick<Required<MadeFile>, 'name' | 'shape'>[] = [
@@ -71,16 +52,6 @@ for (const { name, shape } of FURTHER)
       assert.ok(nmse(logits, expected) < 1e-9, `${gpuLayers} layers: ${nmse(logits, expected)}`);
     }
   });
-
-testPackedGpu('with activations of a prompt rounded to bytes, logits stay within the bound of a CPU’s', async (gpu) => {
-  for (const name of ['llama-Q5_K', 'llama-Q8_0'] as const) {
-    const { prompt_short: prompt, ref64 } = readGolden(name);
-    const path = goldenModel(name);
-    const model = await openSplitModel(path, { cpu, gpu, context: prompt.length, kvCache: 'F32' }).on(planOf(path, 2));
-    const error = nmse(await model.evaluate(prompt), ref64.short_logits.at(-1) as Float32Array);
-    assert.ok(error < 2.5e-3, `${name}: ${error}`);
-  }
-});
 
 testGpu('a quantized cache on CPU and GPU gives the logits that it gives on the CPU alone', async (gpu) => {
   const { prompt_short: prompt } = readGolden('llama-Q8_0');

@@ -87,10 +87,10 @@ export async function alphabetServer({
   ...options
 }: AlphabetOptions = {}) {
   const lines: string[] = [];
+  const encode = (text: string): number[] => [...new TextEncoder().encode(text)];
   const tokenizer = {
-    size: END + 1,
-    stops: new Set([END]),
-    encode: (text: string) => [...new TextEncoder().encode(text)],
+    ...{ size: END + 1, stops: new Set([END]) },
+    encodeInTurns: async (text: string) => encode(text),
     bytesOf: (token: number) => Uint8Array.of(...(token === END ? [] : [token])),
   };
   const language = alphabetModel(milliseconds);
@@ -111,7 +111,7 @@ export async function alphabetServer({
     reasoning,
     chatPrompt: chat
       ? async (messages) => ({
-          tokens: tokenizer.encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join('')),
+          tokens: encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join('')),
           isThinking,
         })
       : undefined,

@@ -63,9 +63,10 @@ test('generate: in the template or raw, and held to a format', async () => {
 });
 
 test('what the server has', async () => {
-  const get = async (path: string) => (await (await fetch(`${server.url}${path}`)).json()) as Record<string, never>;
+  const get = async (path: string) =>
+    (await (await fetch(`${server.url}${path}`)).json()) as Readonly<Record<string, string>>;
   assert.equal(
-    ((await get('/api/tags')) as { models: { name: string }[] }).models.map(({ name }) => name),
+    ((await get('/api/tags')) as unknown as { models: { name: string }[] }).models.map(({ name }) => name),
     [model],
   );
   assert.match((await get('/api/version')).version ?? '', /^\d+\.\d+\.\d+$/);

@@ -186,12 +186,17 @@ test('strict schemas that are not supported are refused by the name of the key',
     assert.is(failed.param, param);
     assert.match(failed.message, message);
   }
-  const deep = `${'{"items":'.repeat(30_000)}{}${'}'.repeat(30_000)}`;
-  const body = `{"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":${deep}}}}`;
-  const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body });
-  assert.is(answer.status, 400);
-  assert.match(await answer.text(), /nested deeper than 256 levels/);
+  for (const [levels, problem] of [
+    [300, 'nested deeper than 256 levels'],
+    [30_000, 'the body is nested deeper than 512 levels'],
+  ] as const) {
+    const deep = `${'{"items":'.repeat(levels)}{}${'}'.repeat(levels)}`;
+    const body = `{"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":${deep}}}}`;
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body });
+    assert.is(answer.status, 400);
+    assert.ok((await answer.text()).includes(problem));
+  }
   assert.equal(server.lines, []);
 });
 

@@ -5,7 +5,7 @@ import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
-import { createHttpServer } from '../../engine/server/create-server.ts';
+import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import { createGrammars } from '../../engine/text/grammar/text-form.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
@@ -16,7 +16,7 @@ const FILE = 'datasets/models/stories-3m.gguf';
 const CONTEXT = 2048;
 
 /** A server with the small model of the repository, which writes stories and knows nothing of JSON. */
-export async function storiesServer(callForm: CallForm = callFormOf('')) {
+export async function storiesServer(callForm: CallForm = callFormOf(''), options: Partial<ServerOptions> = {}) {
   const gguf = withFile(FILE, readGguf);
   const tokenizer = loadTokenizer(gguf);
   const kernels = openKernels();
@@ -37,6 +37,7 @@ export async function storiesServer(callForm: CallForm = callFormOf('')) {
   const server = createHttpServer({
     ...{ model, key: undefined, mostTexts: 64, mostConnections: 64, mostBodyBytes: 400_000 },
     log: (line) => void lines.push(line),
+    ...options,
   });
   const port = await server.listen('127.0.0.1', 0);
   return {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
-import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import { type GpuOptions, openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import { type GpuCheck, type GpuVariant, openGpuVariants, ROUNDED } from './gpu-variants.ts';
 import { testIf } from './needs.ts';
 
 /** SwiftShader, a GPU in software, as Debian's chromium brings it. */
@@ -14,23 +15,9 @@ export const GPU_ENVIRONMENT: Readonly<Record<string, string>> =
 
 Object.assign(process.env, GPU_ENVIRONMENT);
 
-// Without rounding, which tests of exact products and logits don't expect.
-const opened = await openGpuKernels({ packedDot: false }).catch((error: Error) => error.message);
+const opened = await openGpuVariants().catch((error: Error) => error.message);
 /** The GPU's kernels, and the same without the features that not every adapter has; empty without a GPU. */
-export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Kernels }[] =
-  typeof opened === 'string'
-    ? []
-    : [
-        { name: opened.adapter, kernels: opened.kernels },
-        {
-          name: 'subgroups of any size',
-          kernels: (await openGpuKernels({ lanes: 'subgroups', packedDot: false })).kernels,
-        },
-        {
-          name: 'without subgroups',
-          kernels: (await openGpuKernels({ without: ['subgroups'], packedDot: false })).kernels,
-        },
-      ];
+export const GPU_KERNELS: readonly GpuVariant[] = typeof opened === 'string' ? [] : opened;
 
 /** Why there is no GPU; `undefined` if there is one. */
 export const GPU_MISSING = typeof opened === 'string' ? opened : undefined;
@@ -48,11 +35,25 @@ export function testGpuVariants(name: string, body: (kernels: Kernels) => void |
   }
 }
 
-/** A test of products of packed bytes, which software computes only if it is asked to. */
-export function testPackedGpu(name: string, body: (kernels: Kernels) => void | Promise<void>): void {
+/** A test of kernels that round activations and read weights by units, which software does only if it is asked to. */
+export function testPackedGpu(
+  name: string,
+  body: (kernels: Kernels) => void | Promise<void>,
+  options: GpuOptions = ROUNDED.rounded,
+): void {
   testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', name, async () => {
-    const { kernels } = await openGpuKernels({ packedDot: true });
+    const { kernels } = await openGpuKernels(options);
     await body(kernels);
     kernels.close();
   });
+}
+
+/** Tests of comparisons that the bench in a box makes as well. */
+export function testChecks(checks: readonly GpuCheck[]): void {
+  for (const { name, on, check } of checks) {
+    const body = (kernels: Kernels) => check(kernels, GPU_KERNELS);
+    if (on === 'plain') testGpu(name, body);
+    else if (on === 'variants') testGpuVariants(name, body);
+    else testPackedGpu(name, body, ROUNDED[on]);
+  }
 }

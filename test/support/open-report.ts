@@ -21,15 +21,42 @@ export function testReport(
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(String(error)));
       page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+      const foreign: string[] = [];
+      page.on('request', (request) => /^(file|data|blob):/.test(request.url()) || foreign.push(request.url()));
       await page.goto(`file://${file()}`);
       for (let index = 0; index < charts; index++) {
         await page.waitForSelector(`figure >> nth=${index} >> svg .trace path >> nth=0`, { state: 'attached' });
       }
       assert.is(await page.locator('figure').count(), charts);
+      assert.equal(
+        strangers(
+          await page
+            .locator('.modebar-btn')
+            .evaluateAll((all) => all.map((one) => one.getAttribute('data-title') ?? '')),
+        ),
+        [],
+      );
       await check(page);
+      assert.equal(foreign, []);
       assert.equal(errors, []);
     } finally {
       await browser.close();
     }
   });
+}
+
+/** The toolbar of charts: what a reader can do with a chart in the page. */
+export const TOOLBAR: readonly string[] = [
+  'Download plot as a PNG',
+  'Zoom',
+  'Pan',
+  'Zoom in',
+  'Zoom out',
+  'Autoscale',
+  'Reset axes',
+];
+
+/** Titles of buttons that no chart should have. */
+function strangers(titles: readonly string[]): string[] {
+  return titles.filter((title) => !TOOLBAR.includes(title));
 }

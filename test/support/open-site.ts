@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { build } from 'vite';
+import { build, createServer as createDevelopmentServer } from 'vite';
 import { siteSettings } from '../../notebooks/site-settings.ts';
+import { freePort } from './free-port.ts';
 
 export const CHROMIUM = '/usr/bin/chromium';
 
@@ -20,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** The built site, served on loopback, and a browser. */
+/** The site, served on loopback, and a browser. */
 export interface OpenSite {
   /** A page of the site at a width in pixels, with what went wrong on it so far. */
   open(page: string, how?: { readonly width?: number; readonly scheme?: 'light' | 'dark' }): Promise<OpenPage>;
@@ -50,13 +51,35 @@ function buildSite(): Promise<string> {
 export async function openSite(): Promise<OpenSite> {
   const server = serve(await buildSite());
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
-  const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+  return openAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, () => server.close());
+}
+
+/** The development server of the lessons (`npm run notebooks`), with nothing kept from earlier runs. */
+export async function openDevelopmentSite(): Promise<OpenSite> {
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-site-development-'));
+  const settings = siteSettings(join(folder, 'out'));
+  const server = await createDevelopmentServer({
+    ...settings,
+    cacheDir: join(folder, 'cache'),
+    server: { ...settings.server, port: await freePort() },
+    logLevel: 'silent',
+  });
+  await server.listen();
+  return openAt(server.resolvedUrls?.local[0] ?? '', async () => {
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+/** Opens a server's pages in a browser that can reach nothing else. */
+async function openAt(root: string, stop: () => unknown): Promise<OpenSite> {
+  const args = ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1'];
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args });
   return {
     open: (page, { width = 1024, scheme = 'light' } = {}) => openPage(browser, root, { page, width, scheme }),
     async close() {
       await browser.close();
-      server.close();
+      await stop();
     },
   };
 }
@@ -86,7 +109,13 @@ async function openPage(browser: Browser, root: string, { page: path, width, sch
   page.on('console', (message) => message.type() === 'error' && found.push(message.text()));
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(root) && !url.startsWith('data:') && !url.startsWith('blob:')) found.push(`requests ${url}`);
+    if (
+      !url.startsWith(root) &&
+      !url.startsWith(root.replace('http', 'ws')) &&
+      !url.startsWith('data:') &&
+      !url.startsWith('blob:')
+    )
+      found.push(`requests ${url}`);
   });
   await page.goto(`${root}${path}.html`);
   await page.waitForLoadState('networkidle');

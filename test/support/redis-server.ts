@@ -21,10 +21,22 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Starts Debian's redis-server on a free port, with its append-only file in `folder`. */
-export async function startRedis(folder: string): Promise<RedisServer> {
+/** Starts Debian's redis-server on a free port, with its append-only file in `folder`. @param more further options */
+export async function startRedis(folder: string, ...more: readonly string[]): Promise<RedisServer> {
   const port = await freePort();
-  const options = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', ''];
+  const options = [
+    '--port',
+    `${port}`,
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--appendonly',
+    'yes',
+    '--save',
+    '',
+    ...more,
+  ];
   const start = async (): Promise<ChildProcess> => {
     const child = spawn('redis-server', options, { stdio: 'ignore' });
     while (!(await answers(port))) await pause(20);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type MergeRank, mergeNeighbours } from '../../engine/text/merge-neighbours.ts';
+import type { MergeRank } from '../../engine/text/merge-neighbours.ts';
+import { mergedSymbols } from '../support/merged-symbols.ts';
 
 const ranksOf =
   (ranks: Readonly<Record<string, number>>): MergeRank =>
@@ -9,26 +10,26 @@ const ranksOf =
     ranks[`${left} ${right}`];
 
 test('the pair of lowest rank is merged first, even if that prevents another merge', () => {
-  assert.equal(mergeNeighbours(['a', 'b', 'c'], ranksOf({ 'a b': 1, 'b c': 0 })), ['a', 'bc']);
-  assert.equal(mergeNeighbours(['a', 'b', 'c'], ranksOf({ 'a b': 0, 'b c': 1 })), ['ab', 'c']);
+  assert.equal(mergedSymbols(['a', 'b', 'c'], ranksOf({ 'a b': 1, 'b c': 0 })), ['a', 'bc']);
+  assert.equal(mergedSymbols(['a', 'b', 'c'], ranksOf({ 'a b': 0, 'b c': 1 })), ['ab', 'c']);
 });
 
 test('merged symbols are merged again', () => {
-  assert.equal(mergeNeighbours([...'lower'], ranksOf({ 'l o': 0, 'lo w': 1, 'e r': 2, 'low er': 3 })), ['lower']);
+  assert.equal(mergedSymbols([...'lower'], ranksOf({ 'l o': 0, 'lo w': 1, 'e r': 2, 'low er': 3 })), ['lower']);
 });
 
 test('of equal ranks the leftmost pair is merged first', () => {
-  assert.equal(mergeNeighbours([...'aaa'], ranksOf({ 'a a': 0 })), ['aa', 'a']);
-  assert.equal(mergeNeighbours([...'abc'], ranksOf({ 'a b': 0, 'b c': 0 })), ['ab', 'c']);
+  assert.equal(mergedSymbols([...'aaa'], ranksOf({ 'a a': 0 })), ['aa', 'a']);
+  assert.equal(mergedSymbols([...'abc'], ranksOf({ 'a b': 0, 'b c': 0 })), ['ab', 'c']);
 });
 
 test('symbols without merges stay, and an empty list stays empty', () => {
   assert.equal(
-    mergeNeighbours(['a', 'b'], () => undefined),
+    mergedSymbols(['a', 'b'], () => undefined),
     ['a', 'b'],
   );
   assert.equal(
-    mergeNeighbours([], () => 0),
+    mergedSymbols([], () => 0),
     [],
   );
 });
@@ -58,7 +59,7 @@ test('merging equals the definition for random ranks with ties', () => {
         const key = [...joined].reduce((sum, letter) => (sum * 3 + letter.charCodeAt(0)) % 64, left.length);
         return joined.length > 6 ? undefined : table[key];
       };
-      assert.equal(mergeNeighbours([...letters], rankOf), slowly([...letters], rankOf));
+      assert.equal(mergedSymbols([...letters], rankOf), slowly([...letters], rankOf));
     }),
     { seed: 1, numRuns: 500 },
   );

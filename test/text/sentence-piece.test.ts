@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { mergeNeighbours } from '../../engine/text/merge-neighbours.ts';
 import { sentencePiece } from '../../engine/text/sentence-piece.ts';
+import { atOnce } from '../../engine/text/slices.ts';
 import { textNumbers } from '../../engine/text/text-numbers.ts';
+import { mergedSymbols } from '../support/merged-symbols.ts';
 
 /** A segmenter whose tokens have their scores from last to first, and what merging the whole text at once gives. */
 function both(spellings: readonly string[]) {
@@ -15,10 +16,15 @@ function both(spellings: readonly string[]) {
     { scores, spacePrefix: false },
   );
   const whole = (text: string): number[] =>
-    mergeNeighbours([...text.replaceAll(' ', '▁')], (left, right) => ordinary.get(left + right)).map(
+    mergedSymbols([...text.replaceAll(' ', '▁')], (left, right) => ordinary.get(left + right)).map(
       (piece) => ordinary.get(piece) ?? 0,
     );
-  return { segment: (text: string) => segmenter.segment(text, true), whole };
+  const segment = (text: string): number[] => {
+    const tokens: number[] = [];
+    atOnce(segmenter.segment(text, true, tokens));
+    return tokens;
+  };
+  return { segment, whole };
 }
 
 const LETTERS = ['?', '▁', 'a', 'b', '\n'];

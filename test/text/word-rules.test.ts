@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WORD_RULES } from '../../engine/text/word-rules.ts';
 
-const words = (pre: string, text: string): string[] => WORD_RULES.get(pre)?.words(text) ?? [];
+const words = (pre: string, text: string): string[] => [...(WORD_RULES.get(pre)?.words(text) ?? [])];
 
 test('llama-bpe splits contractions, groups of up to three digits, and punctuation with following line breaks', () => {
   assert.equal(words('llama-bpe', "I'm 12345 tall!\n\n  X'LL"), [

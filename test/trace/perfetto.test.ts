@@ -121,20 +121,25 @@ test('in any trace spans of a thread never overlap, not even by rounding, and ev
       byThread.set(event.tid ?? 0, [...(byThread.get(event.tid ?? 0) ?? []), event]);
     for (const [tid, events] of byThread) {
       assert.ok(named.has(tid));
-      const sorted = events.map(({ ts = 0, dur = 0 }) => [nanoseconds(ts), nanoseconds(dur)] as const);
-      sorted.sort(([a, lengthOfA], [b, lengthOfB]) => a - b || lengthOfA - lengthOfB);
-      sorted.forEach(([start], index) => {
-        const [before, length] = sorted[index - 1] ?? [0, 0];
-        assert.ok(before + length <= start);
-      });
+      for (const read of READERS) {
+        const sorted = events.map(({ ts = 0, dur = 0 }) => [read(ts), read(dur)] as const);
+        sorted.sort(([a, lengthOfA], [b, lengthOfB]) => a - b || lengthOfA - lengthOfB);
+        sorted.forEach(([start], index) => {
+          const [before, length] = sorted[index - 1] ?? [0, 0];
+          assert.ok(before + length <= start);
+        });
+      }
     }
     assert.is([...byThread.values()].flat().length, spans.length);
   });
   fc.assert(property, { seed: 4, numRuns: 200 });
 });
 
-function nanoseconds(microseconds: number): number {
-  return Math.round(microseconds * 1000);
-}
+/** How viewers take times: rounded to nanoseconds, truncated (Perfetto), or as microseconds. */
+const READERS: readonly ((microseconds: number) => number)[] = [
+  (microseconds) => Math.round(microseconds * 1000),
+  (microseconds) => Math.trunc(microseconds * 1000),
+  (microseconds) => microseconds,
+];
 
 test.run();

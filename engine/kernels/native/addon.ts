@@ -98,6 +98,9 @@ export interface NativeAddon {
   readInOrder(path: string, begin: number, bytes: number): number;
   /** Seconds to touch `pages` random pages of a file. */
   faultPages(path: string, pages: number, seed: number): number;
+  /** Sends stderr to a file. @returns what restoreStandardError takes, the descriptor of stderr as it was */
+  divertStandardError(path: string): number;
+  restoreStandardError(saved: number): void;
 }
 
 /** Beside the sources, or beside dist/, where the compiled library lies one folder deeper. */

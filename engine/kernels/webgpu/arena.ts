@@ -6,11 +6,13 @@ export interface Arena {
   readonly buffer: GPUBuffer;
   /** Changes when the arena grows, which makes bindings of the buffer before invalid. */
   readonly generation: number;
-  /** @returns where `length` values begin @throws DeviceFailureError where the adapter can't bind so much memory */
+  /** @returns where `length` values begin, a multiple of four @throws DeviceFailureError where the adapter can't bind so much memory */
   reserve(length: number): number;
 }
 
 const VALUE_BYTES = 4;
+/** Shaders read four values at a time. */
+const VECTOR = 4;
 
 /**
  * @param adapter what the adapter is called, for messages
@@ -18,7 +20,8 @@ const VALUE_BYTES = 4;
  */
 export function createArena(device: GPUDevice, adapter: string, submit: () => void): Arena {
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-  const most = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize) / VALUE_BYTES;
+  const bindable = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize);
+  const most = VECTOR * Math.floor(bindable / VALUE_BYTES / VECTOR);
   const create = (values: number) => device.createBuffer({ label: 'vectors', size: values * VALUE_BYTES, usage });
   let capacity = 2 ** 20;
   let buffer = create(capacity);
@@ -52,8 +55,9 @@ export function createArena(device: GPUDevice, adapter: string, submit: () => vo
     },
     reserve(length) {
       const offset = used;
-      if (offset + length > capacity) grow(offset + length);
-      used += length;
+      const end = offset + VECTOR * Math.ceil(length / VECTOR);
+      if (end > capacity) grow(end);
+      used = end;
       return offset;
     },
   };

@@ -1,7 +1,9 @@
 import { openFile } from '../../gguf/file-source.ts';
 import { InputError } from '../../input/input-error.ts';
+import { withDivertedErrors } from '../native/diverted-errors.ts';
 import { allocatableBytes } from './device-memory.ts';
 import { noGpu, openDevice, type UsedFeature } from './open-device.ts';
+import { driverLog, notLoaded, probedGpus } from './probed-gpus.ts';
 import { scratchFile } from './scratch-file.ts';
 import type { LanesTogether } from './shaders/lanes.ts';
 import { unhurriedWait } from './unhurried-wait.ts';
@@ -20,7 +22,7 @@ export interface GpuKernels {
 }
 
 export interface GpuOptions {
-  /** A GPU's name or a part of it, as `listGpus` has it. Default: the fastest. */
+  /** A GPU's name or a part of it, as `probedGpus` has it. Default: the fastest. */
   readonly adapter?: string | undefined;
   /** Features to do without, as on an adapter that lacks them. */
   readonly without?: readonly UsedFeature[];
@@ -33,6 +35,8 @@ export interface GpuOptions {
   readonly packedDot?: boolean;
   /** How lanes work together; default: as the device can best. */
   readonly lanes?: LanesTogether;
+  /** Whether products of a few tokens read weights by units of 16 bytes. Default: unless the CPU computes. */
+  readonly units?: boolean;
 }
 
 /**
@@ -45,10 +49,13 @@ export async function openGpuKernels({
   lanes,
   exact = false,
   packedDot,
+  units,
 }: GpuOptions = {}): Promise<GpuKernels> {
-  const { device, identifier, software, ...opened } = await openDevice(await dawn(adapter), without);
-  const listed = await listGpus();
-  const { name } = listed.find((gpu) => identifierOf(gpu.name) === identifier) ?? { name: identifier };
+  const { device, identifier, software, ...opened } = await withDivertedErrors(driverLog(), async () =>
+    openDevice(await dawn(adapter), without),
+  );
+  const { gpus } = await probedGpus();
+  const { name } = gpus.find((gpu) => identifierOf(gpu.name) === identifier) ?? { name: identifier };
   return {
     kernels: webgpuKernels({
       device,
@@ -56,6 +63,10 @@ export async function openGpuKernels({
       openFile,
       openScratch: scratchFile,
       lanes,
+      halves: !exact,
+      halfMatrices: opened.halfMatrices && !exact,
+      units: units ?? !software,
+      early: software ? 0 : FIRST_DISPATCHES,
       wait: software ? unhurriedWait : undefined,
       packedDot: opened.packedDot && !exact && (packedDot ?? !software),
     }),
@@ -65,59 +76,50 @@ export async function openGpuKernels({
   };
 }
 
-/** A GPU that WebGPU can use, and the interface by which it does. */
-export interface ListedGpu {
-  readonly name: string;
-  /** `vulkan`, `metal` or `d3d12` */
-  readonly backend: string;
-}
-
-/** The GPUs of this machine that WebGPU can use. @throws InputError where the package `webgpu` isn't installed */
-export async function listGpus(): Promise<ListedGpu[]> {
-  if (driversMissing() !== undefined) return [];
-  const { create } = await loadDawn();
-  // WebGPU has no list of adapters; Dawn names them all when it is asked for one that isn't there.
-  const problem = await create(['adapter=a name that no GPU has'])
-    .requestAdapter()
-    .then(() => '', String);
-  return [...problem.matchAll(/backend: '([^']*)', name: '([^']*)'/g)].map(([, backend = '', name = '']) => ({
-    name,
-    backend,
-  }));
-}
+/**
+ * Dispatches that a GPU is given first, while the host encodes more, twice as many each time: encoding one takes a host
+ * some 7 µs and giving them 40 µs (H100), and a token of a large model has hundreds.
+ */
+const FIRST_DISPATCHES = 12;
 
 /** A name as WebGPU's adapter information has it (GPUAdapterInfo: a normalized identifier string). */
 function identifierOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 }
 
+/**
+ * Dawn's own switches. It leaves out numbers of 16 bits on NVIDIA's Vulkan drivers, whose results for special values
+ * differ from the specification's, and matrices of subgroups, which WebGPU doesn't have yet; and it makes timestamps
+ * coarse, against web pages that measure others.
+ */
+const TOGGLES = ['enable-dawn-features=vulkan_enable_f16_on_nvidia', 'disable-dawn-features=timestamp_quantization'];
+
 /** Dawn frees an instance that nothing refers to, even while its devices are in use. */
 const instances = new Map<string, GPU>();
 
 /** Dawn for all adapters, or for those of this name. @throws InputError if there is none of it */
 async function dawn(adapter: string | undefined): Promise<GPU> {
+  const { gpus: known, problem } = await probedGpus();
+  if (known.length === 0) throw noGpu(problem ?? driversMissing());
   const { create, globals } = await loadDawn();
   Object.assign(globalThis, globals);
   const name = adapter ?? '';
-  const known = await listGpus();
-  if (known.length === 0) throw noGpu(driversMissing());
   if (adapter !== undefined && !known.some((gpu) => gpu.name.includes(adapter))) {
     const names = known.map((gpu) => `"${gpu.name}"`).join(', ');
     throw new InputError('--device', `no GPU is called "${adapter}"; there is ${names}`);
   }
-  const instance = instances.get(name) ?? create(adapter === undefined ? [] : [`adapter=${adapter}`]);
+  const instance =
+    instances.get(name) ?? create([...TOGGLES, ...(adapter === undefined ? [] : [`adapter=${adapter}`])]);
   instances.set(name, instance);
   return instance;
 }
 
 type Dawn = typeof import('webgpu');
 
-/** Dawn, as the optional package `webgpu` brings it. */
 async function loadDawn(): Promise<Dawn> {
   try {
     return await import('webgpu');
   } catch (error) {
-    const reason = (error as Error).message.split('\n')[0];
-    throw new InputError('GPU', `the package "webgpu" can't be loaded (${reason}); install it: npm install webgpu`);
+    throw notLoaded((error as Error).message);
   }
 }

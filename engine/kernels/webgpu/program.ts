@@ -1,12 +1,12 @@
 import type { Arena } from './arena.ts';
 import { createPassTimer, type PassTimer } from './pass-timer.ts';
 
-/** A shader with its bindings: parameters, vectors, and at most one further buffer. */
+/** A shader with its bindings: parameters, vectors, and further buffers. */
 export interface Kernel {
   readonly name: string;
   readonly code: string;
-  /** What the third binding is, if there is one. */
-  readonly extra?: 'read-only-storage' | 'storage';
+  /** The bindings from the third on. Default: none. */
+  readonly extras?: readonly ('read-only-storage' | 'storage')[];
 }
 
 /** Parameters of a dispatch: 32-bit numbers in the order of the shader's `Params`. */
@@ -16,7 +16,7 @@ export interface Dispatch {
   readonly numbers: readonly number[];
   /** Follow the whole numbers. */
   readonly floats?: readonly number[];
-  readonly extra?: GPUBuffer;
+  readonly extras?: readonly GPUBuffer[];
   readonly workgroups: readonly [number, number?, number?];
 }
 
@@ -30,69 +30,87 @@ export interface Program {
   readonly timer: PassTimer | undefined;
 }
 
+interface KnownGroup {
+  readonly layout: GPUBindGroupLayout;
+  readonly buffers: readonly GPUBuffer[];
+  readonly group: GPUBindGroup;
+}
+
 /** Bytes between the parameters of two dispatches, the alignment that every adapter allows. */
 const STRIDE = 256;
+const NONE: readonly never[] = [];
 /** Dispatches of a submission; a token of the largest models has about 2000. */
 const MOST_DISPATCHES = 4096;
 
-export function createProgram(device: GPUDevice, arena: () => Arena): Program {
+/**
+ * @param early dispatches after which the device is given them, while more are encoded; 0: only when `submit` is called
+ */
+export function createProgram(device: GPUDevice, arena: () => Arena, early = 0): Program {
   const params = device.createBuffer({
     label: 'parameters',
     size: STRIDE * MOST_DISPATCHES,
     usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
   });
   const contents = new ArrayBuffer(STRIDE * MOST_DISPATCHES);
-  const pipelines = new Map<string, GPUComputePipeline>();
-  const layouts = new Map<Kernel['extra'], GPUBindGroupLayout>();
-  let groups = new Map<GPUBuffer | undefined, Map<Kernel['extra'], GPUBindGroup>>();
+  const [wholeNumbers, singles] = [new Int32Array(contents), new Float32Array(contents)];
+  const pipelines = new Map<Kernel, GPUComputePipeline>();
+  const layouts = new Map<string, GPUBindGroupLayout>();
+  let groups = new Map<GPUBuffer | undefined, KnownGroup[]>();
   const timer = device.features.has('timestamp-query') ? createPassTimer(device) : undefined;
+  const offset = new Uint32Array(1);
   let generation = 0;
-  let count = 0;
+  /** Dispatches since parameters were written from their beginning, and how many of them the device has. */
+  let [count, given] = [0, 0];
+  /** Dispatches that are given together next: a few at first, so that the device begins. */
+  let together = early;
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
 
-  const layoutOf = (extra: Kernel['extra']): GPUBindGroupLayout => {
-    const found = layouts.get(extra);
+  const layoutOf = ({ extras = NONE }: Kernel): GPUBindGroupLayout => {
+    const key = extras.join(' ');
+    const found = layouts.get(key);
     if (found !== undefined) return found;
     const visibility = GPUShaderStage.COMPUTE;
     const layout = device.createBindGroupLayout({
       entries: [
         { binding: 0, visibility, buffer: { type: 'uniform', hasDynamicOffset: true, minBindingSize: STRIDE } },
         { binding: 1, visibility, buffer: { type: 'storage' } },
-        ...(extra === undefined ? [] : [{ binding: 2, visibility, buffer: { type: extra } }]),
+        ...extras.map((type, index) => ({ binding: 2 + index, visibility, buffer: { type } })),
       ],
     });
-    layouts.set(extra, layout);
+    layouts.set(key, layout);
     return layout;
   };
-  const pipelineOf = ({ name, code, extra }: Kernel): GPUComputePipeline => {
-    const found = pipelines.get(name);
+  const pipelineOf = (kernel: Kernel): GPUComputePipeline => {
+    const found = pipelines.get(kernel);
     if (found !== undefined) return found;
+    const { name, code } = kernel;
     const pipeline = device.createComputePipeline({
       label: name,
-      layout: device.createPipelineLayout({ bindGroupLayouts: [layoutOf(extra)] }),
+      layout: device.createPipelineLayout({ bindGroupLayouts: [layoutOf(kernel)] }),
       compute: { module: device.createShaderModule({ label: name, code }) },
     });
-    pipelines.set(name, pipeline);
+    pipelines.set(kernel, pipeline);
     return pipeline;
   };
-  const groupOf = (extra: Kernel['extra'], buffer: GPUBuffer | undefined): GPUBindGroup => {
+  const groupOf = (kernel: Kernel, buffers: readonly GPUBuffer[]): GPUBindGroup => {
     const { buffer: vectors, generation: now } = arena();
     if (now !== generation) groups = new Map();
     generation = now;
-    const ofBuffer = groups.get(buffer) ?? new Map<Kernel['extra'], GPUBindGroup>();
-    groups.set(buffer, ofBuffer);
-    const found = ofBuffer.get(extra);
-    if (found !== undefined) return found;
+    const known = groups.get(buffers[0]) ?? [];
+    groups.set(buffers[0], known);
+    const layout = layoutOf(kernel);
+    const found = known.find((one) => one.layout === layout && one.buffers.every((each, i) => each === buffers[i]));
+    if (found !== undefined) return found.group;
     const group = device.createBindGroup({
-      layout: layoutOf(extra),
+      layout,
       entries: [
         { binding: 0, resource: { buffer: params, size: STRIDE } },
         { binding: 1, resource: { buffer: vectors } },
-        ...(buffer === undefined ? [] : [{ binding: 2, resource: { buffer } }]),
+        ...buffers.map((buffer, index) => ({ binding: 2 + index, resource: { buffer } })),
       ],
     });
-    ofBuffer.set(extra, group);
+    known.push({ layout, buffers, group });
     return group;
   };
   const beginPass = (commands: GPUCommandEncoder): GPUComputePassEncoder => {
@@ -103,26 +121,39 @@ export function createProgram(device: GPUDevice, arena: () => Arena): Program {
     pass?.end();
     pass = undefined;
   };
-  const submit = (): void => {
+  const give = (): void => {
     endPass();
     if (encoder === undefined) return;
-    device.queue.writeBuffer(params, 0, contents, 0, STRIDE * count);
+    const [from, to] = [STRIDE * given, STRIDE * count];
+    device.queue.writeBuffer(params, from, contents, from, to - from);
     device.queue.submit([encoder.finish()]);
     encoder = undefined;
-    count = 0;
+    given = count;
+  };
+  const submit = (): void => {
+    give();
+    [count, given] = [0, 0];
+    together = early;
   };
 
   return {
-    add({ kernel, numbers, floats = [], extra, workgroups }) {
+    add({ kernel, numbers, floats = NONE, extras = NONE, workgroups }) {
       if (count === MOST_DISPATCHES) submit();
       const at = STRIDE * count++;
-      new Int32Array(contents, at, numbers.length).set(numbers);
-      new Float32Array(contents, at + 4 * numbers.length, floats.length).set(floats);
+      let word = at / 4;
+      for (let i = 0; i < numbers.length; i++) wholeNumbers[word++] = numbers[i] as number;
+      for (let i = 0; i < floats.length; i++) singles[word++] = floats[i] as number;
       encoder ??= device.createCommandEncoder();
       pass ??= beginPass(encoder);
       pass.setPipeline(pipelineOf(kernel));
-      pass.setBindGroup(0, groupOf(kernel.extra, extra), [at]);
-      pass.dispatchWorkgroups(...workgroups);
+      offset[0] = at;
+      pass.setBindGroup(0, groupOf(kernel, extras), offset, 0, 1);
+      const [x, y = 1, z = 1] = workgroups;
+      pass.dispatchWorkgroups(x, y, z);
+      if (early > 0 && count - given >= together) {
+        give();
+        together *= 2;
+      }
     },
     copy(from, offset, to, bytes) {
       endPass();

@@ -1,13 +1,13 @@
 import type { ByteSource } from '../../gguf/byte-source.ts';
 import { formatBytes } from '../../input/format.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
-import { checkCache, checkMatrix, checkOperation } from '../checks.ts';
+import { checkCache, checkMatrix, checkOperation, placeCheck } from '../checks.ts';
 import { DeviceFailureError } from '../device-failure-error.ts';
 import type { Kernels } from '../kernels.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
 import { cacheMemory, type ScratchFile } from './cache-memory.ts';
-import { type EncodingContext, encode } from './encode.ts';
+import { type EncodingContext, encodeAll, prepareAll } from './encode.ts';
 import { createProgram } from './program.ts';
 import { MOST_HEAD_SIZE } from './shaders/attention.ts';
 import { kvRowWords } from './shaders/kv-rows.ts';
@@ -26,6 +26,14 @@ export interface WebgpuOptions {
   readonly lanes?: LanesTogether | undefined;
   /** Whether WGSL has dot products of packed bytes. */
   readonly packedDot: boolean;
+  /** Whether tiles of products may round both factors to 16 bits, where the device has them. Default: false. */
+  readonly halves?: boolean | undefined;
+  /** Whether products of many tokens are of halves, by matrices that subgroups of 32 lanes multiply. Default: false. */
+  readonly halfMatrices?: boolean | undefined;
+  /** Whether products of a few tokens read weights by units of 16 bytes; narrow lanes, as of GPUs in software, don't gain. */
+  readonly units?: boolean | undefined;
+  /** Dispatches after which the device begins, while more are encoded. Default: 0, only when a result is wanted. */
+  readonly early?: number | undefined;
   /** Waits for what the device does. Default: as the platform waits for promises. */
   readonly wait?: (<Result>(pending: Promise<Result>) => Promise<Result>) | undefined;
 }
@@ -57,6 +65,10 @@ export function webgpuKernels({
   openScratch,
   packedDot,
   lanes = lanesOf(device),
+  halves = false,
+  halfMatrices = false,
+  units = false,
+  early = 0,
   wait = (pending) => pending,
 }: WebgpuOptions): WebgpuKernels {
   const files: { readonly source: ByteSource; close(): void }[] = [];
@@ -82,7 +94,7 @@ export function webgpuKernels({
   });
 
   let arena: Arena;
-  const program = createProgram(device, () => arena);
+  const program = createProgram(device, () => arena, early);
   arena = createArena(device, adapter, () => program.submit());
 
   /** Calls `allocate`; that the device has no memory for it is known later, and thrown by the next `read`. */
@@ -115,10 +127,13 @@ export function webgpuKernels({
   };
   const tokensRoom = room();
   const placeOf = ({ id, offset }: Vector): number => (places[id] as number) + offset;
+  const factors = new Map<'weights' | 'inputs', GPUBuffer>();
   const context: EncodingContext = {
     lanes,
+    lanesName: typeof lanes === 'object' ? `subgroups of ${lanes.subgroupSize}` : lanes,
     packedDot,
-    tileValues: device.features.has('shader-f16') ? 'f16' : 'f32',
+    units,
+    tileValues: halves && device.features.has('shader-f16') ? 'f16' : 'f32',
     matrix: (id) => matrices[id] as UploadedMatrix,
     cache: (id) => caches[id] as GPUBuffer,
     place(vector) {
@@ -134,6 +149,22 @@ export function webgpuKernels({
       return place;
     },
     scratch: room(),
+    rounded: room(),
+    halfMatrices,
+    halves(factor, bytes) {
+      const before = factors.get(factor);
+      if (before !== undefined && before.size >= bytes) return before;
+      // Operations that were encoded may use the smaller one.
+      if (before !== undefined) {
+        program.submit();
+        before.destroy();
+      }
+      const size = 16 * Math.ceil(bytes / 16);
+      const create = () => device.createBuffer({ label: 'halves', size, usage: GPUBufferUsage.STORAGE });
+      const buffer = allocated('products of halves', create);
+      factors.set(factor, buffer);
+      return buffer;
+    },
   };
 
   return {
@@ -200,7 +231,29 @@ export function webgpuKernels({
     },
     run(operations) {
       for (const operation of operations) checkOperation(operation);
-      for (const operation of operations) for (const dispatch of encode(context, operation)) program.add(dispatch);
+      encodeAll(context, operations, program.add);
+    },
+    prepare(operations) {
+      if (operations.some(({ kind }) => kind === 'attend-pages'))
+        throw new RangeError('attend-pages: pages have places of their own; such operations are not prepared');
+      for (const operation of operations) checkOperation(operation);
+      const check = placeCheck(operations);
+      const before = new Set(used);
+      used.clear();
+      const parts = prepareAll(context, operations);
+      const own = new Set(used);
+      used.clear();
+      for (const one of before) used.add(one);
+      return {
+        run(tokens, position) {
+          check(tokens, position);
+          for (const one of own) used.add(one);
+          for (const part of parts) {
+            if (typeof part !== 'function') program.add(part);
+            else for (const dispatch of part(tokens, position)) program.add(dispatch);
+          }
+        },
+      };
     },
     write(vector) {
       if (used.has(vector.id)) submit();

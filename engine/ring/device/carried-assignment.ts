@@ -18,7 +18,7 @@ export interface CarriedAssignment {
   readonly plannedBytes: number;
   /** Connects to the devices that results go to. */
   link(): void;
-  /** Latency and bandwidth of these links. @param bytes size of a large probe */
+  /** Latency and bandwidth of these links. @param bytes of the longest train of probes */
   measure(bytes: number): Promise<MeasuredLink[]>;
   /** Runs a window. @throws FrameError for a frame that does not fit the plan */
   accept(frame: ActivationFrame, link: string): void;
@@ -26,6 +26,8 @@ export interface CarriedAssignment {
   expects(publicKey: string): boolean;
   /** Whether the connection named `link` belongs to the head or a device of the plan. */
   receivesFrom(link: string): boolean;
+  /** The device of the plan whose connection is named `link`, if it is one. */
+  predecessor(link: string): string | undefined;
   /** Records the spans of weights so far. */
   collect(): void;
   /** Frees all memory of requests and closes the links. */
@@ -104,6 +106,7 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
     },
     expects: (publicKey) => predecessors.some((one) => one.publicKey === publicKey),
     receivesFrom: (link) => senders.has(link),
+    predecessor: (link) => predecessors.find(({ linkName }) => linkName === link)?.name,
     collect: () => weights?.collect(),
     async end() {
       links?.close();

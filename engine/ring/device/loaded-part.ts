@@ -2,6 +2,7 @@ import { openFile } from '../../gguf/file-source.ts';
 import { modelFromGguf } from '../../gguf/model-from-gguf.ts';
 import { readGguf } from '../../gguf/read-gguf.ts';
 import { transformerSettings } from '../../gguf/transformer-settings.ts';
+import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import { createModelPart, type ModelPart } from '../../runtime/model-part.ts';
 import { rotaryEmbedding } from '../../runtime/rotary-embedding.ts';
@@ -9,7 +10,8 @@ import { activationsBytes } from '../../runtime/transformer-bytes.ts';
 import { readVector, weightsLoader } from '../../runtime/transformer-weights.ts';
 import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import { weightsLayout } from '../../runtime/weights/weights-layout.ts';
-import { type HeldLayers, heldLayers, readPartFile, type WeightsSamples, weightsSamples } from './part-file.ts';
+import { type HeldLayers, heldLayers, readPartFile } from './part-file.ts';
+import { keptWeightsDigests, otherWeights, type WeightsDigests } from './weights-digests.ts';
 
 /** A model, or a part of one, as loaded by a device of a ring. */
 export interface LoadedPart {
@@ -17,8 +19,8 @@ export interface LoadedPart {
   readonly held: HeldLayers;
   /** SHA-256 of the whole model's header, hexadecimal. */
   readonly identity: string;
-  /** Samples of the weights in the file, and of the others that a part lists. */
-  readonly samples: WeightsSamples;
+  /** Digests of the weights in the file, and of the others that a part lists. */
+  readonly digests: WeightsDigests;
   /** Bytes of activations and logits. */
   readonly activationsBytes: number;
   /** The same part on other kernels, such as a GPU's. They are the caller's to close. */
@@ -31,14 +33,24 @@ export interface LoadedPart {
 /**
  * Opens a file of weights. Layers are loaded when a plan needs them.
  * @param mostTokens the most tokens that go through a layer at once
- * @throws InputError as loadTransformer does
+ * @param log called before a long file is read as a whole
+ * @throws InputError as loadTransformer does, and for a part whose weights aren't those that were split
  */
-export function loadPart(path: string, kernels: Kernels, mostTokens: number): LoadedPart {
+export function loadPart(
+  path: string,
+  kernels: Kernels,
+  mostTokens: number,
+  log: (line: string) => void = () => {},
+): LoadedPart {
   // Stays open: a file that replaces it, perhaps with other weights, is not mixed into later assemblies of the ring.
   const { source, close } = openFile(path);
   const gguf = readGguf(source);
   const file = readPartFile(gguf);
   const model = modelFromGguf(file.whole);
+  const digests = keptWeightsDigests(path, { source, tensors: gguf.tensors }, log);
+  const damaged = otherWeights(digests, file.digests);
+  if (damaged !== undefined)
+    throw new InputError(path, `is damaged: its ${damaged} is not what was split; write it again by hearth split`);
   const settings = transformerSettings(file.whole, model);
   const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
   const rotary = rotaryEmbedding(file.whole, model, settings, factors && readVector(source, factors));
@@ -52,7 +64,7 @@ export function loadPart(path: string, kernels: Kernels, mostTokens: number): Lo
     partOn,
     held: heldLayers(file),
     identity: file.identity,
-    samples: new Map([...file.samples, ...weightsSamples(source, gguf.tensors)]),
+    digests: new Map([...file.digests, ...digests]),
     activationsBytes: activationsBytes(model, settings.ropeDimensions, mostTokens),
     mapWeights: (recorder) =>
       kernels.name === 'native' ? mappedWeights(kernels, mapped, weightsLayout(gguf, model), recorder) : undefined,

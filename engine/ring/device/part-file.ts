@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-import type { ByteSource } from '../../gguf/byte-source.ts';
 import { encodeHeader } from '../../gguf/encode-header.ts';
 import type { Gguf, GgufTensor } from '../../gguf/gguf.ts';
 import { quoted } from '../../gguf/gguf-error.ts';
 import { metadataFields } from '../../gguf/metadata-fields.ts';
 import type { Metadata } from '../../gguf/metadata-value.ts';
 import { QUANTIZATION_NAMES } from '../../model/quantization.ts';
+import { DIGEST, DIGESTED, layerOf, type WeightsDigests } from './weights-digests.ts';
 
 /** Metadata of a part: all tensors of the model in its order, as `name format length …`. */
 const ALL_TENSORS = 'hearth.part.tensors';
 
-/** Metadata of a part: samples of all weights of the model, as `layer hash`. */
-const ALL_SAMPLES = 'hearth.part.samples';
+/** Metadata of a part: digests of all weights of the model, as `layer digest`. */
+const ALL_DIGESTS = 'hearth.part.digests';
 
 /** A whole model's header and the tensors that a file has: all, or those of a part that `hearth split` wrote. */
 export interface PartFile {
@@ -20,11 +20,11 @@ export interface PartFile {
   readonly present: ReadonlySet<string>;
   /** SHA-256 of the whole model's header, hexadecimal: the same for a model and all its parts. */
   readonly identity: string;
-  /** Samples of the whole model's weights, as listed in a part; empty for a whole model's file. */
-  readonly samples: WeightsSamples;
+  /** Digests of the whole model's weights, as listed in a part; empty for a whole model's file. */
+  readonly digests: WeightsDigests;
 }
 
-/** Reads which part of a model a file has. @throws InputError if its list of all tensors is malformed or incomplete */
+/** Reads which part of a model a file has. @throws InputError if its lists of all tensors and digests are malformed or incomplete */
 export function readPartFile(gguf: Gguf): PartFile {
   const present = new Set(gguf.tensors.map(({ name }) => name));
   const listed = gguf.fields.optionalTexts(ALL_TENSORS);
@@ -32,22 +32,33 @@ export function readPartFile(gguf: Gguf): PartFile {
   const metadata = withoutOwn(gguf.metadata);
   const whole: Gguf = { ...gguf, metadata, fields: metadataFields(gguf.file, metadata), tensors };
   const identity = createHash('sha256').update(encodeHeader(whole.metadata, tensors)).digest('hex');
-  const samples = [...(gguf.fields.optionalTexts(ALL_SAMPLES) ?? [])];
-  return { whole, present, identity, samples: new Map(samples.map((line) => line.split(' ', 2) as [string, string])) };
+  return { whole, present, identity, digests: listedDigests(gguf) };
 }
 
-/** The metadata of a file with a part of the model. @param samples samples of the whole model's weights */
-export function partMetadata({ whole }: PartFile, samples: WeightsSamples): Metadata {
+function listedDigests(gguf: Gguf): WeightsDigests {
+  const lines = [...(gguf.fields.optionalTexts(ALL_DIGESTS) ?? [])];
+  return new Map(
+    lines.map((line): [string, string] => {
+      const [part = '', digest = '', ...rest] = line.split(' ');
+      if (!DIGESTED.test(part) || !DIGEST.test(digest) || rest.length > 0)
+        gguf.fields.fail(ALL_DIGESTS, `has ${quoted(line)}; "layer digest" is needed`);
+      return [part, digest];
+    }),
+  );
+}
+
+/** The metadata of a file with a part of the model. @param digests of the whole model's weights */
+export function partMetadata({ whole }: PartFile, digests: WeightsDigests): Metadata {
   const texts = (values: string[]) => ({ type: 'array', value: { of: 'string', values } }) as const;
   const tensors = whole.tensors.map(({ name, type, shape }) => [name, type, ...shape].join(' '));
-  const sampled = [...samples].map((pair) => pair.join(' '));
-  return new Map([...whole.metadata, [ALL_TENSORS, texts(tensors)], [ALL_SAMPLES, texts(sampled)]]);
+  const listed = [...digests].map((pair) => pair.join(' '));
+  return new Map([...whole.metadata, [ALL_TENSORS, texts(tensors)], [ALL_DIGESTS, texts(listed)]]);
 }
 
 /** Metadata without a part's own entries, and without the alignment, which each file chooses for itself. */
 function withoutOwn(metadata: Metadata): Metadata {
   return new Map(
-    [...metadata].filter(([key]) => key !== ALL_TENSORS && key !== ALL_SAMPLES && key !== 'general.alignment'),
+    [...metadata].filter(([key]) => key !== ALL_TENSORS && key !== ALL_DIGESTS && key !== 'general.alignment'),
   );
 }
 
@@ -85,40 +96,4 @@ export function heldLayers({ whole, present }: PartFile): HeldLayers {
   const found = whole.tensors.map(({ name }) => layerOf(name)).filter((layer) => layer !== undefined);
   const layers = [...new Set(found)].filter((layer) => !absent.includes(layer));
   return { layers: layers.sort((a, b) => a - b), outer: !absent.includes(undefined) };
-}
-
-/** The layer of a tensor; `undefined` for the embedding, the output and other tensors outside the layers. */
-export function layerOf(tensor: string): number | undefined {
-  const number = /^blk\.(\d+)\./.exec(tensor)?.[1];
-  return number === undefined ? undefined : Number(number);
-}
-
-/** A hash of 16 hexadecimal digits for each layer's weights, and under `outer` for the tensors outside the layers. */
-export type WeightsSamples = ReadonlyMap<string, string>;
-
-/** Bytes that are read of a tensor at each of four places, as fractions of its length. */
-const SAMPLE_BYTES = 64;
-const PLACES = [0, 1 / 3, 2 / 3, 1];
-
-/**
- * SHA-256 of a few bytes of every tensor of a layer, read in milliseconds. It distinguishes weights of another training or
- * in another order; it is not a defence against deliberate forgery.
- */
-export function weightsSamples(source: ByteSource, tensors: readonly GgufTensor[]): WeightsSamples {
-  const hashes = new Map<string, ReturnType<typeof createHash>>();
-  for (const { name, offset, bytes } of tensors.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const part = String(layerOf(name) ?? 'outer');
-    const hash = hashes.get(part) ?? createHash('sha256');
-    hashes.set(part, hash.update(`${name}\n`));
-    const length = Math.min(SAMPLE_BYTES, bytes);
-    for (const place of PLACES) hash.update(source.read(offset + Math.floor(place * (bytes - length)), length));
-  }
-  return new Map([...hashes].map(([part, hash]) => [part, hash.digest('hex').slice(0, 16)]));
-}
-
-/** A part of the model whose weights differ between two files that both have it, such as `layer 3`. */
-export function otherWeights(own: WeightsSamples, others: WeightsSamples): string | undefined {
-  const part = [...others.keys()].find((key) => own.has(key) && own.get(key) !== others.get(key));
-  if (part === undefined) return undefined;
-  return part === 'outer' ? 'embedding and output' : `layer ${part}`;
 }

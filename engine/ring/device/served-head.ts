@@ -49,9 +49,8 @@ const SILENCE_SECONDS = 30;
 /** Seconds within which a live head has sent a message: it sends one every second. */
 const HEARD_SECONDS = 2;
 
-interface Served {
+interface Served extends Pick<Hello, 'head' | 'device' | 'ring'> {
   readonly peer: string;
-  readonly head: string;
   readonly since: number;
   lastHeard: number;
   readonly session: WorkerSession;
@@ -73,7 +72,9 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
   const readClock = (peer: string): Promise<void> => tell(peer, { kind: 'clock', sentAt: 0, at: clock() });
 
   /** Why a head can't be served, or `undefined`. */
-  const refusal = (model: string): string | undefined => {
+  const refusal = ({ model, ring, device }: Hello): string | undefined => {
+    if (served?.ring === ring && served.device !== device)
+      return `it is in this ring already, as ${served.device}; give each worker once`;
     if (served !== undefined) {
       const time = formatSeconds(clock() - served.since);
       return `it has served the head ${served.head} for ${time}; try again when that has finished`;
@@ -95,22 +96,23 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       served.lastHeard = clock();
       return served.session;
     },
-    async greet(peer, { head, model }) {
+    async greet(peer, hello) {
+      const { head, device, ring } = hello;
       // The current head may be gone unnoticed. One that has just sent a message isn't asked, however often others greet.
       if (served !== undefined && clock() - served.lastHeard > HEARD_SECONDS)
         await readClock(served.peer).catch(() => dismiss('is gone'));
-      const reason = refusal(model);
+      const reason = refusal(hello);
       if (reason !== undefined) {
         log(`refused ${head}: ${reason}`);
         return tell(peer, { kind: 'refused', reason: reasonOf(reason) }).catch(() => {});
       }
       const now = clock();
-      served = { peer, head, since: now, lastHeard: now, session: startSession(peer) };
+      served = { peer, head, device, ring, since: now, lastHeard: now, session: startSession(peer) };
       log(`serves ${head}`);
       const { layers } = loaded.held;
-      const samples = [...loaded.samples];
+      const digests = [...loaded.digests];
       const gpu = options.gpu?.name;
-      await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, gpu, layers, samples }).catch(() => {});
+      await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, gpu, layers, digests }).catch(() => {});
     },
     dismiss,
     left(peer) {

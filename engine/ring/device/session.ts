@@ -22,6 +22,11 @@ export interface WorkerSession {
   expects(publicKey: string): boolean;
   /** Whether the connection of this name belongs to the head or to a device of the current assignment. */
   receivesFrom(link: string): boolean;
+  /**
+   * Tells the head if the connection `link`, from which nothing more is heard, is that of a device of the current
+   * assignment. @returns whether it is
+   */
+  accuse(link: string, reason: string): boolean;
   /** Frees all memory of requests and closes links to other devices. */
   end(): Promise<void>;
 }
@@ -131,6 +136,12 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
   return {
     expects: (publicKey) => current?.expects(publicKey) ?? false,
     receivesFrom: (link) => current?.receivesFrom(link) ?? false,
+    accuse(link, reason) {
+      const device = current?.predecessor(link);
+      if (current === undefined || device === undefined) return false;
+      tell({ kind: 'invalid', epoch: current.epoch, device, reason: reasonOf(reason) });
+      return true;
+    },
     end,
     onMessage(message) {
       const concerned = 'epoch' in message && current?.epoch === message.epoch ? current : undefined;

@@ -7,7 +7,8 @@ import { writeGguf } from '../../gguf/write-gguf.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { ringWindows } from '../../plan/ring-windows.ts';
-import { layerOf, partMetadata, readPartFile, weightsSamples } from './part-file.ts';
+import { partMetadata, readPartFile } from './part-file.ts';
+import { keptWeightsDigests, layerOf } from './weights-digests.ts';
 
 /** Bytes copied at a time. */
 const PIECE = 2 ** 22;
@@ -24,6 +25,7 @@ export interface WrittenPart {
  * Writes a file `DEVICE.gguf` for every device of a plan, with the layers that the device runs. The head's file also has
  * the embedding and the output.
  * @param allow called with every file before the first is written; may throw
+ * @param log called before a long file is read as a whole
  * @throws InputError for files that can't be read or written, and plans that the ring can't carry out
  */
 export async function splitModel(
@@ -31,11 +33,13 @@ export async function splitModel(
   plan: Plan,
   folder: string,
   allow: (path: string) => void = () => {},
+  log: (line: string) => void = () => {},
 ): Promise<WrittenPart[]> {
   const gguf = withFile(path, readGguf);
   const file = readPartFile(gguf);
   modelFromGguf(gguf);
-  const samples = new Map([...file.samples, ...withFile(path, (source) => weightsSamples(source, gguf.tensors))]);
+  const own = withFile(path, (source) => keptWeightsDigests(path, { source, tensors: gguf.tensors }, log));
+  const digests = new Map([...file.digests, ...own]);
   const head = plan.embedding.device;
   const windows = ringWindows(plan);
   const devices = new Set([head, ...windows.map((window) => window.device)]);
@@ -56,7 +60,7 @@ export async function splitModel(
     const tensors = gguf.tensors.filter(({ name }) => has(name));
     const target = targetOf(device);
     const sources = tensors.map((tensor) => ({ ...tensor, pieces: () => pieces(path, tensor) }));
-    await writeGguf(target, partMetadata(file, samples), sources);
+    await writeGguf(target, partMetadata(file, digests), sources);
     const layers = own.reduce((sum, { from, to }) => sum + to - from, 0);
     written.push({ device, path: target, layers, bytes: tensors.reduce((sum, { bytes }) => sum + bytes, 0) });
   }

@@ -1,4 +1,4 @@
-import { type Connection, connect } from '../wire/connection.ts';
+import { type Connection, connect, TOO_SLOW } from '../wire/connection.ts';
 import { type Frame, FrameError } from '../wire/frame.ts';
 import { createProbe, probeLink } from '../wire/link-probe.ts';
 import type { MeasuredLink, Successor } from '../wire/message.ts';
@@ -8,7 +8,7 @@ import type { Transport } from '../wire/transport.ts';
 export interface SuccessorLinks {
   /** Sends to a successor. A failure is reported by onLost. */
   send(device: string, frame: Frame): void;
-  /** Latency and bandwidth of each link. @param bytes size of a large probe */
+  /** Latency and bandwidth of each link. @param bytes of the longest train of probes */
   measure(bytes: number): Promise<MeasuredLink[]>;
   close(): void;
 }
@@ -62,10 +62,10 @@ export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLin
   }, 1000 * reachSeconds);
   return {
     send(device, frame) {
-      links
-        .get(device)
-        ?.connection.send(frame)
-        .catch(() => {});
+      const { connection } = links.get(device) ?? {};
+      connection?.send(frame).catch(() => {
+        if (connection.problem === '') onLost(device, TOO_SLOW);
+      });
     },
     async measure(bytes) {
       const measured = [];

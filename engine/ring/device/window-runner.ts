@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { InputError } from '../../input/input-error.ts';
+import { allFinite } from '../../runtime/finite-logits.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
 import { joined } from '../../runtime/wanted-rows.ts';
 import { clock } from '../wire/clock.ts';
@@ -12,19 +14,20 @@ import {
   unpackActivations,
 } from '../wire/frame.ts';
 import { createJobQueue } from '../wire/job-queue.ts';
-import type { Assignment, WindowAssignment } from '../wire/message.ts';
+import { type Assignment, FROM_HEAD, type WindowAssignment } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { DeviceWeights } from './device-weights.ts';
 import { pageCount } from './memory.ts';
 import { checkPages, createNumberedPages, type NumberedPages } from './numbered-pages.ts';
 
 /** One run of a window: an activation frame without its activations, which are in the device's residual stream. */
-export type WindowRun = Pick<ActivationFrame, 'window' | 'copies' | 'segments' | 'isFollowed'>;
+export type WindowRun = Pick<ActivationFrame, 'number' | 'window' | 'copies' | 'segments' | 'isFollowed'>;
 
 /** Runs a device's windows: frames in the order in which they come, one at a time. */
 export interface WindowRunner {
   /**
    * Queues a frame for one of the device's windows. Frames of requests whose beginning it hasn't seen are dropped.
+   * Each window gets all frames of its assembly, one after the other: twice the same one, or one too few, is an error.
    * @throws FrameError for a frame that does not fit the plan
    */
   accept(frame: ActivationFrame, sender: string): void;
@@ -67,6 +70,8 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   for (const { index, from, to } of options.windows)
     if (to > from) pages.set(index, createNumberedPages({ ...options, from, to, pages: pageCount(options) }));
   const jobs = createJobQueue();
+  /** Frames that each window has got. */
+  const received = new Map<number, number>();
   /** Windows of waiting frames; a window that runs again next need not be released. */
   const waiting: number[] = [];
   let ended = false;
@@ -112,16 +117,23 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     accept(frame, sender) {
       if (ended || frame.epoch !== epoch) return;
       if (!windows.has(frame.window) || options.senderOf(frame.window) !== sender)
-        throw new FrameError(`activations for window ${frame.window}, which ${sender} doesn't send here`);
+        throw new FrameError(`activations for window ${frame.window}, which ${nameOf(sender)} doesn't send here`);
+      const next = received.get(frame.window) ?? 0;
+      if (frame.number !== next)
+        throw new FrameError(`frame ${frame.number} for window ${frame.window}; the next one is ${next}`);
       checkFrame(frame, options);
       if (jobs.length >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
       const { window, format, payload, sentAt } = frame;
-      if (pages.get(window)?.admit(frame) === false) return;
+      const follows = pages.get(window)?.admit(frame);
+      received.set(window, next + 1);
+      if (follows === false) return;
       const [bytes, receivedAt] = [payload.length, clock()];
       options.record({ kind: 'receive', sender, bytes, request: firstRequest(frame), sentAt, receivedAt });
       queue(async () => {
         if (ended) return;
-        unpackActivations(payload, format, part.stream(frameTokens(frame)));
+        const stream = part.stream(frameTokens(frame));
+        unpackActivations(payload, format, stream);
+        checkNumbers(stream, sender);
         await run(frame);
       }, window).catch((error: Error) => {
         if (!ended) options.onFailed(error);
@@ -138,9 +150,18 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   };
 }
 
+const nameOf = (sender: string): string => (sender === FROM_HEAD ? 'the head' : sender);
+
 /** By which a trace calls a frame. */
 export function firstRequest({ segments: [first] }: Pick<ActivationFrame, 'segments'>): number {
   return (first as FrameSegment).request;
+}
+
+/** @throws InputError if a device's results are no numbers, which no later layer mends */
+export function checkNumbers(values: Float32Array, sender: string): void {
+  if (allFinite(values)) return;
+  const reason = 'sent activations that are not numbers: its weights are damaged, or too large for --activations F16';
+  throw new InputError(nameOf(sender), reason);
 }
 
 /** The rows of a stream whose logits are wanted: of one segment they are a view of it. */

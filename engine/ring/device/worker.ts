@@ -170,7 +170,8 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     onFrame: onRingFrame,
     onExpelled(peer, reason) {
       log(`cuts off a device of the ring: it sent ${reason}`);
-      refuse(ring, peer, reason);
+      // The head then leaves it out; if it were told, it would say that this device is lost.
+      if (served.session?.accuse(peer, reason) !== true) refuse(ring, peer, reason);
     },
   });
   const checks = setInterval(served.check, 1000 * CHECK_SECONDS);

@@ -1,15 +1,18 @@
+import { randomBytes } from 'node:crypto';
+import { pairKey } from '../../hardware/cluster.ts';
 import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, FrameError, mostFrameBytes } from '../wire/frame.ts';
+import { type ActivationFrame, activationBytes, FrameError, mostFrameBytes } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
 import { createTransport } from '../wire/transport.ts';
 import { type Assembly, createAssembly } from './assembly.ts';
 import { assignments, type RingAddress, type RingSettings } from './assignments.ts';
+import { chunkTokens } from './chunk-tokens.ts';
 import { DeviceLostError, RingChangedError, RingError } from './errors.ts';
 import {
   createInquiries,
@@ -22,6 +25,7 @@ import { createPresence } from './lost-worker.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createOwnWindows, type OwnWindows } from './own-windows.ts';
 import { createRingPasses, type RingPasses } from './passes.ts';
+import { createPatience } from './patience.ts';
 import type { RingLayout } from './planning.ts';
 
 export interface HeadOptions {
@@ -64,7 +68,9 @@ export interface RingHead extends RingPasses {
   request(): number;
   /** Takes a device in again that another one didn't reach. */
   readmit(device: string): void;
-  /** Measures the links of the current assembly. Rejects with a RingError for a device that doesn't answer, or is lost. */
+  /** Whether links have been measured. */
+  readonly measured: boolean;
+  /** Measures the links of the current assembly, which then bound the tokens of a frame. Rejects with a RingError for a device that doesn't answer, or is lost. */
   measure(): Promise<MeasuredRingLink[]>;
   /** The members' descriptions of themselves. */
   profiles(): Promise<DeviceFacts[]>;
@@ -76,6 +82,9 @@ export interface RingHead extends RingPasses {
 
 /** A request whose device is missing ends within five seconds, this wait included. */
 const GATHER_SECONDS = 4;
+
+/** Seconds between looks at what the head waits for. */
+const LOOK = 0.5;
 
 /** An assembly with the head's own share of it. */
 interface Ring {
@@ -90,8 +99,18 @@ export function startHead(options: HeadOptions): RingHead {
   const transport = createTransport(options.keys, log, options.linkDelay);
   const mostBytes = mostFrameBytes(hiddenSize * settings.chunk);
   const spans: RingSpan[] = [];
+  /** Of links that were measured, bytes per second, by their devices' pairKey. */
+  const bandwidths = new Map<string, number>();
+  const tokenBytes = activationBytes(hiddenSize, settings.activations);
+  /** Of all assemblies so far. */
+  const epochs = new Set<number>();
   let ring: Ring | undefined;
   let closed = false;
+
+  let sayPatience = createPatience(log);
+  const patience = setInterval(() => {
+    if (ring !== undefined && ring.assembly.broken === undefined) sayPatience(ring.own.awaited());
+  }, 1000 * LOOK);
 
   const presence = createPresence({
     head,
@@ -105,11 +124,15 @@ export function startHead(options: HeadOptions): RingHead {
 
   const onMessage = (from: string, message: WorkerMessage): void => {
     if ('epoch' in message && message.epoch !== ring?.assembly.epoch) return;
+    if (message.kind === 'invalid') expel(message.device, `${from} got from it ${message.reason}`);
     inquiries.hear(from, message);
     if ('epoch' in message) ring?.assembly.hear(from, message);
   };
 
   const onActivations = (from: string, frame: ActivationFrame): void => {
+    if (!epochs.has(frame.epoch))
+      throw new FrameError(`activations of assembly ${frame.epoch}, which this head never made`);
+    // Frames of an earlier assembly may still arrive.
     if (ring === undefined || ring.assembly.broken !== undefined || frame.epoch !== ring.assembly.epoch) return;
     const { windows } = ring.assembly;
     if (windows[frame.window - 1]?.device !== from)
@@ -118,13 +141,15 @@ export function startHead(options: HeadOptions): RingHead {
     else ring.own.accept(frame, from);
   };
 
+  const identity = randomBytes(16).toString('hex');
   const members: readonly Member[] = options.members.map((address) =>
     createMember({
       ...address,
       transport,
       head,
       model: loaded.identity,
-      samples: loaded.samples,
+      ring: identity,
+      digests: loaded.digests,
       mostBytes,
       onPresent: () => presence.came(address.name),
       onGone(reason) {
@@ -136,6 +161,7 @@ export function startHead(options: HeadOptions): RingHead {
     }),
   );
   const inquiries = createInquiries({ head, members, spans });
+  const expel = (device: string, reason: string): void => members.find(({ name }) => name === device)?.expel(reason);
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
 
   const addressOf = (device: string): RingAddress => {
@@ -153,7 +179,9 @@ export function startHead(options: HeadOptions): RingHead {
   /** Creates an assembly in which only the head's own windows are prepared. */
   const createRing = async (layout: RingLayout): Promise<Ring> => {
     const assigned = assignments(layout, head, addressOf, settings);
+    sayPatience = createPatience(log);
     const assignment = assigned.get(head) as Assignment;
+    epochs.add(assignment.epoch);
     checkMemory(assignment, options);
     const { windows, onGpu: outer = [] } = layout;
     const device = await loadDevicePart({
@@ -186,14 +214,19 @@ export function startHead(options: HeadOptions): RingHead {
     });
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
     const passes = createRingPasses({
-      chunk: settings.chunk,
+      chunk: () => chunkTokens({ ...{ head, windows, bandwidths, tokenBytes }, most: settings.chunk }),
       pageTokens: settings.pageTokens,
       windows: assembly.windows.length,
       pending: assembly.pending,
       broken: () => assembly.broken,
       enter: own.enter,
       onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
-      late: (seconds) => new RingError(head, `nothing came back for ${seconds} s`),
+      late(seconds) {
+        const { devices } = own.awaited() ?? { devices: [head] };
+        const error = new RingError(devices.join(', '), `no result for ${seconds} s`);
+        assembly.breakUp(error);
+        return error;
+      },
     });
     return { assembly, own, passes };
   };
@@ -238,9 +271,14 @@ export function startHead(options: HeadOptions): RingHead {
     request: () => (ring as Ring).assembly.nextRequest(),
     evaluate: (work, copies) => (ring as Ring).passes.evaluate(work, copies),
     readmit: presence.include,
-    measure() {
+    get measured() {
+      return bandwidths.size > 0;
+    },
+    async measure() {
       const { epoch, devices, whileWhole } = (ring as Ring).assembly;
-      return whileWhole(inquiries.measure(epoch, devices));
+      const links = await whileWhole(inquiries.measure(epoch, devices));
+      for (const { from, to, bandwidth } of links) bandwidths.set(pairKey(from, to), bandwidth);
+      return links;
     },
     profiles: inquiries.profiles,
     collectSpans: inquiries.collectSpans,
@@ -251,6 +289,7 @@ export function startHead(options: HeadOptions): RingHead {
     },
     async close() {
       closed = true;
+      clearInterval(patience);
       await dissolve();
       inquiries.close();
       for (const member of members) {

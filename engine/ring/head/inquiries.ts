@@ -56,11 +56,12 @@ export interface HeadInquiriesOptions {
   readonly spans: RingSpan[];
 }
 
-/** Seconds to wait for measurements and spans. */
+/** Seconds to wait for spans, and for measurements: a slow link takes ten. */
 const REPORTING = 30;
+const MEASURING = 60;
 /** Seconds to wait for a profile: a device without one measures itself, which takes about a minute if it is idle. */
 const PROFILING = 300;
-/** Bytes of a large probe: 80 ms at 100 Mbit/s. */
+/** Bytes of the longest train of probes: 80 ms at 100 Mbit/s. */
 const PROBE_BYTES = 2 ** 20;
 
 /** All waits are bounded and reject with a RingError that names the late device. */
@@ -106,7 +107,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
           onMeasured = (from, found) => from === device && resolve(found);
         });
         memberOf(device).tell({ kind: 'measure', epoch, bytes: PROBE_BYTES });
-        for (const link of await answer(device, REPORTING, measured, 'measurements'))
+        for (const link of await answer(device, MEASURING, measured, 'measurements'))
           links.push({ from: device, ...link });
       }
       return links;

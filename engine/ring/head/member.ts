@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { otherWeights, type WeightsSamples } from '../device/part-file.ts';
+import { otherWeights, type WeightsDigests } from '../device/weights-digests.ts';
 import { MOST_DEVICES } from '../wire/address.ts';
 import { type ClockOffset, clock, createClockOffset } from '../wire/clock.ts';
-import { type Connection, connect } from '../wire/connection.ts';
-import type { ActivationFrame, Frame } from '../wire/frame.ts';
+import { type Connection, connect, TOO_SLOW } from '../wire/connection.ts';
+import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
 import { createProbe, type Probe } from '../wire/link-probe.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { messageFrame, readMessage, WORKER_MESSAGE } from '../wire/parse-message.ts';
@@ -26,13 +26,15 @@ export interface Member {
   readonly welcome: Welcome | undefined;
   /** Why it is not connected. */
   readonly problem: string;
-  /** Whether waiting is pointless: it refuses this head, has other weights, or is silent. */
+  /** Whether waiting is pointless: it refuses this head, has other weights, sent what no worker sends, or is silent. */
   readonly unfit: boolean;
   /** Seconds by which its clock is ahead of ours. */
   readonly offset: ClockOffset;
   readonly probe: Probe;
   tell(message: HeadMessage): void;
   send(frame: Frame): void;
+  /** Closes the connection for good, since the worker sent what no honest one sends. */
+  expel(reason: string): void;
   close(): void;
 }
 
@@ -41,7 +43,9 @@ export interface MemberOptions extends MemberAddress {
   readonly head: string;
   /** Identity of the model (device/part-file.ts). */
   readonly model: string;
-  readonly samples: WeightsSamples;
+  /** Of all members of the ring (HeadMessage). */
+  readonly ring: string;
+  readonly digests: WeightsDigests;
   readonly mostBytes: number;
   readonly onPresent: () => void;
   readonly onGone: (reason: string) => void;
@@ -54,49 +58,56 @@ export interface MemberOptions extends MemberAddress {
 const CLOCK_INTERVAL = 1;
 /** Consecutive clock exchanges after a worker has connected. */
 const FIRST_EXCHANGES = 8;
-const OTHER_WEIGHTS = 'has other weights';
 /** Milliseconds between attempts to connect to a worker that refused, and to one whose connections were all taken. */
 const RETRY = 2000;
 const RETRY_CROWDED = 500;
 
 export function createMember(options: MemberOptions): Member {
-  const { name, head, model } = options;
+  const { name, head, model, ring } = options;
   const offset = createClockOffset();
   let welcome: Welcome | undefined;
   let problem = '';
   let connection: Connection | undefined;
   let exchanges = 0;
   let closed = false;
+  let unfit = false;
   let retry: NodeJS.Timeout | undefined;
 
   const send = (frame: Frame): void => {
-    // Errors are ignored here: onGone reports a worker that is gone.
-    connection?.send(frame).catch(() => {});
+    const to = connection;
+    to?.send(frame).catch(() => {
+      // onGone reports a worker that is gone.
+      if (to === connection && to.problem === '') leave(TOO_SLOW, 0);
+    });
   };
   const tell = (message: HeadMessage): void => send(messageFrame(message));
   const probe = createProbe(async (frame) => send(frame));
-  const leave = (reason: string, wait: number): void => {
+  /** @param wait milliseconds until it is tried again; never if `undefined` */
+  const leave = (reason: string, wait: number | undefined): void => {
     const wasPresent = welcome !== undefined;
     welcome = undefined;
     problem = reason;
     connection?.close();
     probe.lost(reason);
-    if (!closed) retry = setTimeout(reach, wait);
+    if (!closed && wait !== undefined) retry = setTimeout(reach, wait);
     if (wasPresent) options.onGone(reason);
   };
 
   const onMessage = (message: WorkerMessage): void => {
     switch (message.kind) {
       case 'welcome': {
-        const other = otherWeights(options.samples, new Map(message.samples));
+        if (welcome !== undefined) throw new FrameError('a second welcome');
+        const other = otherWeights(options.digests, new Map(message.digests));
         if (other !== undefined) {
           tell({ kind: 'bye' });
           leave(
-            `${OTHER_WEIGHTS}: its ${other} differs from the head's; give it the head's file or a part of it`,
+            `has other weights: its ${other} differs from the head's, or one of the two files is damaged; give it the head's file or a part of it`,
             RETRY,
           );
+          unfit = true;
           return;
         }
+        unfit = false;
         welcome = message;
         problem = '';
         exchanges = 0;
@@ -106,6 +117,7 @@ export function createMember(options: MemberOptions): Member {
       }
       case 'refused':
         leave(`refused: ${message.reason}`, RETRY);
+        unfit = true;
         return;
       case 'unable':
         leave(message.reason, RETRY);
@@ -125,20 +137,27 @@ export function createMember(options: MemberOptions): Member {
     }
   };
 
+  const expel = (reason: string): void => {
+    unfit = true;
+    leave(reason, undefined);
+  };
+
   const reach = (): void => {
     if (closed) return;
     const own = connect({
       ...options,
       name: randomBytes(16).toString('hex'),
-      onReady: () => tell({ kind: 'hello', head, device: name, model }),
+      onReady: () => tell({ kind: 'hello', head, device: name, model, ring }),
       onFrame(frame) {
         if (own !== connection) return;
         if (frame.kind === 'echo') probe.onEcho(frame);
         else if (frame.kind === 'activations') options.onActivations(frame);
         else onMessage(readMessage(frame, WORKER_MESSAGE));
       },
-      onGone(reason) {
-        if (own === connection) leave(reason, 0);
+      onGone(reason, invalid) {
+        if (own !== connection) return;
+        if (invalid) expel(reason);
+        else leave(reason, 0);
       },
     });
     connection = own;
@@ -154,11 +173,12 @@ export function createMember(options: MemberOptions): Member {
     probe: probe.probe,
     tell,
     send,
+    expel,
     get welcome() {
       return welcome;
     },
     get unfit() {
-      return problem.startsWith('refused') || problem.startsWith(OTHER_WEIGHTS) || connection?.silent === true;
+      return unfit || connection?.silent === true;
     },
     get problem() {
       return problem === '' ? (connection?.problem ?? '') : problem;

@@ -6,7 +6,7 @@ import type { DevicePart, DevicePartOptions } from '../device/device-part.ts';
 import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { layersInRam, plannedBytes, weightsRoom } from '../device/memory.ts';
-import { createWindowRunner, firstRequest } from '../device/window-runner.ts';
+import { checkNumbers, createWindowRunner, firstRequest } from '../device/window-runner.ts';
 import { clock } from '../wire/clock.ts';
 import {
   type ActivationFrame,
@@ -20,6 +20,7 @@ import type { Assignment, WeightsReport } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { Assembly } from './assembly.ts';
 import type { EnteringFrame, PendingWork } from './passes.ts';
+import { type AwaitedDevices, createSentFrames } from './sent-frames.ts';
 
 /** The head's own part of a plan: the embedding, its windows and the output. */
 export interface OwnWindows {
@@ -32,6 +33,8 @@ export interface OwnWindows {
   accept(frame: ActivationFrame, from: string): void;
   /** Takes the result of the last window and computes what is wanted of it. @throws FrameError */
   takeOutput(frame: ActivationFrame, from: string): void;
+  /** Whom a frame has been waited for the longest. */
+  awaited(): AwaitedDevices | undefined;
   end(): Promise<void>;
 }
 
@@ -63,6 +66,12 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   const { activations: format, windows } = assignment;
   const { part } = options.device;
   const { hiddenSize, layers } = part.model;
+  const sentFrames = createSentFrames(head, assembly.windows, clock);
+  const sendOn = (device: string, frame: ActivationFrame): void => {
+    sentFrames.sent(frame);
+    send(device, frame);
+  };
+  let entered = 0;
   const sources = new Map(assignment.sources.map(({ window, from }) => [window, from]));
   const weights = createDeviceWeights({
     loaded,
@@ -119,7 +128,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     weights,
     senderOf: (window) => sources.get(window),
     async forward(frame, next) {
-      if (next.kind === 'device') return send(next.name, frame);
+      if (next.kind === 'device') return sendOn(next.name, frame);
       // The last window was the head's own.
       left(frame);
       const rows = frameRows(frame);
@@ -136,24 +145,30 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     plannedBytes: plannedBytes(assignment, loaded, weights?.report),
     enter({ tokens, ...frame }) {
       const [first] = assembly.windows;
+      const number = entered++;
       const isOwn = first === undefined || first.device === head;
       const enter = async (): Promise<void> => {
         if (assembly.broken !== undefined) return;
         await part.embed(tokens);
-        const entering = { window: 0, ...frame };
+        const entering = { window: 0, number, ...frame };
         if (isOwn) return runner.run(entering);
         const payload = packActivations(part.stream(tokens.length), format);
         const { epoch } = assembly;
-        send(first.device, { ...entering, kind: 'activations', epoch, format, sentAt: clock(), payload });
+        sendOn(first.device, { ...entering, kind: 'activations', epoch, format, sentAt: clock(), payload });
       };
       return runner.queue(enter, isOwn ? 0 : undefined);
     },
-    accept: runner.accept,
+    accept(frame, from) {
+      sentFrames.returned(frame);
+      runner.accept(frame, from);
+    },
+    awaited: sentFrames.awaited,
     takeOutput(frame, from) {
       const { format: given, payload, sentAt } = frame;
       const rows = frameRows(frame);
       if (given !== format || payload.length !== activationBytes(rows * hiddenSize, given) || rows > assignment.chunk)
         throw new FrameError(`${payload.length} bytes of ${given} for ${rows} rows`);
+      sentFrames.returned(frame);
       const request = firstRequest(frame);
       const waiting = assembly.pending.get(request);
       if (waiting === undefined) return;
@@ -163,7 +178,9 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
       runner
         .queue(async () => {
           await weights?.arrival('output');
-          unpackActivations(payload, format, part.stream(rows));
+          const stream = part.stream(rows);
+          unpackActivations(payload, format, stream);
+          checkNumbers(stream, from);
           await giveRows(frame);
           if (weights === undefined || frame.isFollowed) return;
           await setImmediate(); // chooses the next token first

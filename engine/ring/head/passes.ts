@@ -44,8 +44,8 @@ export interface EnteringFrame extends Pick<WindowRun, 'copies' | 'segments' | '
 }
 
 export interface RingPassesOptions {
-  /** The most tokens in a frame, and those of a page. */
-  readonly chunk: number;
+  /** The most tokens in a frame, now. */
+  readonly chunk: () => number;
   readonly pageTokens: number;
   /** Windows of the ring. */
   readonly windows: number;
@@ -73,7 +73,7 @@ export function createRingPasses({
     async evaluate(work, copies = []) {
       const error = broken();
       if (error !== undefined) throw error;
-      const frames = framesOf(work, copies, { chunk, pageTokens, windows });
+      const frames = framesOf(work, copies, { chunk: chunk(), pageTokens, windows });
       const found = work.map((): Float32Array[] => []);
       const left = { frames: frames.length, rows: work.reduce((sum, { rows }) => sum + rows, 0) };
       let inRing = 0;
@@ -127,7 +127,7 @@ export function createRingPasses({
 function framesOf(
   work: readonly RingWork[],
   copies: readonly PageCopy[],
-  { chunk, pageTokens, windows }: Pick<RingPassesOptions, 'chunk' | 'pageTokens' | 'windows'>,
+  { chunk, pageTokens, windows }: { readonly chunk: number } & Pick<RingPassesOptions, 'pageTokens' | 'windows'>,
 ): EnteringFrame[] {
   const counts = work.map(({ tokens }) => tokens.length);
   return passFrames(counts, chunk).map((pieces, frame, { length }) => ({

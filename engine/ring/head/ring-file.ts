@@ -49,6 +49,14 @@ export function parseRing(text: string, file: string, plain: boolean): RingFile 
       throw new InputError(device.place('publicKey'), 'is missing; give what its keygen printed, or use --plain');
     return { name, address, publicKey: plain ? undefined : key };
   });
+  for (const [index, one] of addresses.entries()) {
+    const other = addresses.find((earlier, place) => place < index && earlier?.address === one?.address);
+    if (one !== undefined && other !== undefined)
+      throw new InputError(
+        devices[index]?.place('address') ?? file,
+        `"${one.address}" is also that of "${other.name}"; list each worker once`,
+      );
+  }
   if (!names.includes(head)) throw new InputError(root.place('head'), `no device is called "${head}"`);
   const start = names.indexOf(head);
   const ring = [...addresses.slice(start), ...addresses.slice(0, start)];

@@ -23,6 +23,14 @@ export function isIpv6(address: string): boolean {
   return address.startsWith('tcp://[');
 }
 
+/** The host of an address: its name or number, without brackets. */
+export function hostOf(address: string): string {
+  return address
+    .replace(/^tcp:\/\//, '')
+    .replace(/:\d+$/, '')
+    .replace(/^\[|\]$/g, '');
+}
+
 /** The same host at another port. */
 export function withPort(address: string, port: number): string {
   return address.replace(/:[^:\]]*$/, `:${port}`);

@@ -1,10 +1,11 @@
+import { lookup } from 'node:dns';
 import { Dealer } from 'zeromq';
-import { isIpv6 } from './address.ts';
+import { hostOf, isIpv6 } from './address.ts';
 import { clock } from './clock.ts';
-import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
+import { encodeFrame, type Frame, FrameError, joinedFrame, MOST_PART_BYTES, partsOf } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
-import { CLOSING, HANDSHAKE_TIMEOUT, SOCKET_OPTIONS, type Transport } from './transport.ts';
+import { CLOSING, HANDSHAKE_TIMEOUT, SEND_TIMEOUT, SOCKET_OPTIONS, type Transport } from './transport.ts';
 
 /** A connection to a listener. */
 export interface Connection {
@@ -29,9 +30,15 @@ export interface ConnectionOptions {
   readonly onReady: () => void;
   /** May throw a FrameError, which closes the connection, as does a frame that can't be decoded. */
   readonly onFrame: (frame: Frame) => void;
-  /** Called once when an established connection is cut, or closed because of what the peer sent. */
-  readonly onGone: (reason: string) => void;
+  /**
+   * Called once when an established connection is cut, or closed because of what the peer sent. @param invalid whether
+   * the peer sent what no honest one sends
+   */
+  readonly onGone: (reason: string, invalid: boolean) => void;
 }
+
+/** Why a peer is lost to which frames can't be sent, though it answers heartbeats. */
+export const TOO_SLOW = `the link to it is too slow: no frame could be sent for ${SEND_TIMEOUT} s`;
 
 /** Milliseconds between attempts to connect. */
 const RECONNECT = 100;
@@ -47,7 +54,7 @@ export function connect(options: ConnectionOptions): Connection {
     ipv6: isIpv6(address),
     immediate: true,
     reconnectInterval: RECONNECT,
-    maxMessageSize: mostBytes,
+    maxMessageSize: MOST_PART_BYTES,
     ...(encrypted
       ? {
           curveServerKey: toZ85(publicKey),
@@ -64,11 +71,11 @@ export function connect(options: ConnectionOptions): Connection {
   let reachedAt = 0;
   let problem = `nobody listens at ${address}`;
   const outbox = createOutbox(transport.delay);
-  const end = (reason: string): void => {
+  const end = (reason: string, invalid: boolean): void => {
     problem = reason;
     if (socket.closed) return;
     socket.close();
-    if (ready) onGone(reason);
+    if (ready) onGone(reason, invalid);
   };
   socket.events.on('connect', () => {
     reachedAt = clock();
@@ -80,11 +87,12 @@ export function connect(options: ConnectionOptions): Connection {
     onReady();
   });
   socket.events.on('disconnect', () => {
-    if (ready) return end('the connection is cut');
+    if (ready) return end('the connection is cut', false);
     if (refused) return;
     // A peer that refuses the handshake closes the connection at once.
     silent = clock() - reachedAt > 0.9 * HANDSHAKE_TIMEOUT;
-    if (silent) problem = `does not answer at ${address}: its process hangs, is stopped, or is no hearth worker`;
+    if (silent)
+      problem = `does not answer at ${address}: its process hangs, is stopped, or is no hearth worker, or the link is too slow`;
     else problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
   });
   socket.events.on('handshake:error:auth', () => {
@@ -94,12 +102,10 @@ export function connect(options: ConnectionOptions): Connection {
   const serve = async (): Promise<void> => {
     for await (const parts of socket) {
       try {
-        const [bytes] = parts;
-        if (bytes === undefined || parts.length !== 1) throw new FrameError(`a frame in ${parts.length} parts`);
-        onFrame(decodeFrame(bytes));
+        onFrame(joinedFrame(parts, mostBytes));
       } catch (error) {
         if (!(error instanceof FrameError)) throw error;
-        end(`it sent ${error.message}`);
+        end(`it sent ${error.message}`, true);
       }
     }
   };
@@ -107,10 +113,15 @@ export function connect(options: ConnectionOptions): Connection {
     if (!socket.closed) throw error;
   });
   socket.connect(address);
+  // libzmq doesn't say that it finds no address for a name, and looks for one again at every attempt.
+  lookup(hostOf(address), { family: isIpv6(address) ? 6 : 4 }, (error) => {
+    if (error === null || socket.closed || reachedAt > 0) return;
+    problem = `no address is known here of the host "${hostOf(address)}" (${error.code}); give its address, or see that its name is known`;
+  });
   return {
     send(frame) {
-      const bytes = encodeFrame(frame); // now, since its payload may be a view of memory that is reused
-      return outbox(() => socket.send(bytes));
+      const parts = partsOf(encodeFrame(frame)); // now, since its payload may be a view of memory that is reused
+      return outbox(() => socket.send(parts));
     },
     get problem() {
       return problem;

@@ -2,7 +2,7 @@ import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
 import type { MultiplyOperation } from '../../kernels/operation.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;
@@ -58,6 +58,8 @@ export interface ActivationFrame {
   readonly kind: 'activations';
   /** Identifies the assembly of the ring to which the frame belongs. */
   readonly epoch: number;
+  /** Its number in its assembly, from 0 on: every window gets all frames, one after the other. */
+  readonly number: number;
   /**
    * Index of the next window in the order in which a token visits them; the number of windows stands for the output.
    */
@@ -119,9 +121,34 @@ export function mostFrameBytes(values: number): number {
 }
 
 /**
+ * Bytes of a part of a message on a link. Heartbeats go between parts, and each that arrives shows that its sender lives:
+ * a link of 0.25 Mbit/s takes 2 s for one, less than a peer may be silent (HEARTBEAT_TIMEOUT in transport.ts).
+ */
+export const PART_BYTES = 2 ** 16;
+
+/** The longest part that is accepted: encryption adds 33 bytes (CurveZMQ, ZeroMQ RFC 26). */
+export const MOST_PART_BYTES = PART_BYTES + 33;
+
+/** The parts in which an encoded frame is sent; views of it. */
+export function partsOf(bytes: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let from = 0; from < bytes.length; from += PART_BYTES) parts.push(bytes.subarray(from, from + PART_BYTES));
+  return parts;
+}
+
+/** A frame from the parts of a message. @param most the longest frame, bytes @throws FrameError as decodeFrame does */
+export function joinedFrame(parts: readonly Buffer[], most: number): Frame {
+  const [first] = parts;
+  if (first === undefined) throw new FrameError('a message without parts');
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  if (length > most) throw new FrameError(`a frame of ${length} bytes; at most ${most} are allowed`);
+  return decodeFrame(parts.length === 1 ? first : Buffer.concat(parts));
+}
+
+/**
  * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch (4),
- * window (4), number of segments (4), whether another frame follows (1), nothing (3), number of copies (4), nothing (4),
- * tag (4), sentAt (8); by segment request, position, tokens, rows, number of pages and way of multiplying (4 each); the
+ * window (4), number of segments (4), whether another frame follows (1), nothing (3), number of copies (4), the frame's
+ * number (4), tag (4), sentAt (8); by segment request, position, tokens, rows, number of pages and way of multiplying (4 each); the
  * pages of all segments (4 each); by copy from, to and tokens (4 each); payload. The payload is copied once.
  */
 export function encodeFrame(frame: Frame): Buffer {
@@ -145,6 +172,7 @@ export function encodeFrame(frame: Frame): Buffer {
       bytes.writeUInt32LE(frame.segments.length, 20);
       bytes.writeUInt8(frame.isFollowed ? 1 : 0, 24);
       bytes.writeUInt32LE(frame.copies.length, 28);
+      bytes.writeUInt32LE(frame.number, 32);
       bytes.writeDoubleLE(frame.sentAt, 40);
       for (const [index, value] of describedNumbers(frame).entries())
         bytes.writeUInt32LE(value, HEADER_BYTES + 4 * index);
@@ -256,9 +284,9 @@ function decodeActivations(header: DataView, described: Described, payload: Uint
     throw new FrameError(`activations in format ${header.getUint8(7)}; the formats are F32 and F16`);
   const sentAt = header.getFloat64(40, true);
   if (!Number.isFinite(sentAt)) throw new FrameError('activations without a valid time of sending');
-  const [epoch, window] = [header.getUint32(12, true), header.getUint32(16, true)];
+  const [epoch, window, number] = [header.getUint32(12, true), header.getUint32(16, true), header.getUint32(32, true)];
   const isFollowed = header.getUint8(24) !== 0;
-  return { kind: 'activations', epoch, window, ...described, isFollowed, format, sentAt, payload };
+  return { kind: 'activations', epoch, number, window, ...described, isFollowed, format, sentAt, payload };
 }
 
 const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };

@@ -3,7 +3,7 @@ import { Router } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import { isIpv6, MOST_DEVICES } from './address.ts';
 import { clock } from './clock.ts';
-import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
+import { encodeFrame, type Frame, FrameError, joinedFrame, MOST_PART_BYTES, partsOf } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
 import { type Admission, CLOSING, SOCKET_OPTIONS, type Transport } from './transport.ts';
@@ -26,7 +26,7 @@ export interface ListenerOptions {
   /** The listener's name in authentication and in logs. */
   readonly domain: string;
   readonly admits: Admission;
-  /** The longest frame, bytes; libzmq closes the connection of a peer that sends a longer one. */
+  /** The longest frame, bytes; libzmq closes the connection of a peer that sends a longer part of one than MOST_PART_BYTES. */
   readonly mostBytes: number;
   /** May throw a FrameError, which expels the peer, as does a frame that can't be decoded. */
   readonly onFrame: (peer: string, frame: Frame) => void;
@@ -99,9 +99,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   const hear = (peer: string, parts: readonly Buffer[]): void => {
     try {
-      const [bytes] = parts;
-      if (bytes === undefined || parts.length !== 1) throw new FrameError(`a frame in ${parts.length} parts`);
-      onFrame(peer, decodeFrame(bytes));
+      onFrame(peer, joinedFrame(parts, options.mostBytes));
     } catch (error) {
       const { message, stack } = error as Error;
       // Whatever a peer sends costs at most its own connection.
@@ -140,8 +138,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   return {
     address: bound,
     send(peer, frame) {
-      const bytes = encodeFrame(frame); // now, since its payload may be a view of memory that is reused
-      return outbox(() => socket.send([Buffer.from(peer, 'latin1'), bytes]));
+      const parts = partsOf(encodeFrame(frame)); // now, since its payload may be a view of memory that is reused
+      return outbox(() => socket.send([Buffer.from(peer, 'latin1'), ...parts]));
     },
     close() {
       clearInterval(check);
@@ -152,7 +150,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 }
 
 /** A router that admits peers by `admits`. A name that is taken stays with the peer that has it. */
-function openRouter({ transport, address, domain, mostBytes, admits }: ListenerOptions, leaving: Buffer): Router {
+function openRouter({ transport, address, domain, admits }: ListenerOptions, leaving: Buffer): Router {
   const { context, keys, log } = transport;
   const socket = new AnnouncingRouter({
     ...SOCKET_OPTIONS,
@@ -160,7 +158,7 @@ function openRouter({ transport, address, domain, mostBytes, admits }: ListenerO
     ipv6: isIpv6(address),
     mandatory: true,
     sendTimeout: 1000 * UNREACHABLE,
-    maxMessageSize: mostBytes,
+    maxMessageSize: MOST_PART_BYTES,
     zapDomain: domain,
     ...(keys === undefined ? {} : { curveServer: true, curveSecretKey: toZ85(keys.secretKey) }),
   });

@@ -80,7 +80,16 @@ export interface HeldMemory {
 
 /** From the head to a worker. */
 export type HeadMessage =
-  | { readonly kind: 'hello'; readonly head: string; readonly device: string; readonly model: string }
+  | {
+      readonly kind: 'hello';
+      readonly head: string;
+      /** By which the head calls the worker. */
+      readonly device: string;
+      /** Identity of the model (device/part-file.ts). */
+      readonly model: string;
+      /** 32 hexadecimal digits, the same for all workers of a ring and random otherwise. */
+      readonly ring: string;
+    }
   | { readonly kind: 'prepare'; readonly assignment: Assignment }
   | { readonly kind: 'link'; readonly epoch: number }
   | { readonly kind: 'measure'; readonly epoch: number; readonly bytes: number }
@@ -104,8 +113,8 @@ export type WorkerMessage =
       /** The name of the GPU that it computes on beside its CPU, if it has one. */
       readonly gpu: string | undefined;
       readonly layers: readonly number[];
-      /** Samples of its weights (device/part-file.ts), by layer. */
-      readonly samples: readonly (readonly [part: string, hash: string])[];
+      /** Digests of its weights (device/weights-digests.ts), by layer. */
+      readonly digests: readonly (readonly [part: string, digest: string])[];
     }
   | { readonly kind: 'refused'; readonly reason: string }
   /** All connections are taken; the head may try again. */
@@ -121,6 +130,8 @@ export type WorkerMessage =
   /** It can't compute for now, or not any more; the ring may go on without it. */
   | { readonly kind: 'unable'; readonly reason: string }
   | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }
+  /** A device of the plan sent it what no honest one sends. */
+  | { readonly kind: 'invalid'; readonly epoch: number; readonly device: string; readonly reason: string }
   | { readonly kind: 'measured'; readonly epoch: number; readonly links: readonly MeasuredLink[] }
   | { readonly kind: 'clock'; readonly sentAt: number; readonly at: number }
   /** The device as in a cluster file, JSON; or why there is no description. */

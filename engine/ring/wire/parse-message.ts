@@ -104,7 +104,13 @@ const ASSIGNMENT = object<Assignment>({
 });
 
 export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
-  hello: object({ kind: oneOf('hello'), head: NAME, device: NAME, model: matching(/^[0-9a-f]{64}$/) }),
+  hello: object({
+    kind: oneOf('hello'),
+    head: NAME,
+    device: NAME,
+    model: matching(/^[0-9a-f]{64}$/),
+    ring: LINK_NAME,
+  }),
   prepare: object({ kind: oneOf('prepare'), assignment: ASSIGNMENT }),
   link: object({ kind: oneOf('link'), epoch: UINT32 }),
   measure: object({ kind: oneOf('measure'), epoch: UINT32, bytes: whole(1, 2 ** 24) }),
@@ -168,7 +174,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     memory: number(0, LARGEST),
     gpu: optional(NAME),
     layers: list(LAYER, 1001),
-    samples: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{16}$/)), 1002),
+    digests: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{32}$/)), 1002),
   }),
   refused: object({ kind: oneOf('refused'), reason: REASON }),
   crowded: object({ kind: oneOf('crowded') }),
@@ -177,6 +183,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   failed: object({ kind: oneOf('failed'), ...EPOCH, reason: REASON }),
   unable: object({ kind: oneOf('unable'), reason: REASON }),
   lost: object({ kind: oneOf('lost'), ...EPOCH, device: NAME, reason: REASON }),
+  invalid: object({ kind: oneOf('invalid'), ...EPOCH, device: NAME, reason: REASON }),
   measured: object({
     kind: oneOf('measured'),
     ...EPOCH,

@@ -18,7 +18,8 @@ export interface Transport {
 
 /**
  * Seconds between heartbeats, and seconds without an answer after which a link is cut. libzmq's own thread sends
- * heartbeats, also while a device computes: a device that vanishes is noticed within 3.5 s. Behind frames that a peer
+ * heartbeats, also while a device computes: a device that vanishes is noticed within 3.5 s. Frames go in parts, and each
+ * part that arrives counts as an answer, so that a slow link is not taken for a lost device. Behind frames that a peer
  * doesn't take, as they fill the link to a stopped process, no heartbeat is sent; the system cuts that connection when
  * nothing has moved for as long (TCP_USER_TIMEOUT, RFC 5482; on Linux only).
  */
@@ -32,7 +33,7 @@ export const HANDSHAKE_TIMEOUT = HEARTBEAT_TIMEOUT;
 export const CLOSING = 200;
 
 /** Seconds that a send waits for a peer that does not read, and the number of frames that may wait for it. */
-const SEND_TIMEOUT = 10;
+export const SEND_TIMEOUT = 10;
 const WAITING_FRAMES = 64;
 
 /**

@@ -22,6 +22,8 @@ export interface BatchEngineOptions {
   readonly promptTokensBesideDecoding?: number;
   /** Guesses at the tokens of texts, which passes verify; default: none. The texts stay the same. */
   readonly drafts?: BatchDraftOptions | undefined;
+  /** Called with the error of a pass, which its requests have too. */
+  readonly onFailure?: (error: unknown) => void;
   /** Seconds. Default: the process's clock. */
   readonly clock?: () => number;
 }
@@ -127,6 +129,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
       try {
         if (work.length > 0) await evaluate(work);
       } catch (error) {
+        options.onFailure?.(error);
         const left = new Set(queue.requests);
         for (const { request } of work) {
           if (!left.has(request)) continue;

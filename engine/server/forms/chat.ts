@@ -12,7 +12,7 @@ import * as parameters from './parameters.ts';
 import { extraForm, extraFormats, formOf, grammarOf, responseFormat } from './text-format.ts';
 import { thinkingVariables } from './thinking.ts';
 import { tokenRules } from './token-rules.ts';
-import { argumentsText, chatChoice, chatTools, offered, toolUse } from './tools.ts';
+import { argumentsText, chatChoice, chatTools, MOST_TOOLS, offered, toolUse } from './tools.ts';
 
 /** What an earlier answer carries beside these, such as annotations, changes nothing. */
 const call = z.looseObject({
@@ -25,7 +25,7 @@ const message = z.looseObject({
   content: parameters.content('text').nullish(),
   ...{ reasoning_content: z.string().nullish(), reasoning: z.string().nullish() },
   refusal: z.string().nullish(),
-  tool_calls: z.array(call).nullish(),
+  tool_calls: parameters.list(call, MOST_TOOLS).nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
   function_call: z.null('is not supported; send tool_calls').optional(),
@@ -34,7 +34,7 @@ const message = z.looseObject({
 const RULES = {
   shape: z.object({
     model: z.string().optional(),
-    messages: z.array(message).min(1),
+    messages: parameters.list(message, parameters.MOST_MESSAGES, 1),
     max_tokens: parameters.tokens.optional(),
     max_completion_tokens: parameters.tokens.optional(),
     n: parameters.count.optional(),

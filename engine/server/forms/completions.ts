@@ -61,7 +61,7 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
       usage: body.stream_options?.include_usage ?? false,
     }),
     request: {
-      prompts: tokensOfPrompts(model, body.prompt, 'prompt'),
+      prompts: await tokensOfPrompts(model, body.prompt, 'prompt'),
       count,
       tokens: tokensOf(body, json),
       sampling: samplingOf(body),

@@ -26,14 +26,14 @@ const RULES = {
 } satisfies BodyRules<z.ZodObject>;
 
 /** Reads `POST /v1/embeddings`. @throws ApiError, also for texts without tokens or with more than the context has */
-export function askEmbeddings(model: ServedModel, json: unknown): AskedEmbeddings {
+export async function askEmbeddings(model: ServedModel, json: unknown): Promise<AskedEmbeddings> {
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   if (body.dimensions !== undefined && body.dimensions !== model.hiddenSize) {
     const problem = `dimensions: ${body.dimensions} is not supported; this model has ${model.hiddenSize}, leave it out`;
     throw new ApiError(400, problem, 'dimensions', 'unsupported_value');
   }
-  const texts = tokensOfPrompts(model, body.input, 'input');
+  const texts = await tokensOfPrompts(model, body.input, 'input');
   for (const [index, { length }] of texts.entries()) {
     if (length === 0) throw new ApiError(400, `input[${index}]: is empty`, 'input', 'invalid_value');
     if (length <= model.contextLength) continue;

@@ -9,7 +9,7 @@ import * as parameters from './parameters.ts';
 export const blockMessage = z.strictObject({
   role: z.enum(['user', 'assistant']),
   content: z.union(
-    [z.string(), z.array(z.looseObject({ type: z.string() }))],
+    [z.string(), parameters.list(z.looseObject({ type: z.string() }), parameters.MOST_MESSAGES)],
     'must be a text, or a list of blocks of type "text", "tool_use" or "tool_result"',
   ),
 });
@@ -18,8 +18,13 @@ const text = z.looseObject({ text: z.string() });
 /** Blocks that only the server that wrote them can use. */
 const ELSEWHERE = /^(?:redacted_thinking|server_tool_use|\w+_tool_result|mcp_tool_use|container_upload)$/;
 
+/** Kept as it is: a record would lose a property `__proto__`. */
+const anyObject = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+);
 const thought = z.looseObject({ thinking: z.string() });
-const use = z.looseObject({ id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) });
+const use = z.looseObject({ id: z.string(), name: z.string(), input: anyObject });
 const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
 
 /**

@@ -19,10 +19,10 @@ import { messageChoice, messageTools, offered, toolUse } from './tools.ts';
 const RULES = {
   shape: z.object({
     model: z.string(),
-    messages: z.array(blockMessage).min(1),
+    messages: parameters.list(blockMessage, parameters.MOST_MESSAGES, 1),
     max_tokens: parameters.tokens,
     system: parameters.content('text').optional(),
-    stop_sequences: z.array(parameters.stop).max(16).optional(),
+    stop_sequences: parameters.list(parameters.stop, parameters.MOST_STOPS).optional(),
     stream: z.boolean().optional(),
     output_config: outputConfig.optional(),
     tools: messageTools.optional(),

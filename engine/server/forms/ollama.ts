@@ -7,7 +7,7 @@ import { ApiError, ollamaError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, type FinishedChoice, promptOf, samplingOf, type TextRequest } from '../text-request.ts';
-import { askEmbeddings, embed } from './embeddings.ts';
+import { type AskedEmbeddings, askEmbeddings, embed } from './embeddings.ts';
 import * as parameters from './parameters.ts';
 import { grammarOf } from './text-format.ts';
 import { thinkingVariables } from './thinking.ts';
@@ -47,7 +47,7 @@ const HARMLESS = ['keep_alive', 'template', 'context', 'truncate', 'shift'];
 const CHAT = {
   shape: z.object({
     ...common,
-    messages: z.array(
+    messages: parameters.list(
       z.looseObject({
         ...{ role: z.string(), content: z.string().nullish(), thinking: z.string().nullish() },
         images: z.array(z.unknown()).max(0, 'are not supported; send text').nullish(),
@@ -56,6 +56,7 @@ const CHAT = {
           .nullish(),
         ...{ tool_name: z.string().nullish(), tool_call_id: z.string().nullish() },
       }),
+      parameters.MOST_MESSAGES,
     ),
     tools: chatTools.optional(),
   }),
@@ -105,7 +106,7 @@ export async function askOllamaText(model: ServedModel, json: unknown): Promise<
   const { prompt = '', system } = body;
   const form = formOf(body.format);
   if (body.raw === true || model.chatPrompt === undefined) {
-    const tokens = model.tokenizer.encode(prompt, { addSpecial: true, parseSpecial: true });
+    const tokens = await model.tokenizer.encodeInTurns(prompt, { addSpecial: true, parseSpecial: true });
     return answerTo(model, body, { prompts: [tokens], form, reading: undefined, leftOut: [], kind: 'generate' });
   }
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
@@ -271,7 +272,7 @@ export function askOllamaEmbeddings(model: ServedModel, json: unknown) {
   return askEmbeddings(model, { input });
 }
 
-export async function ollamaEmbed(model: ServedModel, asked: ReturnType<typeof askEmbeddings>, signal: AbortSignal) {
+export async function ollamaEmbed(model: ServedModel, asked: AskedEmbeddings, signal: AbortSignal) {
   const { data, usage } = await embed(model, asked, signal);
   return {
     model: model.name,

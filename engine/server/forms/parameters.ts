@@ -1,12 +1,37 @@
 import { z } from 'zod';
 import type { Message } from '../../text/message.ts';
 import { ApiError } from '../api-error.ts';
+import { problemOf } from '../complaint.ts';
 import type { Unsupported } from '../read-body.ts';
 
 /** Continuations of a prompt that a request may ask for; some of them wait for others (queued.ts). */
 export const MOST_CHOICES = 128;
-const MOST_STOPS = 16;
+export const MOST_STOPS = 16;
 const MOST_LOGPROBS = 20;
+
+/** Messages of a conversation, and parts of one: what has more is refused before it is looked at. */
+export const MOST_MESSAGES = 2 ** 11;
+
+/** A list of so many items. The first item that is wrong is the last that is looked at. */
+export function list<Item extends z.ZodType>(item: Item, most: number, least = 0) {
+  return z
+    .array(z.unknown())
+    .min(least)
+    .max(most)
+    .transform((values, context): z.output<Item>[] => {
+      const items: z.output<Item>[] = [];
+      for (const [index, value] of values.entries()) {
+        const { success, data, error } = item.safeParse(value, { error: problemOf });
+        if (!success) {
+          const [issue] = error.issues as [z.core.$ZodIssue];
+          context.issues.push({ ...issue, path: [index, ...issue.path], input: value } as z.core.$ZodRawIssue);
+          return z.NEVER;
+        }
+        items.push(data);
+      }
+      return items;
+    });
+}
 
 export const count = z.int().min(1).max(MOST_CHOICES);
 /** −1, as in llama.cpp's server: as many as there is room for. */
@@ -17,7 +42,7 @@ export const tokens = z
 export const seed = z.int();
 export const stop = z.string().min(1);
 export const stops = z.union(
-  [stop, z.array(stop).max(MOST_STOPS)],
+  [stop, list(stop, MOST_STOPS)],
   `must be a text, or a list of at most ${MOST_STOPS} texts, none of them empty`,
 );
 export const topLogprobs = z.int().min(0).max(MOST_LOGPROBS);
@@ -76,7 +101,7 @@ const TEXT_KINDS = ['text', 'input_text', 'output_text', 'summary_text', 'reason
 export function content(kind: string) {
   const part = z.looseObject({ type: z.string() });
   return z
-    .union([z.string(), z.array(part)], `must be a text, or a list of parts of type "${kind}"`)
+    .union([z.string(), list(part, MOST_MESSAGES)], `must be a text, or a list of parts of type "${kind}"`)
     .transform((value, context): string => {
       if (typeof value === 'string') return value;
       const texts = value.map((one, index) => {

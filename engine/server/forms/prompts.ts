@@ -5,39 +5,64 @@ import type { ServedModel } from '../served-model.ts';
 /** Texts of one request, as OpenAI has it; some of them wait for others (queued.ts). */
 const MOST_PROMPTS = 2048;
 
-const token = z.int().min(0);
+type Prompts = string | readonly string[] | readonly number[] | readonly (readonly number[])[];
 
 /** A text, its tokens, or several of either. */
-export const prompts = z.union(
-  [z.string(), z.array(z.string()).min(1), z.array(token).min(1), z.array(z.array(token).min(1)).min(1)],
+export const prompts = z.custom<Prompts>(
+  isPrompts,
   `must be a text, a list of tokens, or a list of at most ${MOST_PROMPTS} of either`,
 );
+
+function isPrompts(value: unknown): value is Prompts {
+  if (typeof value === 'string') return true;
+  return (
+    isListOf(value, isToken) ||
+    isListOf(value, (one) => typeof one === 'string') ||
+    isListOf(value, (one) => isListOf(one, isToken))
+  );
+}
+
+/** Whether a value is a list that isn't empty, all of a kind: the first that isn't is the last that is looked at. */
+function isListOf(value: unknown, isOne: (value: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isOne);
+}
+
+function isToken(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 /**
  * The tokens of each text.
  * @param name the parameter
  * @throws ApiError 400 for too many texts, or tokens that the model doesn't have
  */
-export function tokensOfPrompts(
+export async function tokensOfPrompts(
   { tokenizer }: Pick<ServedModel, 'tokenizer'>,
-  given: z.output<typeof prompts>,
+  given: Prompts,
   name: string,
-): readonly (readonly number[])[] {
+): Promise<readonly (readonly number[])[]> {
   const list = listOf(given);
   if (list.length > MOST_PROMPTS) {
     const problem = `${name}: has ${list.length} texts; at most ${MOST_PROMPTS} are allowed, send the others in further requests`;
     throw new ApiError(400, problem, name, 'invalid_value');
   }
-  return list.map((one, index) => {
-    if (typeof one === 'string') return tokenizer.encode(one, { addSpecial: true, parseSpecial: true });
+  const found: (readonly number[])[] = [];
+  for (const [index, one] of list.entries()) {
+    if (typeof one === 'string') {
+      found.push(await tokenizer.encodeInTurns(one, { addSpecial: true, parseSpecial: true }));
+      continue;
+    }
     const unknown = one.find((id) => id >= tokenizer.size);
-    if (unknown === undefined) return one;
-    const problem = `${name}[${index}]: there is no token ${unknown}; tokens are 0 to ${tokenizer.size - 1}`;
-    throw new ApiError(400, problem, name, 'invalid_value');
-  });
+    if (unknown !== undefined) {
+      const problem = `${name}[${index}]: there is no token ${unknown}; tokens are 0 to ${tokenizer.size - 1}`;
+      throw new ApiError(400, problem, name, 'invalid_value');
+    }
+    found.push(one);
+  }
+  return found;
 }
 
-function listOf(given: z.output<typeof prompts>): readonly (string | readonly number[])[] {
+function listOf(given: Prompts): readonly (string | readonly number[])[] {
   if (typeof given === 'string') return [given];
-  return typeof given[0] === 'number' ? [given as number[]] : (given as string[] | number[][]);
+  return typeof given[0] === 'number' ? [given as readonly number[]] : (given as readonly string[] | number[][]);
 }

@@ -51,7 +51,10 @@ const RULES = {
   shape: z.object({
     model: z.string().optional(),
     input: z.union(
-      [z.string(), z.array(z.union([message, called, returned, thought, elsewhere])).min(1)],
+      [
+        z.string(),
+        parameters.list(z.union([message, called, returned, thought, elsewhere]), parameters.MOST_MESSAGES, 1),
+      ],
       'must be a text, or a list of messages, calls and their outputs that is not empty',
     ),
     instructions: z.string().optional(),
@@ -145,25 +148,33 @@ function isFunctionTool(tool: ResponseTool): tool is Extract<ResponseTool, { rea
 function readItems(items: readonly Item[]): Message[] {
   const messages: Message[] = [];
   let thoughts: string | undefined;
+  /** Those of the last message, while they are its assistant's. */
+  let calls: ToolCall[] | undefined;
   for (const [index, item] of items.entries()) {
     if (isElsewhere(item)) continue;
     if (item.type === 'reasoning') {
       thoughts = [...(item.content ?? []), ...(item.content?.length ? [] : (item.summary ?? []))]
         .map(({ text = '' }) => text)
         .join('\n');
+      calls = undefined;
       continue;
     }
     const reasoning = thoughts;
     thoughts = undefined;
+    if (item.type === 'function_call') {
+      if (calls === undefined) {
+        const last = messages.at(-1);
+        const before = last?.role === 'assistant' && reasoning === undefined ? messages.pop() : { reasoning };
+        calls = [...((before as Partial<Message>).calls ?? [])];
+        messages.push({ role: 'assistant', content: '', ...before, calls });
+      }
+      calls.push({ id: item.call_id, name: item.name, arguments: item.arguments });
+      continue;
+    }
+    calls = undefined;
     if (item.type === 'function_call_output')
       messages.push({ role: 'tool', content: item.output, callId: item.call_id });
-    else if (item.type === 'function_call') {
-      const last = messages.at(-1);
-      const before = last?.role === 'assistant' && reasoning === undefined ? messages.pop() : { reasoning };
-      const call = { id: item.call_id, name: item.name, arguments: item.arguments };
-      const calls = [...((before as Partial<Message> | undefined)?.calls ?? []), call];
-      messages.push({ role: 'assistant', content: '', ...before, calls });
-    } else {
+    else {
       const role = parameters.roleOf(item.role, `input[${index}].role`);
       messages.push({ role, content: item.content, ...(role === 'assistant' ? { reasoning } : {}) });
     }

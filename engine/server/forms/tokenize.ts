@@ -13,7 +13,8 @@ const RULES = {
 };
 
 /** `POST /tokenize`, as llama.cpp's server has it: the tokens of a text. @throws ApiError */
-export function tokenize({ tokenizer }: ServedModel, json: unknown): { tokens: number[] } {
+export async function tokenize({ tokenizer }: ServedModel, json: unknown): Promise<{ tokens: number[] }> {
   const { content, add_special = false, parse_special = true } = readBody(RULES, json);
-  return { tokens: tokenizer.encode(content, { addSpecial: add_special, parseSpecial: parse_special }) };
+  const tokens = await tokenizer.encodeInTurns(content, { addSpecial: add_special, parseSpecial: parse_special });
+  return { tokens };
 }

@@ -4,16 +4,27 @@ import type { TextForm } from '../../text/grammar/text-form.ts';
 import type { CallReading } from '../../text/tools/read-calls.ts';
 import type { Tool } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
+import { readJson } from '../read-json.ts';
 import type { ServedModel } from '../served-model.ts';
+import { list } from './parameters.ts';
 
 /** A tool's name, in all APIs. */
 export const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must have 1 to 128 letters, digits, "_" and "-"');
+/** Tools of a request, and calls of a message: OpenAI's API allows 128 tools. */
+export const MOST_TOOLS = 512;
 /**
  * The arguments of an earlier call: a JSON object as text. An empty text stands for none; what isn't an object, such as
  * a text that was cut, is kept as the argument `text`, so that a conversation can go on.
  */
 export const argumentsText = z
-  .union([z.string(), z.record(z.string(), z.unknown()), z.null()], 'must be a JSON object as text')
+  .union(
+    [
+      z.string(),
+      z.custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value)),
+      z.null(),
+    ],
+    'must be a JSON object as text',
+  )
   .optional()
   .transform((given): string => {
     if (given === undefined || given === null || given === '') return '{}';
@@ -34,19 +45,21 @@ const elsewhere = z.looseObject({ type: z.string('must be the kind of the tool')
 const isFunction = (one: { readonly type?: unknown }): boolean => one.type === 'function';
 
 /** `tools` of chat completions. */
-export const chatTools = z.array(
+export const chatTools = list(
   z.union([
     z.looseObject({ type: z.literal('function'), function: z.looseObject(described) }),
     elsewhere.refine((one) => !isFunction(one)),
   ]),
+  MOST_TOOLS,
 );
 /** `tools` of responses. */
-export const responseTools = z.array(
+export const responseTools = list(
   z.union([z.looseObject({ type: z.literal('function'), ...described }), elsewhere.refine((one) => !isFunction(one))]),
+  MOST_TOOLS,
 );
 const isCustom = (one: { readonly type?: unknown }): boolean => one.type == null || one.type === 'custom';
 /** `tools` of messages. */
-export const messageTools = z.array(
+export const messageTools = list(
   z.union([
     z.looseObject({
       ...{ type: z.literal('custom').nullish(), name: toolName, description: z.string().nullish() },
@@ -54,6 +67,7 @@ export const messageTools = z.array(
     }),
     elsewhere.refine((one) => !isCustom(one)),
   ]),
+  MOST_TOOLS,
 );
 
 /** Tools of a list that this server can offer to a model, and the places of those that it leaves out. */
@@ -61,10 +75,10 @@ export function offered<Tool extends { readonly type?: unknown }, Own extends To
   tools: readonly Tool[] | undefined,
   isOwn: (tool: Tool) => tool is Own,
 ): { readonly own: readonly Own[]; readonly leftOut: readonly string[] } {
-  const list = tools ?? [];
+  const all = tools ?? [];
   return {
-    own: list.filter(isOwn),
-    leftOut: list.flatMap((tool, index) => (isOwn(tool) ? [] : [`tools[${index}]`])),
+    own: all.filter(isOwn),
+    leftOut: all.flatMap((tool, index) => (isOwn(tool) ? [] : [`tools[${index}]`])),
   };
 }
 
@@ -127,7 +141,8 @@ const NO_CALLS: CallReading = { form: undefined, names: [], isRequired: false };
  */
 export function toolUse({ callForm }: ServedModel, { tools: given, choice, several, form }: ToolRequest): ToolUse {
   const names = given.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  const twice = names.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) throw refuse('tools', `"${twice}" occurs twice; give each tool a name of its own`);
   if (typeof choice === 'object' && !names.includes(choice.name))
     throw refuse('tool_choice', `no tool has the name "${choice.name.slice(0, 100)}"`);
@@ -155,7 +170,7 @@ function refuse(param: string, problem: string): ApiError {
 
 function isObjectText(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = readJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
     return false;

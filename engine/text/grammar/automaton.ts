@@ -91,9 +91,13 @@ export function createAutomaton(): Automaton {
     const [first = new Uint8Array()] = words;
     let end = from;
     while (end < first.length && words.every((word) => word[end] === first[end])) end++;
-    const next = new Set(words.map((word) => word[end]));
-    const startingWith = (byte: number): Uint8Array[] => words.filter((word) => word[end] === byte);
-    const states = [...next].map((byte) => (byte === undefined ? then : branches(startingWith(byte), end, then)));
+    const byNext = new Map<number | undefined, Uint8Array[]>();
+    for (const word of words) {
+      const own = byNext.get(word[end]) ?? [];
+      byNext.set(word[end], own);
+      own.push(word);
+    }
+    const states = [...byNext].map(([byte, own]) => (byte === undefined ? then : branches(own, end, then)));
     return bytes(first.subarray(from, end), either(states));
   };
   return {

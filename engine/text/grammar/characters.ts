@@ -26,17 +26,18 @@ export function characters(automaton: Automaton, ranges: readonly CharacterRange
 
 /** Ranges without the characters of others. */
 export function without(ranges: readonly CharacterRange[], others: readonly CharacterRange[]): CharacterRange[] {
-  return others.reduce<CharacterRange[]>(
-    (left, [first, last]) =>
-      left.flatMap(([from, to]): CharacterRange[] => {
-        const parts: CharacterRange[] = [
-          [from, Math.min(to, first - 1)],
-          [Math.max(from, last + 1), to],
-        ];
-        return parts.filter(([a, b]) => a <= b);
-      }),
-    [...ranges],
-  );
+  const gaps = others.toSorted(([a], [b]) => a - b);
+  return ranges.flatMap(([first, last]): CharacterRange[] => {
+    const left: CharacterRange[] = [];
+    let from = first;
+    for (const [begin, end] of gaps) {
+      if (begin > last) break;
+      if (begin > from) left.push([from, begin - 1]);
+      from = Math.max(from, end + 1);
+    }
+    if (from <= last) left.push([from, last]);
+    return left;
+  });
 }
 
 /** A range of characters as sequences of byte ranges (the construction of Thompson's and of RE2's compilers). */

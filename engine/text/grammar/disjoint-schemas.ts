@@ -1,29 +1,79 @@
-import { isDeepStrictEqual } from 'node:util';
 import { isObject, WHOLE } from './schema-keys.ts';
 
-/** Whether no value matches both: by their types, or by a property that both require with other constants. */
-export function areDisjoint(one: unknown, other: unknown): boolean {
-  const [types, others] = [possibleTypes(one), possibleTypes(other)];
-  if (types === undefined || others === undefined) return false;
-  if (!types.some((type) => others.includes(type))) return true;
-  const [constants, theirs] = [constantsOf(one), constantsOf(other)];
-  if (constants !== undefined && theirs !== undefined) return areApart(constants, theirs);
-  if (types.join() !== 'object' || others.join() !== 'object') return false;
-  return requiredOf(one).some((name) => {
-    const [own, its] = [one, other].map((schema) => constantsOf(propertyOf(schema, name)));
-    return requiredOf(other).includes(name) && own !== undefined && its !== undefined && areApart(own, its);
+/**
+ * Whether no value matches two of the schemas: by their types, or by a property that both require with other constants.
+ * Takes time in proportion to their length, and to a 32nd of their number.
+ */
+export function areDisjoint(schemas: readonly unknown[]): boolean {
+  const words = Math.ceil(schemas.length / 32);
+  const aspects = schemas.map(aspectsOf);
+  /** By aspect: the schemas that have it, and by value those that allow the value in it. */
+  const known = new Map<string, { readonly having: Uint32Array; readonly allowing: Map<string, Uint32Array> }>();
+  for (const [index, own] of aspects.entries())
+    for (const [aspect, values] of own) {
+      const { having, allowing } = known.get(aspect) ?? { having: new Uint32Array(words), allowing: new Map() };
+      known.set(aspect, { having, allowing });
+      add(having, index);
+      for (const value of values) {
+        const set = allowing.get(value) ?? new Uint32Array(words);
+        allowing.set(value, set);
+        add(set, index);
+      }
+    }
+  return aspects.every((own, index) => {
+    /** The schemas that have no value in common with this one. */
+    const apart = new Uint32Array(words);
+    for (const [aspect, values] of own) {
+      const { having, allowing } = known.get(aspect) as NonNullable<ReturnType<typeof known.get>>;
+      const others = having.slice();
+      for (const value of values) combine(others, allowing.get(value) as Uint32Array, (bits, more) => bits & ~more);
+      combine(apart, others, (bits, more) => bits | more);
+    }
+    add(apart, index);
+    return schemas.every((_, other) => has(apart, other));
   });
 }
 
-/** Types that a schema's values can have, integers as numbers; `undefined`: unknown. */
-function possibleTypes(schema: unknown): string[] | undefined {
-  if (!isObject(schema)) return undefined;
+function combine(set: Uint32Array, other: Uint32Array, of: (bits: number, more: number) => number): void {
+  for (let word = 0; word < set.length; word++) set[word] = of(set[word] as number, other[word] as number);
+}
+
+function add(set: Uint32Array, index: number): void {
+  set[index >> 5] = (set[index >> 5] as number) | (1 << (index & 31));
+}
+
+function has(set: Uint32Array, index: number): boolean {
+  return (((set[index >> 5] as number) >>> (index & 31)) & 1) === 1;
+}
+
+/** What is known of a schema's values: by aspect, the values that it may have in it, as texts. */
+type Aspects = ReadonlyMap<string, ReadonlySet<string>>;
+
+function aspectsOf(schema: unknown): Aspects {
+  const aspects = new Map<string, ReadonlySet<string>>();
   const constants = constantsOf(schema);
-  if (constants !== undefined)
-    return [...new Set(constants.map((one) => (one === null ? 'null' : Array.isArray(one) ? 'array' : typeof one)))];
-  if (schema.type === undefined || WHOLE.some((key) => key in schema)) return undefined;
+  const types = constants === undefined ? statedTypes(schema) : constants.map(typeOf);
+  if (types === undefined || !isObject(schema)) return aspects;
+  aspects.set('type', new Set(types));
+  if (constants !== undefined) aspects.set('value', new Set(constants.map(textOf)));
+  else if (types.join() === 'object' && isObject(schema.properties) && Array.isArray(schema.required))
+    for (const name of schema.required) {
+      if (!Object.hasOwn(schema.properties, name)) continue;
+      const own = constantsOf(schema.properties[name]);
+      if (own !== undefined) aspects.set(`property ${name}`, new Set(own.map(textOf)));
+    }
+  return aspects;
+}
+
+/** Types that a schema names, integers as numbers; `undefined`: unknown. */
+function statedTypes(schema: unknown): string[] | undefined {
+  if (!isObject(schema) || schema.type === undefined || WHOLE.some((key) => key in schema)) return undefined;
   const listed = Array.isArray(schema.type) ? schema.type : [schema.type];
   return listed.map((type) => (type === 'integer' ? 'number' : String(type)));
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 }
 
 function constantsOf(schema: unknown): readonly unknown[] | undefined {
@@ -32,14 +82,9 @@ function constantsOf(schema: unknown): readonly unknown[] | undefined {
   return Array.isArray(schema.enum) ? schema.enum : undefined;
 }
 
-function areApart(values: readonly unknown[], others: readonly unknown[]): boolean {
-  return !values.some((value) => others.some((other) => isDeepStrictEqual(value, other)));
-}
-
-function requiredOf(schema: unknown): readonly string[] {
-  return isObject(schema) && Array.isArray(schema.required) ? schema.required : [];
-}
-
-function propertyOf(schema: unknown, name: string): unknown {
-  return isObject(schema) && isObject(schema.properties) ? schema.properties[name] : undefined;
+/** A value as JSON, in which equal ones are the same text. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
 }

@@ -59,6 +59,10 @@ export function schemaStates(
   const { bytes, words, either } = automaton;
   const texts = rules.expressions;
   const references = new Map<string, (next: State) => State>();
+  /** What references name. */
+  const targets = new Map<unknown, unknown>();
+  /** The lists of oneOf that were checked: a schema may be in many places. */
+  const disjoint = new Set<unknown>();
   /** References that lead to others without a character between. */
   const leads = new Map<string, Set<string>>();
   const entry = valueStates({ schema: root, path: '', depth: 0, from: undefined }, then);
@@ -124,14 +128,15 @@ export function schemaStates(
     const inside = (one: unknown): Place => ({ ...place, schema: one, depth: depth + 1 });
     if (key === '$ref') {
       if (isAlone) return referenceOf(place, own, next);
-      return valueStates(inside(together(at(path, key), [resolve(root, own, at(path, key)), others])), next);
+      return valueStates(inside(together(at(path, key), [resolved(own, at(path, key)), others])), next);
     }
     const branches = branchesOf(place, schema, key);
     if (key === 'allOf') {
       if (isAlone && branches.length === 1) return valueStates(branches[0] as Place, next);
       return valueStates(inside(together(at(path, key), [others, ...branches.map((branch) => branch.schema)])), next);
     }
-    if (key === 'oneOf') checkDisjoint(branches, at(path, key));
+    if (key === 'oneOf' && !disjoint.has(schema.oneOf)) checkDisjoint(branches, at(path, key));
+    disjoint.add(schema.oneOf);
     const held = isAlone
       ? branches
       : branches.map((branch) => ({ ...branch, schema: together(branch.path, [others, branch.schema]) }));
@@ -141,9 +146,7 @@ export function schemaStates(
   /** A schema that says what several say; those that can't be written with the others are left out. */
   function together(path: string, schemas: readonly unknown[]): unknown {
     return schemas.reduce<unknown>((merged, one) => {
-      let schema = one;
-      for (let steps = 0; isOnly(schema, '$ref') && steps < MOST_DEPTH; steps++)
-        schema = resolve(root, schema.$ref, at(path, '$ref'));
+      const schema = isOnly(one, '$ref') ? targetOf(one, path) : one;
       if (merged === true || isOnlyNotes(merged)) return schema;
       if (schema === true || isOnlyNotes(schema)) return merged;
       const both = isObject(merged) && isObject(schema) ? mergeSchemas(merged, schema) : undefined;
@@ -161,7 +164,7 @@ export function schemaStates(
   }
 
   function referenceOf({ path, depth, from }: Place, pointer: unknown, next: State): State {
-    const target = resolve(root, pointer, at(path, '$ref'));
+    const target = resolved(pointer, at(path, '$ref'));
     const name = pointer as string;
     if (from !== undefined) leads.set(from, (leads.get(from) ?? new Set()).add(name));
     let rule = references.get(name);
@@ -175,21 +178,24 @@ export function schemaStates(
 
   /** What two branches of oneOf have in common would match twice. */
   function checkDisjoint(branches: readonly Place[], path: string): void {
-    const resolved = branches.map(({ schema, path: own }) => {
-      let found = schema;
-      for (let steps = 0; isObject(found) && '$ref' in found && steps < MOST_DEPTH; steps++)
-        found = resolve(root, found.$ref, at(own, '$ref'));
-      return found;
-    });
-    for (const [index, one] of resolved.entries())
-      for (const other of resolved.slice(0, index))
-        if (!areDisjoint(one, other)) {
-          unsupported(
-            path,
-            'has schemas that one value may match twice; use anyOf, or give each a type or a const of its own',
-          );
-          return;
-        }
+    if (areDisjoint(branches.map(({ schema, path: own }) => targetOf(schema, own)))) return;
+    unsupported(
+      path,
+      'has schemas that one value may match twice; use anyOf, or give each a type or a const of its own',
+    );
+  }
+
+  /** The schema to which a schema's references lead, as far as they lead. */
+  function targetOf(schema: unknown, path: string): unknown {
+    let found = schema;
+    for (let steps = 0; isOnly(found, '$ref') && steps < MOST_DEPTH; steps++)
+      found = resolved(found.$ref, at(path, '$ref'));
+    return found;
+  }
+
+  function resolved(pointer: unknown, path: string): unknown {
+    if (!targets.has(pointer)) targets.set(pointer, resolve(root, pointer, path));
+    return targets.get(pointer);
   }
 
   function typeOf(type: Type, schema: Schema, place: Place, next: State): State {
@@ -364,15 +370,28 @@ export function checkSize(root: unknown): void {
 
 /** @throws SchemaError for references that lead to themselves without saying anything */
 function checkLeads(leads: ReadonlyMap<string, ReadonlySet<string>>): void {
-  const done = new Set<string>();
-  const visit = (name: string, above: ReadonlySet<string>): void => {
-    if (above.has(name))
-      throw new SchemaError('$ref', 'invalid', `"${name.slice(0, 100)}" leads to itself without a value between`);
-    if (done.has(name)) return;
-    for (const next of leads.get(name) ?? []) visit(next, new Set([...above, name]));
-    done.add(name);
-  };
-  for (const name of leads.keys()) visit(name, new Set());
+  const left = new Map([...leads].map(([name, next]) => [name, new Set(next)]));
+  const before = new Map<string, string[]>();
+  for (const [name, next] of left)
+    for (const other of next) {
+      const names = before.get(other) ?? [];
+      before.set(other, names);
+      names.push(name);
+    }
+  /** Those that lead nowhere are taken away until none is left, or those that lead to each other are. */
+  const ends = [...before.keys()].filter((name) => !left.has(name));
+  for (let end = ends.pop(); end !== undefined; end = ends.pop()) {
+    for (const name of before.get(end) ?? []) {
+      const next = left.get(name) as Set<string>;
+      next.delete(end);
+      if (next.size > 0) continue;
+      left.delete(name);
+      ends.push(name);
+    }
+  }
+  const [name] = left.keys();
+  if (name === undefined) return;
+  throw new SchemaError('$ref', 'invalid', `"${name.slice(0, 100)}" leads to itself without a value between`);
 }
 
 /** Whether a schema has notes alone. */

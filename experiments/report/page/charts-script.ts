@@ -25,7 +25,14 @@ export const CHARTS = `
   library.textContent = await new Response(unpacked).text();
   document.head.append(library);
 
-  const options = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ['lasso2d', 'select2d'] };
+  // Nothing leaves the page: sharing a chart would upload it.
+  const options = {
+    responsive: true,
+    displaylogo: false,
+    showSendToCloud: false,
+    plotlyServerURL: '',
+    modeBarButtonsToRemove: ['lasso2d', 'select2d'],
+  };
   const darkColours = ${JSON.stringify(DARK)};
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const narrow = matchMedia('(max-width: 720px)');

@@ -1,6 +1,7 @@
-import { parseSweep } from '../sweep.ts';
+import { InputError } from '../../../engine/input/input-error.ts';
 import { codeVersion } from '../version.ts';
-import { connect, KEYS, liveWorkers, readTimes, type WorkerReport } from './store.ts';
+import { connect, redisProblem } from './connection.ts';
+import { KEYS, listSweeps, liveWorkers, loadSweep, readTimes, type WorkerReport } from './store.ts';
 
 /** A sweep in Redis, and how far it is. */
 export interface RedisSweepStatus {
@@ -20,7 +21,7 @@ export interface RedisStatus {
   readonly workers: readonly WorkerReport[];
 }
 
-/** The sweeps of this version at a Redis, and all workers. @throws InputError if there is no Redis */
+/** The sweeps of this version at a Redis, and all workers; records that are none are left out. @throws InputError if there is no Redis */
 export async function redisStatus(url: string): Promise<RedisStatus> {
   const redis = await connect(url);
   try {
@@ -29,14 +30,14 @@ export async function redisStatus(url: string): Promise<RedisStatus> {
       .filter(({ version }) => version === codeVersion())
       .reduce((sum, worker) => sum + worker.threads, 0);
     const sweeps: RedisSweepStatus[] = [];
-    for (const id of await redis.smembers(KEYS.sweeps)) {
-      const text = await redis.get(KEYS.sweep(id));
-      if (text === null) {
-        await redis.srem(KEYS.sweeps, id);
-        continue;
-      }
-      if (JSON.parse(text).version !== codeVersion()) continue;
-      const { kind, count, block } = parseSweep(text, `sweep ${id}`);
+    for (const { id, version } of await listSweeps(redis)) {
+      if (version !== codeVersion()) continue;
+      const sweep = await loadSweep(redis, id).catch((error: unknown) => {
+        if (error instanceof InputError) return undefined;
+        throw error;
+      });
+      if (sweep === undefined) continue;
+      const { kind, count, block } = sweep;
       const done = Math.min(count, block * (await redis.hlen(KEYS.results(id))));
       const { busy, spent, points } = await readTimes(redis, id);
       const known = points > 0 && spent > 0;
@@ -51,6 +52,8 @@ export async function redisStatus(url: string): Promise<RedisStatus> {
       });
     }
     return { version: codeVersion(), sweeps, workers };
+  } catch (error) {
+    throw redisProblem(url, error);
   } finally {
     redis.disconnect();
   }

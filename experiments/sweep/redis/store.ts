@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type ConnectionOptions, Queue } from 'bullmq';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { InputError } from '../../../engine/input/input-error.ts';
-import { parseSweep, type Sweep, type WorkTimes } from '../sweep.ts';
+import { parseSweep, type ReadResult, type Sweep, type WorkTimes } from '../sweep.ts';
 import { codeVersion } from '../version.ts';
 
 /** Names of what a sweep keeps in Redis. Results lie under the sweep's hash, by block. */
@@ -17,42 +18,37 @@ export const KEYS = {
   worker: (name: string) => `hearth:worker:${name}`,
 } as const;
 
+/** Blocks in a job, at most: whoever reaches the Redis can write one. */
+export const MOST_BLOCKS = 4096;
+
+const ID = z.string().regex(/^[0-9a-f]{32}$/);
+
+const JOB = z.strictObject({
+  sweep: ID,
+  first: z.int().nonnegative(),
+  count: z.int().min(1).max(MOST_BLOCKS),
+  hangSeconds: z.number().min(0.1).max(1e6),
+});
+
 /** Blocks first … first + count − 1 of a sweep: what a worker takes from the queue. */
-export interface Job {
-  readonly sweep: string;
-  readonly first: number;
-  readonly count: number;
-  readonly hangSeconds: number;
+export type Job = Readonly<z.infer<typeof JOB>>;
+
+/** A job as it is in Redis. @throws InputError for anything else */
+export function parseJob(data: unknown): Job {
+  return checked(JOB, data, 'job');
+}
+
+/** @throws InputError naming what was found */
+function checked<Value>(schema: z.ZodType<Value>, data: unknown, what: string): Value {
+  const { success, data: value, error } = schema.safeParse(data);
+  if (success) return value;
+  const [issue] = error.issues;
+  throw new InputError(`a ${what} in Redis`, `is none of Hearth's: ${issue?.path.join('.')} ${issue?.message}`);
 }
 
 /** Workers only see jobs of their own version of code and data. */
 export function queueName(): string {
   return `hearth-sweep-${codeVersion()}`;
-}
-
-/** Seconds after which an address where nothing answers is reported. */
-const ANSWER_SECONDS = 5;
-
-/**
- * A connection, which comes back by itself if Redis is started again; commands wait meanwhile.
- * @throws InputError if nobody answers at first
- */
-export async function connect(url: string): Promise<Redis> {
-  const redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => 200 });
-  let reason = 'nothing answers';
-  redis.on('error', (error: Error) => {
-    reason = error.message || reason;
-  });
-  const tooLong = new Promise<false>((resolve) => setTimeout(resolve, 1000 * ANSWER_SECONDS, false).unref());
-  const answered = await Promise.race([redis.ping().then(() => true as const), tooLong]);
-  if (answered) return redis;
-  redis.disconnect();
-  const shown = new URL(url);
-  shown.password = '';
-  throw new InputError(
-    '--on',
-    `no Redis at ${shown.href} (${reason}); start redis-server there, with --appendonly yes`,
-  );
 }
 
 /** BullMQ makes connections of its own from one. */
@@ -71,19 +67,53 @@ function packLines(lines: readonly string[]): Buffer {
   return deflateRawSync(lines.join('\n'));
 }
 
-function unpackLines(packed: Buffer): string[] {
-  return inflateRawSync(packed).toString().split('\n');
+/** Bytes of a block's lines, at most; results of the largest experiments take some hundred kilobytes. */
+const MOST_BLOCK_BYTES = 2 ** 26;
+
+/** @throws InputError for what storeBlocks doesn't write */
+function unpackLines(packed: Buffer, place: string): string[] {
+  try {
+    return inflateRawSync(packed, { maxOutputLength: MOST_BLOCK_BYTES }).toString().split('\n');
+  } catch (error) {
+    throw blockProblem(place, `is no packed text of at most ${MOST_BLOCK_BYTES} bytes (${(error as Error).message})`);
+  }
 }
 
-/** Of blocks first … first + count − 1: their lines, `undefined` where there are no results yet. */
+/** An error in the results that Redis has for a block. */
+function blockProblem(place: string, found: string): InputError {
+  const [key] = place.split(' ');
+  return new InputError(
+    place,
+    `${found}; another program wrote it: delete ${key} in Redis, and the same command computes it again`,
+  );
+}
+
+/**
+ * The lines of blocks from `first` on, at most `count` of them, up to the first without results.
+ * @throws InputError for a block that has no results of as many points as it should
+ */
 export async function readBlocks(
   redis: Redis,
-  id: string,
-  first: number,
-  count: number,
-): Promise<(string[] | undefined)[]> {
-  const packed = await redis.hmgetBuffer(KEYS.results(id), ...fieldsOf(first, count));
-  return packed.map((one) => (one === null ? undefined : unpackLines(one)));
+  { id, block, count: points }: Pick<Sweep, 'id' | 'block' | 'count'>,
+  read: ReadResult,
+  { first, count }: Pick<Job, 'first' | 'count'>,
+): Promise<string[][]> {
+  const found: string[][] = [];
+  for (const packed of await redis.hmgetBuffer(KEYS.results(id), ...fieldsOf(first, count))) {
+    if (packed === null) break;
+    const number = first + found.length;
+    const place = `${KEYS.results(id)} block ${number}`;
+    const lines = unpackLines(packed, place);
+    const expected = Math.min(block, points - number * block);
+    if (lines.length !== expected) throw blockProblem(place, `has ${lines.length} lines in place of ${expected}`);
+    try {
+      for (const [index, line] of lines.entries()) read(line, number * block + index);
+    } catch (error) {
+      throw error instanceof RangeError ? blockProblem(place, error.message) : error;
+    }
+    found.push(lines);
+  }
+  return found;
 }
 
 /** Whether blocks first … first + count − 1 all have results. */
@@ -112,26 +142,83 @@ export async function storeSweep(redis: Redis, sweep: Sweep): Promise<void> {
   await redis.sadd(KEYS.sweeps, sweep.id);
 }
 
-/** @throws InputError if it is gone, or of another version */
+/** Bytes of a sweep's record, at most; those of the largest experiments take some hundred kilobytes. */
+const MOST_RECORD_BYTES = 2 ** 24;
+
+/** @throws InputError if it is gone, too long, of another version, or not the sweep of this id */
 export async function loadSweep(redis: Redis, id: string): Promise<Sweep> {
-  return parseSweep((await redis.get(KEYS.sweep(id))) ?? '', `sweep ${id}`);
+  const place = `sweep ${id} in Redis`;
+  const bytes = await redis.strlen(KEYS.sweep(id));
+  if (bytes === 0) throw new InputError(place, 'is gone; submit it again');
+  if (bytes > MOST_RECORD_BYTES)
+    throw new InputError(place, `has ${bytes} bytes; a sweep has at most ${MOST_RECORD_BYTES}`);
+  const sweep = parseSweep((await redis.get(KEYS.sweep(id))) ?? '', place);
+  if (sweep.id !== id) throw new InputError(place, `is sweep ${sweep.id}`);
+  return sweep;
 }
 
-/** A worker as it reports itself. */
-export interface WorkerReport {
-  readonly name: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly threads: number;
+/** A sweep that a Redis lists. */
+export interface ListedSweep {
+  readonly id: string;
+  /** Version of the code that submitted it. */
   readonly version: string;
-  readonly points: number;
 }
+
+const VERSION = z.string().regex(/^[\w-]{1,64}$/);
+
+/** The sweeps that are there; what is listed and is none is left out. */
+export async function listSweeps(redis: Redis): Promise<ListedSweep[]> {
+  const found: ListedSweep[] = [];
+  for (const id of await redis.smembers(KEYS.sweeps)) {
+    if (!ID.safeParse(id).success || (await redis.strlen(KEYS.sweep(id))) > MOST_RECORD_BYTES) continue;
+    const text = await redis.get(KEYS.sweep(id));
+    if (text === null) {
+      await redis.srem(KEYS.sweeps, id);
+      continue;
+    }
+    const record = z.looseObject({ version: VERSION }).safeParse(parseJson(text));
+    if (record.success) found.push({ id, version: record.data.version });
+  }
+  return found;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Host and process in a worker's name: printed, so in characters that a terminal shows. */
+const NAME = z.string().regex(/^[\w.-]{1,300}$/);
+
+const WORKER = z.strictObject({
+  name: NAME,
+  host: NAME,
+  pid: z.int().positive(),
+  threads: z.int().min(1).max(256),
+  version: VERSION,
+  points: z.int().nonnegative(),
+});
+
+/** A worker as it reports itself. */
+export type WorkerReport = Readonly<z.infer<typeof WORKER>>;
 
 /** Seconds after which a worker that no longer reports itself is gone. */
 const GONE_SECONDS = 10;
 
+/** This machine's name in the characters of a NAME. */
+export function hostText(): string {
+  return (
+    hostname()
+      .replaceAll(/[^\w.-]/g, '-')
+      .slice(0, 200) || 'host'
+  );
+}
+
 export function workerName(): string {
-  return `${hostname()}-${process.pid}-${Date.now().toString(36)}`;
+  return `${hostText()}-${process.pid}-${Date.now().toString(36)}`;
 }
 
 /** Says that a worker is there, and for GONE_SECONDS from now. */
@@ -140,14 +227,17 @@ export async function reportWorker(redis: Redis, report: WorkerReport): Promise<
   await redis.sadd(KEYS.workers, report.name);
 }
 
-/** The workers that are there. */
+/** The workers that are there; reports that no worker writes are left out. */
 export async function liveWorkers(redis: Redis): Promise<WorkerReport[]> {
   const names = await redis.smembers(KEYS.workers);
   if (names.length === 0) return [];
   const texts = await redis.mget(names.map(KEYS.worker));
   const gone = names.filter((_, index) => texts[index] === null);
   if (gone.length > 0) await redis.srem(KEYS.workers, ...gone);
-  return texts.flatMap((text) => (text === null ? [] : [JSON.parse(text) as WorkerReport]));
+  return texts.flatMap((text) => {
+    const report = WORKER.safeParse(text === null || text === undefined ? undefined : parseJson(text));
+    return report.success ? [report.data] : [];
+  });
 }
 
 /** What the workers have spent on a sweep so far. */
@@ -158,8 +248,9 @@ export interface Times extends WorkTimes {
 }
 
 export async function readTimes(redis: Redis, id: string): Promise<Times> {
-  const { busy = '0', spent = '0', points = '0' } = await redis.hgetall(KEYS.times(id));
-  return { busy: Number(busy), spent: Number(spent), points: Number(points) };
+  const { busy, spent, points } = await redis.hgetall(KEYS.times(id));
+  const number = (text = '0'): number => (Number.isFinite(Number(text)) ? Math.max(0, Number(text)) : 0);
+  return { busy: number(busy), spent: number(spent), points: number(points) };
 }
 
 /** Adds what a worker has spent on a job. */

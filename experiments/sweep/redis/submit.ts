@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { type Executor, type Part, type Sweep, SweepError } from '../sweep.ts';
+import { type Executor, loadReadResult, type Part, type ReadResult, type Sweep, SweepError } from '../sweep.ts';
 import { codeVersion } from '../version.ts';
+import { connect, redisProblem, watchConnection } from './connection.ts';
 import { PACE } from './pace.ts';
-import { connect, type Job, KEYS, liveWorkers, openQueue, readBlocks, readTimes, storeSweep } from './store.ts';
+import { type Job, KEYS, liveWorkers, MOST_BLOCKS, openQueue, readBlocks, readTimes, storeSweep } from './store.ts';
 
 /** Milliseconds without the next result after which its job is looked for. */
 const MISSED = 2000;
@@ -22,13 +23,19 @@ export interface RedisOptions {
 export function redisExecutor(url: string, { hangSeconds, jobSeconds = PACE.jobSeconds }: RedisOptions): Executor {
   return {
     async *results(sweep, done) {
+      const read = await loadReadResult(sweep);
       const redis = await connect(url);
+      // Commands that wait for a Redis that is gone then end with an error.
+      const watch = watchConnection(redis, () => redis.disconnect());
       const queue = openQueue(redis);
       try {
         await storeSweep(redis, sweep);
-        yield* submit(new Submission(redis, queue, sweep, { hangSeconds, jobSeconds }), done);
+        yield* submit(new Submission({ redis, queue, sweep, read }, { hangSeconds, jobSeconds }), done);
         await Promise.all([KEYS.results, KEYS.times, KEYS.sweep].map((key) => redis.expire(key(sweep.id), KEPT)));
+      } catch (error) {
+        throw redisProblem(url, error);
       } finally {
+        watch.stop();
         await queue.close();
         redis.disconnect();
       }
@@ -67,6 +74,14 @@ async function* submit(submission: Submission, done: number): AsyncGenerator<Par
   }
 }
 
+/** Where a submission's sweep is, and how its results are checked. */
+interface SubmissionParts {
+  readonly redis: Redis;
+  readonly queue: Queue<Job>;
+  readonly sweep: Sweep;
+  readonly read: ReadResult;
+}
+
 class Submission {
   /** Blocks that had results when the submission began. */
   private readonly there = new Set<number>();
@@ -79,28 +94,27 @@ class Submission {
   private warned = false;
 
   constructor(
-    private readonly redis: Redis,
-    private readonly queue: Queue<Job>,
-    readonly sweep: Sweep,
+    private readonly parts: SubmissionParts,
     private readonly options: Required<RedisOptions>,
   ) {}
 
+  get sweep(): Sweep {
+    return this.parts.sweep;
+  }
+
   async begin(first: number): Promise<void> {
+    const { redis, queue, sweep } = this.parts;
     this.unqueued = first;
-    for (const block of await this.redis.hkeys(KEYS.results(this.sweep.id))) this.there.add(Number(block));
+    for (const block of await redis.hkeys(KEYS.results(sweep.id))) this.there.add(Number(block));
     // Jobs that failed before are tried again.
-    const failed = await this.queue.getFailed();
-    for (const job of failed) if (job.data.sweep === this.sweep.id) await job.remove();
+    const failed = await queue.getFailed();
+    for (const job of failed) if (job.data.sweep === sweep.id) await job.remove();
   }
 
   /** The lines of blocks from `first` on, up to the first without results. */
   async read(first: number, count: number): Promise<string[][]> {
-    const blocks = await readBlocks(this.redis, this.sweep.id, first, count);
-    const found: string[][] = [];
-    for (const lines of blocks) {
-      if (lines === undefined) break;
-      found.push(lines);
-    }
+    const { redis, sweep, read } = this.parts;
+    const found = await readBlocks(redis, sweep, read, { first, count });
     for (const [start, job] of this.queued) {
       if (start + job.count > first + found.length) break;
       this.queued.delete(start);
@@ -110,12 +124,12 @@ class Submission {
 
   /** Queues jobs until there are enough for the workers, each of about a second. */
   async feed(): Promise<void> {
-    const { sweep, queue } = this;
+    const { redis, sweep, queue } = this.parts;
     const blocks = Math.ceil(sweep.count / sweep.block);
     if (this.unqueued >= blocks) return;
     const threads = await this.threadsOfWorkers();
     const waiting = await queue.getWaitingCount();
-    const { busy, points } = await readTimes(this.redis, sweep.id);
+    const { busy, points } = await readTimes(redis, sweep.id);
     const { hangSeconds, jobSeconds } = this.options;
     const perBlock = points === 0 ? jobSeconds : (busy / points) * sweep.block;
     const wanted = Math.max(PACE.leastQueued, PACE.queuedPerThread * threads) - waiting;
@@ -125,7 +139,7 @@ class Submission {
       if (this.unqueued >= blocks) break;
       // Towards the end jobs are smaller, so that all workers end at nearly the same time.
       const fair = Math.ceil((blocks - this.unqueued) / (4 * Math.max(1, threads)));
-      const most = Math.max(1, Math.min(Math.round(jobSeconds / perBlock), fair, blocks - this.unqueued));
+      const most = Math.max(1, Math.min(Math.round(jobSeconds / perBlock), fair, MOST_BLOCKS));
       let count = 1;
       while (count < most && !this.there.has(this.unqueued + count)) count += 1;
       const job = { sweep: sweep.id, first: this.unqueued, count, hangSeconds };
@@ -138,7 +152,7 @@ class Submission {
 
   private async add(jobs: readonly Job[]): Promise<void> {
     if (jobs.length === 0) return;
-    await this.queue.addBulk(
+    await this.parts.queue.addBulk(
       jobs.map((data) => ({
         name: 'blocks',
         data,
@@ -147,23 +161,26 @@ class Submission {
     );
   }
 
-  /** Queues jobs again that Redis has lost, with the sweep. @throws SweepError for one that failed */
+  /**
+   * Queues jobs again that Redis has lost, with the sweep, which is stored in any case: a Redis that is full says so.
+   * @throws SweepError for a job that failed
+   */
   async recover(): Promise<void> {
+    const { redis, queue, sweep } = this.parts;
+    await storeSweep(redis, sweep);
     const lost: Job[] = [];
     for (const job of this.queued.values()) {
-      const found = await this.queue.getJob(jobIdOf(job));
+      const found = await queue.getJob(jobIdOf(job));
       if (found === undefined) lost.push(job);
-      else if (await found.isFailed()) throw new SweepError(reasonOf(job, found.failedReason, this.sweep));
+      else if (await found.isFailed()) throw new SweepError(reasonOf(job, found.failedReason, sweep));
     }
-    if (lost.length === 0) return;
-    await storeSweep(this.redis, this.sweep);
     await this.add(lost);
   }
 
   /** Threads of all workers of this version. A look at many workers is long, so it is not taken with every look. */
   private async threadsOfWorkers(): Promise<number> {
     if (this.threads > 0 && Date.now() - this.looked < 1000 * PACE.reportSeconds) return this.threads;
-    const workers = (await liveWorkers(this.redis)).filter(({ version }) => version === codeVersion());
+    const workers = (await liveWorkers(this.parts.redis)).filter(({ version }) => version === codeVersion());
     this.threads = workers.reduce((sum, { threads }) => sum + threads, 0);
     this.looked = Date.now();
     if (this.threads === 0 && !this.warned) {
@@ -184,7 +201,7 @@ function jobIdOf({ sweep, first, count }: Job): string {
 function reasonOf({ first, count }: Job, reason: string, { block, count: points }: Sweep): string {
   if (/stalled/.test(reason)) {
     const last = Math.min(points, (first + count) * block) - 1;
-    return `points ${first * block} to ${last} lost their workers again and again; run them alone with --point`;
+    return `points ${first * block} to ${last} lost two workers; run them alone with --point`;
   }
   return reason;
 }

@@ -1,18 +1,23 @@
-import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { InputError } from '../../../engine/input/input-error.ts';
+import { errorLine } from '../../../engine/terminal/report-error.ts';
 import type { Sweep } from '../sweep.ts';
 import { createThreads, type Threads } from '../threads.ts';
 import { codeVersion } from '../version.ts';
+import { connect, redisProblem, watchConnection } from './connection.ts';
 import { PACE } from './pace.ts';
 import {
   addTimes,
   bullConnection,
-  connect,
   haveResults,
+  hostText,
   type Job,
   KEYS,
+  listSweeps,
   loadSweep,
+  parseJob,
   queueName,
   reportWorker,
   storeBlocks,
@@ -26,25 +31,41 @@ export interface SweepWorkerOptions {
   readonly lostSeconds: number;
   /** Ends when there has been nothing to do for so long; never unless given. */
   readonly idleSeconds?: number;
+  /** Seconds that jobs under way have to end, once the worker is told to. */
+  readonly graceSeconds: number;
 }
 
-/** Times that jobs may lose their worker; then they are taken for what kills it. */
-const MOST_LOST = 20;
+/** Times that a job may lose its worker and be given to another; one that loses that as well is taken for what kills it. */
+const MOST_LOST = 1;
+
+/** Seconds that a worker without a Redis, which can't store results, takes to end. */
+const GONE_GRACE_SECONDS = 1;
 
 /**
  * Takes jobs from a Redis and stores their results there, until it is told to end (SIGINT, SIGTERM). Points are computed
  * on threads, so that the jobs stay the worker's however long a point takes.
  */
-export async function runSweepWorker({ url, threads, lostSeconds, idleSeconds }: SweepWorkerOptions): Promise<void> {
+export async function runSweepWorker(options: SweepWorkerOptions): Promise<void> {
+  const { url, threads, lostSeconds, idleSeconds, graceSeconds } = options;
   const redis = await connect(url);
+  const log = createLog();
   const name = workerName();
   const pools = createPools(redis, threads);
   const clock = createClock(threads);
   let points = 0;
-  const work = async ({ data }: { readonly data: Job }): Promise<void> => {
+  const report = (): Promise<void> =>
+    reportWorker(redis, { name, host: hostText(), pid: process.pid, threads, version: codeVersion(), points });
+  try {
+    await report();
+    await warnOfOtherVersions(redis, log);
+  } catch (error) {
+    throw redisProblem(url, error);
+  }
+  const work = async ({ data }: { readonly data: unknown }): Promise<void> => {
     clock.begin();
-    const { sweep, compute } = await pools.of(data.sweep, data.hangSeconds);
-    const { busy, computed } = await computeJob(redis, sweep, data, compute);
+    const job = parseJob(data);
+    const { sweep, compute } = await pools.of(job.sweep, job.hangSeconds);
+    const { busy, computed } = await computeJob(redis, sweep, job, compute);
     points += computed;
     await addTimes(redis, sweep.id, { busy, spent: clock.end(), points: computed });
   };
@@ -56,8 +77,16 @@ export async function runSweepWorker({ url, threads, lostSeconds, idleSeconds }:
     maxStalledCount: MOST_LOST,
     drainDelay: 1,
   });
-  worker.on('error', () => {});
-  worker.on('failed', (_, error) => process.stderr.write(`${error.message}\n`));
+  const tell = (error: Error): void => {
+    const problem = redisProblem(url, error);
+    // Losing the connection is told by the watch, and losing a job's lock harms nothing.
+    if (problem instanceof InputError && !/is gone/.test(problem.message)) log(problem.message);
+  };
+  worker.on('error', tell);
+  worker.on('failed', (_, error) => log(error.message));
+  const watch = watchConnection(redis, (gone) =>
+    log(gone ? 'Redis is gone; this worker waits until it is back, Ctrl-C ends it' : 'Redis is back'),
+  );
   let idle = Date.now();
   worker.on('active', () => {
     idle = Number.POSITIVE_INFINITY;
@@ -66,33 +95,54 @@ export async function runSweepWorker({ url, threads, lostSeconds, idleSeconds }:
     clock.pause();
     idle = Math.min(idle, Date.now());
   });
-  const report = (): Promise<void> =>
-    reportWorker(redis, { name, host: hostname(), pid: process.pid, threads, version: codeVersion(), points });
-  await report();
-  await warnOfOtherVersions(redis);
-  process.stderr.write(`${name}: ${threads} threads, version ${codeVersion()}\n`);
-  const beat = setInterval(() => void report().catch(() => {}), 1000 * PACE.reportSeconds);
+  log(`${name}: ${threads} threads, version ${codeVersion()}`);
+  const beat = setInterval(() => void report().catch(tell), 1000 * PACE.reportSeconds);
   await new Promise<void>((resolve) => {
     process.once('SIGINT', resolve).once('SIGTERM', resolve);
-    const watch = setInterval(() => {
+    const timer = setInterval(() => {
       if (idleSeconds !== undefined && Date.now() - idle > 1000 * idleSeconds) resolve();
     }, 200);
-    watch.unref();
+    timer.unref();
   });
   clearInterval(beat);
-  await worker.close();
-  await pools.close();
-  await redis.multi().del(KEYS.worker(name)).srem(KEYS.workers, name).exec();
-  redis.disconnect();
+  const end = async (): Promise<void> => {
+    await worker.close();
+    await pools.close();
+    // A report that stays ends by itself.
+    await redis.multi().del(KEYS.worker(name)).srem(KEYS.workers, name).exec().catch(tell);
+    redis.disconnect();
+  };
+  const grace = async (): Promise<void> => {
+    for (let waited = 0; waited < (watch.gone ? GONE_GRACE_SECONDS : graceSeconds); waited += 0.1) await pause(100);
+    // Jobs under way go to others, and a Redis that is gone leaves commands waiting for ever.
+    process.exit();
+  };
+  void grace();
+  await end();
+  watch.stop();
+  process.exit();
 }
 
-/** Computes the blocks of a job, unless they have results already. */
+/** Prints lines, but none twice in a row: the same error may come many times. */
+function createLog(): (message: string) => void {
+  let last = '';
+  return (message) => {
+    const line = errorLine(message);
+    if (line !== last) process.stderr.write(`${line}\n`);
+    last = line;
+  };
+}
+
+/** Computes the blocks of a job, unless they have results already. @throws InputError if the sweep has no such blocks */
 async function computeJob(
   redis: Redis,
   sweep: Sweep,
   { first, count: blocks }: Job,
   compute: Threads['compute'],
 ): Promise<{ readonly busy: number; readonly computed: number }> {
+  const last = Math.ceil(sweep.count / sweep.block) - 1;
+  if (first + blocks - 1 > last)
+    throw new InputError('a job in Redis', `is of block ${first + blocks - 1}; the last of its sweep is ${last}`);
   if (await haveResults(redis, sweep.id, first, blocks)) return { busy: 0, computed: 0 };
   const { lines, seconds } = await compute(first * sweep.block, Math.min(sweep.count, (first + blocks) * sweep.block));
   await storeBlocks(redis, sweep, first, lines);
@@ -153,13 +203,8 @@ function createClock(threads: number) {
   };
 }
 
-async function warnOfOtherVersions(redis: Redis): Promise<void> {
-  for (const id of await redis.smembers(KEYS.sweeps)) {
-    const text = await redis.get(KEYS.sweep(id));
-    const version: unknown = text === null ? undefined : JSON.parse(text).version;
-    if (typeof version === 'string' && version !== codeVersion())
-      process.stderr.write(
-        `sweep ${id} is of version ${version} of code and data, this is ${codeVersion()}: not taken\n`,
-      );
-  }
+async function warnOfOtherVersions(redis: Redis, log: (message: string) => void): Promise<void> {
+  for (const { id, version } of await listSweeps(redis))
+    if (version !== codeVersion())
+      log(`sweep ${id} is of version ${version} of code and data, this is ${codeVersion()}: not taken`);
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { temporaryPath } from '../../../engine/files/temporary-file.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import { parseSweep, type Sweep, SweepError, type WorkTimes } from '../sweep.ts';
 import { createThreads } from '../threads.ts';
@@ -63,7 +63,7 @@ export async function runShard(folder: string, shard: number, hangSeconds: numbe
 
 /** Writes a file so that nobody sees a part of it, from several machines at once. */
 export function writeWhole(path: string, text: string): void {
-  const beside = `${path}.${hostname()}.${process.pid}.tmp`;
+  const beside = temporaryPath(path);
   writeFileSync(beside, text);
   renameSync(beside, path);
 }

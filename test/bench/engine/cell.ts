@@ -1,6 +1,7 @@
 import type { Model } from '../../../engine/model/model.ts';
 import { quantile } from '../../../engine/trace/metrics.ts';
 import { type Discipline, middle, type Round } from './contest.ts';
+import type { Limits } from './contestant.ts';
 
 /** Values of all rounds: the median, the quartiles, the smallest and the largest. */
 export interface Spread {
@@ -47,12 +48,9 @@ export interface CellOf extends Discipline {
 /** Summarises the rounds of one discipline. */
 export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): Cell {
   const perToken = kind === 'decode' ? decodeBytes(model) : prefillOperations(model, tokens);
-  const limitOf = ({ limits }: Round): number => {
-    if (kind === 'decode') return limits.readBandwidth;
-    return type === 'F16' || type === 'BF16' || type === 'F32' ? limits.floatPeak : limits.bytePeak;
-  };
+  const limitIn = ({ limits }: Round): number => limitOf(kind, type, limits);
   const shareOf = (secondsOf: (round: Round) => number): Spread =>
-    spreadOf(rounds.map((round) => (perToken * tokens) / secondsOf(round) / limitOf(round)));
+    spreadOf(rounds.map((round) => (perToken * tokens) / secondsOf(round) / limitIn(round)));
   const hearth = middle(rounds.map((round) => tokens / round.hearth.seconds));
   const names = [...(rounds[0]?.peers.keys() ?? [])];
   return {
@@ -73,9 +71,15 @@ export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): 
       };
     }),
     rate: hearth * perToken,
-    limit: middle(rounds.map(limitOf)),
+    limit: middle(rounds.map(limitIn)),
     processorShare: middle(rounds.map(({ hearth: turn }) => turn.processorSeconds / (turn.seconds * threads))),
   };
+}
+
+/** The limit of a discipline with these weights: bytes per second of reading them, or operations per second. */
+export function limitOf(kind: Discipline['kind'], type: string, limits: Limits): number {
+  if (kind === 'decode') return limits.readBandwidth;
+  return type === 'F16' || type === 'BF16' || type === 'F32' ? limits.floatPeak : limits.bytePeak;
 }
 
 /** Median, quartiles and extremes; NaN without values. */
@@ -96,7 +100,7 @@ export function decodeBytes(model: Model): number {
  * Operations of a prompt: for each token 2 per matrix element of the layers, and the attention; for the last token also
  * the output layer.
  */
-function prefillOperations(model: Model, tokens: number): number {
+export function prefillOperations(model: Model, tokens: number): number {
   const of = (flops: ReadonlyMap<unknown, number>): number =>
     [...flops.values()].reduce((sum, value) => sum + value, 0);
   const attention = 4 * model.heads * model.headSize * (tokens / 2);

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { ownModule } from '../../../engine/gguf/own-module.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
-import type { Answer, Limits, Request, Task } from './contestant.ts';
+import type { Answer, Limits, LimitsOf, Request, Task } from './contestant.ts';
 import type { Engine } from './engine.ts';
 import { NODE_LLAMA } from './find-llama.ts';
 import type { MemoryUse } from './memory-use.ts';
@@ -11,7 +11,8 @@ export interface Child extends Engine {
   /** Memory of the process before the engine was loaded. */
   readonly before: MemoryUse;
   memory(): Promise<MemoryUse>;
-  limits(): Promise<Limits>;
+  /** Default: all of them. */
+  limits(of?: LimitsOf): Promise<Limits>;
 }
 
 /** What tables call each engine. */
@@ -25,8 +26,9 @@ const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
 
 /** Starts an engine and loads the model. @throws InputError with the child's message if that fails */
 export async function startChild(engine: keyof typeof NAMES, task: Task): Promise<Child> {
-  const process_ = fork(join(import.meta.dirname, `${engine}-child.ts`), [JSON.stringify(task)], {
-    execArgv: ['--import', import.meta.resolve('tsx')],
+  const { path, args, execArgv } = ownModule(new URL(`./${engine}-child.ts`, import.meta.url));
+  const process_ = fork(path, [...args, JSON.stringify(task)], {
+    execArgv: [...execArgv],
     env: engine === 'llama' ? { ...process.env, ...BEST_FOR_LLAMA } : process.env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -43,7 +45,7 @@ export async function startChild(engine: keyof typeof NAMES, task: Task): Promis
     prefill: async (tokens) => (await ask({ kind: 'prefill', tokens }, 'turn')).turn,
     decode: async (tokens) => (await ask({ kind: 'decode', tokens }, 'turn')).turn,
     memory: async () => (await ask({ kind: 'memory' }, 'memory')).memory,
-    limits: async () => (await ask({ kind: 'limits' }, 'limits')).limits,
+    limits: async (of = 'all') => (await ask({ kind: 'limits', of }, 'limits')).limits,
     close: () => void process_.kill(),
   };
 }

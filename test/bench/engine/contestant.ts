@@ -9,8 +9,11 @@ export interface Contestant {
   /** Continues for `count` tokens: evaluates each and chooses the next one. */
   decode(count: number): Promise<void>;
   /** The current limits of memory and processors for as many threads as the model uses; only Hearth measures them. */
-  limits?(): Limits | Promise<Limits>;
+  limits?(of: LimitsOf): Limits | Promise<Limits>;
 }
+
+/** The discipline whose limits are needed, where each takes time of its own to measure; the others are then NaN. */
+export type LimitsOf = 'decode' | 'prefill' | 'all';
 
 /** The limits of a machine at one moment. */
 export interface Limits {
@@ -33,7 +36,7 @@ export type Request =
   | { readonly kind: 'prefill'; readonly tokens: number }
   | { readonly kind: 'decode'; readonly tokens: number }
   | { readonly kind: 'memory' }
-  | { readonly kind: 'limits' };
+  | { readonly kind: 'limits'; readonly of: LimitsOf };
 
 export type Answer =
   | { readonly kind: 'ready'; readonly description: string; readonly before: MemoryUse }

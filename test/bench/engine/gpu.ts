@@ -1,27 +1,21 @@
 import { parseArgs } from 'node:util';
-import { withFile } from '../../../engine/gguf/file-source.ts';
-import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
-import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { formatPercent, threeDigits } from '../../../engine/input/format.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
-import type { Model } from '../../../engine/model/model.ts';
 import { readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
 import { formatTable } from '../../../engine/terminal/table.ts';
 import { benchModel, SHAPE_NAMES } from './bench-model.ts';
-import { decodeBytes } from './cell.ts';
-import { type Child, startChild } from './child.ts';
 import { type Discipline, middle } from './contest.ts';
-import type { Engine } from './engine.ts';
 import { findLlama, NODE_LLAMA } from './find-llama.ts';
-import { type LlamaBench, readLlamaBenches, startLlamaBench } from './llama-bench.ts';
+import { cellText, type GpuCell, gpuContest } from './gpu-contest.ts';
+import { readLlamaBenches } from './llama-bench.ts';
 
 /** Compares Hearth with llama.cpp on a GPU: the same files, each engine in its own process, taking turns. */
 const HELP = `npm run bench:gpu -- [options]
 
 Decoding and prefilling with all layers on a GPU: Hearth by WebGPU, and llama.cpp's Vulkan and CUDA builds (through
-node-llama-cpp, which is installed beside the project's own packages where it is missing). Decoding is also held against
-the bandwidth at which Hearth's probe reads weights in the same minutes.
+node-llama-cpp, which is installed beside the project's own packages where it is missing). Both are also held against what
+Hearth's probes reach in the same minutes: decoding the bandwidth of reading weights, prefilling the rate of products.
 
   --shapes 1b,8b           models with random weights, made once, in the folder of temporary files
   --types F16,Q8_0,Q4_K_M  their weights
@@ -39,24 +33,6 @@ the bandwidth at which Hearth's probe reads weights in the same minutes.
 `;
 
 const TYPES = ['F16', 'Q8_0', 'Q4_K_M', 'Q4_0', 'Q6_K'] as const;
-
-/** Tokens by which llama.cpp's cache grows. */
-const CONTEXT_STEP = 256;
-
-/** Hearth, and what it is compared with. */
-interface Engines {
-  readonly hearth: Child;
-  readonly all: readonly Engine[];
-}
-
-/** A model in one discipline: tokens per second of every turn, by engine. */
-interface GpuCell extends Discipline {
-  readonly model: string;
-  readonly mix: string;
-  readonly rates: Readonly<Record<string, readonly number[]>>;
-  /** Decoding: bytes of weights per second over the probe's. */
-  readonly share: number | undefined;
-}
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -101,90 +77,19 @@ async function main(): Promise<void> {
   const cells: GpuCell[] = [];
   const engines = new Set<string>();
   for (const file of files) {
-    const contest = { file: await file(), disciplines, repeats, device: values.device, folder, programs };
-    cells.push(...(await runModel(contest, (description) => engines.add(description))));
+    const contest = gpuContest({
+      ...{ file: await file(), disciplines, repeats, device: values.device, folder, programs },
+      builds: ['vulkan', 'cuda'],
+      described: (engine) => engines.add(engine),
+      missing: (reason) => process.stderr.write(`  ${reason}\n`),
+    });
+    for await (const cell of contest) {
+      process.stderr.write(`${cellText(cell)}\n`);
+      cells.push(cell);
+    }
   }
   const text = `${[...engines].join('\n')}\n\n${gpuTable(cells)}`;
   process.stdout.write(values.json ? `${JSON.stringify({ engines: [...engines], cells }, null, 2)}\n` : text);
-}
-
-interface ModelContest {
-  readonly file: string;
-  readonly disciplines: readonly Discipline[];
-  readonly repeats: number;
-  readonly device: string | undefined;
-  readonly folder: string | undefined;
-  readonly programs: readonly LlamaBench[];
-}
-
-async function runModel(contest: ModelContest, described: (engine: string) => void): Promise<GpuCell[]> {
-  const { file, disciplines, repeats, device, folder, programs } = contest;
-  const model = withFile(file, (bytes) => modelFromGguf(readGguf(bytes)));
-  const most = Math.max(...disciplines.map(({ tokens }) => tokens)) + 8;
-  const task = {
-    model: file,
-    threads: 1,
-    context: Math.ceil(most / CONTEXT_STEP) * CONTEXT_STEP,
-    vocabulary: model.vocabularySize,
-  };
-  process.stderr.write(`${model.name} ${model.mix}\n`);
-  const all: Engine[] = [];
-  try {
-    const hearth = await startChild('hearth-gpu', { ...task, gpu: { build: 'vulkan', device } });
-    all.push(hearth);
-    for (const build of folder === undefined ? [] : (['vulkan', 'cuda'] as const)) {
-      const started = await startChild('llama', { ...task, library: folder ?? '', gpu: { build, device } }).catch(
-        ({ message }: Error) => message,
-      );
-      if (typeof started === 'string') process.stderr.write(`  llama.cpp, ${build}: ${started}\n`);
-      else all.push({ ...started, name: `llama.cpp ${build}` });
-    }
-    for (const program of programs) all.push(await startLlamaBench(program, task));
-    for (const engine of all) {
-      described(engine.description);
-      if (!engine.continues) continue; // warms up in each turn
-      await engine.prefill(Math.max(...disciplines.map(({ kind, tokens }) => (kind === 'prefill' ? tokens : 1))));
-      await engine.decode(2);
-    }
-    const cells: GpuCell[] = [];
-    for (const discipline of disciplines) cells.push(await runDiscipline(model, discipline, { hearth, all }, repeats));
-    return cells;
-  } finally {
-    for (const engine of all) engine.close();
-  }
-}
-
-/** All engines in turn, another one first each time. */
-async function runDiscipline(
-  model: Model,
-  { kind, tokens }: Discipline,
-  { hearth, all }: Engines,
-  repeats: number,
-): Promise<GpuCell> {
-  const rates: Record<string, number[]> = Object.fromEntries(all.map(({ name }) => [name, []]));
-  const shares: number[] = [];
-  for (let repeat = 0; repeat < repeats; repeat++) {
-    for (let turn = 0; turn < all.length; turn++) {
-      const engine = all[(repeat + turn) % all.length] as Engine;
-      if (kind === 'decode' && engine.continues) await engine.prefill(1);
-      const { seconds } = kind === 'decode' ? await engine.decode(tokens) : await engine.prefill(tokens);
-      rates[engine.name]?.push(tokens / seconds);
-    }
-    if (kind === 'decode') {
-      const { readBandwidth } = await hearth.limits();
-      shares.push(((rates[hearth.name]?.at(-1) ?? Number.NaN) * decodeBytes(model)) / readBandwidth);
-    }
-  }
-  const own = Object.entries(rates).map(([name, each]) => `${name} ${threeDigits(middle(each))}`);
-  process.stderr.write(`  ${kind} ${tokens}: ${own.join(', ')} tokens/s\n`);
-  return {
-    model: model.name,
-    mix: model.mix,
-    kind,
-    tokens,
-    rates,
-    share: shares.length === 0 ? undefined : middle(shares),
-  };
 }
 
 function gpuTable(cells: readonly GpuCell[]): string {
@@ -199,12 +104,12 @@ function gpuTable(cells: readonly GpuCell[]): string {
       const [least, most] = [Math.min(...ratios), Math.max(...ratios)];
       return [threeDigits(middle(others)), `${middle(ratios).toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`];
     });
-    const reached = share === undefined ? '' : formatPercent(share);
+    const reached = formatPercent(share);
     return [model, mix, `${kind} ${tokens}`, threeDigits(middle(hearth)), reached, ...against];
   });
   const columns = [
     ...[{ title: 'model' }, { title: 'weights' }, { title: 'what' }],
-    ...[right('Hearth\ntokens/s'), right('share of\nbandwidth')],
+    ...[right('Hearth\ntokens/s'), right('share of\nthe limit')],
     ...builds.flatMap((name) => [right(`${name}\ntokens/s`), right('Hearth’s\nratio')]),
   ];
   return formatTable(columns, rows);

@@ -1,9 +1,10 @@
 import { planWithLayers } from '../../../engine/commands/gpu-layers.ts';
+import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../../engine/kernels/webgpu/node-gpu.ts';
-import { QUANTIZATIONS } from '../../../engine/model/quantization.ts';
+import { QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
 import { gpuClock } from '../../../engine/profile/gpu-probes.ts';
-import { productProbes } from '../../../engine/profile/probes/products.ts';
+import { type ProductProbes, productProbes } from '../../../engine/profile/probes/products.ts';
 import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
 import type { Contestant, Task } from './contestant.ts';
 import { serve } from './serve.ts';
@@ -23,7 +24,7 @@ async function load({ model, threads, context, gpu }: Task): Promise<Contestant>
   const evaluate = async (tokens: readonly number[]): Promise<number> =>
     (await transformer.candidates?.(tokens, 1))?.[0]?.token ?? Number.NaN;
   let next = Number.NaN;
-  let probes: (() => Promise<number>)[] | undefined;
+  const probes = limitProbes(kernels);
   return {
     description: `Hearth, WebGPU: ${adapter}`,
     async prefill(tokens) {
@@ -33,18 +34,37 @@ async function load({ model, threads, context, gpu }: Task): Promise<Contestant>
     async decode(count) {
       for (let i = 0; i < count; i++) next = await evaluate([next]);
     },
-    async limits() {
-      const weights = new Uint8Array(probes === undefined ? PROBE_BYTES : 0).fill(PROBE_BYTE);
-      const bench = { kernels, clock: gpuClock(kernels), weights, weightBytes: PROBE_BYTES };
-      probes ??= (['F16', 'F32'] as const).map((type) => {
-        const { bytes, block } = QUANTIZATIONS[type];
-        const perWeight = productProbes(bench).vector(type);
-        return async () => bytes / block / (await perWeight());
-      });
-      const rates: number[] = [];
-      for (const probe of probes) rates.push(await probe());
-      return { readBandwidth: Math.max(...rates), floatPeak: Number.NaN, bytePeak: Number.NaN };
+    async limits(of) {
+      const [decode, prefill] = [of !== 'prefill', of !== 'decode'];
+      return {
+        readBandwidth: decode ? Math.max(await probes.read('F16'), await probes.read('F32')) : Number.NaN,
+        floatPeak: prefill ? await probes.multiply('F16') : Number.NaN,
+        bytePeak: prefill ? await probes.multiply('Q8_0') : Number.NaN,
+      };
     },
+  };
+}
+
+/** The probes of `hearth profile`, with weights of their own that come to the GPU when they are first asked for. */
+function limitProbes(kernels: Kernels) {
+  const weights = new Uint8Array(PROBE_BYTES).fill(PROBE_BYTE);
+  let products: ProductProbes | undefined;
+  const made = new Map<string, () => Promise<number>>();
+  const measured = (key: string, make: (products: ProductProbes) => () => Promise<number>): Promise<number> => {
+    products ??= productProbes({ kernels, clock: gpuClock(kernels), weights, weightBytes: PROBE_BYTES });
+    const measure = made.get(key) ?? make(products);
+    made.set(key, measure);
+    return measure();
+  };
+  return {
+    /** Bytes of weights per second in products with one token. */
+    async read(type: Quantization): Promise<number> {
+      const { bytes, block } = QUANTIZATIONS[type];
+      return bytes / block / (await measured(`read ${type}`, ({ vector }) => vector(type)));
+    },
+    /** Multiplications and additions per second in products with a prompt. */
+    multiply: async (type: Quantization): Promise<number> =>
+      2 / (await measured(`multiply ${type}`, ({ matrix }) => matrix(type))),
   };
 }
 

@@ -30,7 +30,7 @@ async function perform(contestant: Contestant, request: Request, { vocabulary = 
       return { kind: 'memory', memory: memoryUse() };
     case 'limits':
       if (contestant.limits === undefined) throw new Error('this contestant knows no limits');
-      return { kind: 'limits', limits: await contestant.limits() };
+      return { kind: 'limits', limits: await contestant.limits(request.of) };
   }
 }
 

@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { processStart } from '../../../engine/files/process-mark.ts';
 import { findDeadLabs } from '../../../experiments/lab/dead-labs.ts';
-import { formatLabName, parseLabName, processStart } from '../../../experiments/lab/name.ts';
+import { formatLabName, parseLabName } from '../../../experiments/lab/name.ts';
 import { treeOf } from './tree.ts';
 
 const CONTROLLERS = { memory: { version: 1, root: '/m' }, cpu: { version: 1, root: '/c' } } as const;

@@ -9,8 +9,9 @@ const directory = mkdtempSync(join(tmpdir(), 'hearth-points-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
 const path = join(directory, 'points.jsonl');
+const NUMBERS = Float64Array.of(3, 5, 8);
 const open = (step = 4, restart = false) =>
-  openPointsFile({ directory, fingerprint: { cluster: 'c', step }, numbers: Float64Array.of(3, 5, 8), restart });
+  openPointsFile({ directory, fingerprint: { cluster: 'c', step }, numbers: NUMBERS, restart });
 
 const FIRST: Point = { plan: 3, seconds: 0.1, predicted: 0.25 };
 const SECOND: Point = { plan: 5, failed: 'out of memory: D4' };
@@ -24,7 +25,7 @@ test('a file has the settings in its first line, then one plan per line', () => 
     readFileSync(path, 'utf8'),
     '{"settings":{"cluster":"c","step":4}}\n{"plan":3,"seconds":0.1,"predicted":0.25}\n{"plan":5,"failed":"out of memory: D4"}\n',
   );
-  assert.equal([...readPoints(path)], [FIRST, SECOND]);
+  assert.equal([...readPoints(path, NUMBERS)], [FIRST, SECOND]);
 });
 
 test('a file continues after its last complete line', () => {
@@ -51,6 +52,13 @@ test('files with other content are refused', () => {
     ['plan,seconds\n1,2\n', /points\.jsonl:1: is not JSON/],
     ['{"plan":3,"seconds":1}\n', /points\.jsonl:1: is not the head of a sweep/],
     [`${head}{"plan":5,"seconds":1}\n`, /points\.jsonl:2: holds plan 5 where 3 is next/],
+    [`${head}{"plan":3,"seconds":1}\n{"plan":3,"seconds":1}\n`, /points\.jsonl:3: holds plan 3 where 5 is next/],
+    [
+      `${head}${[3, 5, 8, 8].map((plan) => `{"plan":${plan},"seconds":1}\n`).join('')}`,
+      /points\.jsonl:5: is beyond the last of 3 plans/,
+    ],
+    [`${head}{"plan":3,"seconds":"=1+1"}\n`, /points\.jsonl:2: is not the result of a plan/],
+    [`${head}{"plan":3,"failed":"\\u001b[2J"}\n`, /points\.jsonl:2: is not the result of a plan/],
     [`${head}{"plan":3}\n`, /points\.jsonl:2: is not the result of a plan/],
   ] as const) {
     writeFileSync(path, text);
@@ -79,7 +87,7 @@ test('lines may be longer than a block, and a block may hold many', () => {
   const file = openPointsFile({ directory, fingerprint: {}, numbers, restart: true });
   file.append(points.map((point) => JSON.stringify(point)));
   file.close();
-  assert.equal([...readPoints(path)], points);
+  assert.equal([...readPoints(path, numbers)], points);
   const again = openPointsFile({ directory, fingerprint: {}, numbers, restart: false });
   again.close();
   assert.is(again.done, 3000);

@@ -84,7 +84,7 @@ async function reproduceBegun(): Promise<string> {
   const line = JSON.stringify((await loadEvaluate(sweep))(0));
   const carried = folder('reproduce', 'begun');
   mkdirSync(carried, { recursive: true });
-  const lines = Array.from({ length: REPRODUCE.points - REPRODUCE.computed }, () => `${line}\n`);
+  const lines = Array.from({ length: REPRODUCE.points - REPRODUCE.computed }, (_, point) => `[${point},${line}]\n`);
   writeFileSync(join(carried, `points-${sweep.id.slice(0, 12)}.jsonl`), lines.join(''));
   return carried;
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,12 +30,16 @@ function pointsOf(name: string): { readonly file: string; readonly bytes: number
   }
 }
 
-test('a sweep is killed halfway on threads', async () => {
+test('a sweep is killed halfway on threads; while it runs, no other one writes to its folder', async () => {
   const command = ['--import', 'tsx', ...SWEEP, '--workers', '1', '--out', folder('first')];
   const child = spawn(process.execPath, command, { stdio: 'ignore' });
   children.push(child);
   const ended = new Promise((resolve) => child.once('close', resolve));
   while ((pointsOf('first')?.bytes ?? 0) < BEGUN && child.exitCode === null) await pause(5);
+  child.kill('SIGSTOP');
+  const second = await runHere(...SWEEP, '--workers', '1', '--out', folder('first'));
+  assert.is(second.code, 2);
+  assert.match(second.stderr, /^--out \S+first: is being written by process \d+ on \S+; wait for it, [^\n]+\n$/);
   child.kill('SIGKILL');
   await ended;
   assert.is(child.signalCode, 'SIGKILL');
@@ -74,6 +78,33 @@ testIf(
     assert.ok(left.size < statSync(join(folder('undisturbed'), pointsOf('undisturbed')?.file ?? '')).size);
   },
 );
+
+test('a folder that a killed sweep locked is taken over, and points that are there twice are refused', async () => {
+  const small = ['experiments/upgrades.ts', '--homes', '20', '--workers', '1', '--out', folder('small')] as const;
+  mkdirSync(folder('small'));
+  cpSync(join(folder('first'), 'hearth.lock'), join(folder('small'), 'hearth.lock'));
+  const { code, stderr } = await runHere(...small);
+  assert.is(code, 0, stderr);
+  const points = join(folder('small'), pointsOf('small')?.file ?? '');
+  const whole = readFileSync(points, 'utf8');
+  const lines = whole.split(/(?<=\n)/);
+  assert.is(lines.length, 200);
+  assert.match(lines[7] ?? '', /^\[7,(\d+\.\d+|null)\]\n$/);
+  const remedy = 'remove the file to compute all points again, or give another --out';
+  for (const [text, problem] of [
+    [lines.flatMap((line) => [line, line]).join(''), `:2: has point 0 where point 1 is next; ${remedy}`],
+    [whole + whole, `:201: is beyond the last of 200 points; ${remedy}`],
+    [lines.slice(0, 9).join('') + lines.slice(10).join(''), `:10: has point 10 where point 9 is next; ${remedy}`],
+    [whole.replace(/^\[0,[^\n]+/, '[0,"=1+1"]'), `:1: the result of point 0 is none of upgrades`],
+    [whole.replace(/^\[0,[^\n]+/, '0.5'), `:1: is not [POINT,RESULT]; ${remedy}`],
+  ] as const) {
+    writeFileSync(points, text);
+    const again = await runHere(...small);
+    assert.is(again.code, 2);
+    assert.ok(again.stderr.startsWith(`${points}${problem}`), again.stderr);
+    assert.is(readFileSync(points, 'utf8'), text);
+  }
+});
 
 test('points of other inputs are not taken', async () => {
   const other = ['--homes', '1999', '--resume', folder('carried'), '--out', folder('none')] as const;

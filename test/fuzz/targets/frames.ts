@@ -73,7 +73,7 @@ const HEAD_MESSAGES: readonly Json[] = [
     kind: 'prepare',
     assignment: { ...(ASSIGNMENT as object), weights: { prefetch: 'fit', release: 'pinned', pinned: 'fit' } },
   },
-  { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64) },
+  { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64), ring: '3'.repeat(32) },
   { kind: 'link', epoch: 7 },
   { kind: 'measure', epoch: 7, bytes: 1000 },
   { kind: 'clock', sentAt: 1.5 },
@@ -83,7 +83,7 @@ const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'bye' },
 ];
 const WORKER_MESSAGES: readonly Json[] = [
-  { kind: 'welcome', ringPort: 7401, memory: 1e9, layers: [0, 1], samples: [['0', 'ab'.repeat(8)]] },
+  { kind: 'welcome', ringPort: 7401, memory: 1e9, layers: [0, 1], digests: [['0', 'ab'.repeat(16)]] },
   { kind: 'refused', reason: 'busy' },
   {
     kind: 'prepared',
@@ -93,6 +93,7 @@ const WORKER_MESSAGES: readonly Json[] = [
   { kind: 'linked', epoch: 7 },
   { kind: 'failed', epoch: 7, reason: 'no memory' },
   { kind: 'lost', epoch: 7, device: 'b', reason: 'gone' },
+  { kind: 'invalid', epoch: 7, device: 'b', reason: 'a page twice' },
   { kind: 'measured', epoch: 7, links: [{ to: 'b', latency: 1e-4, bandwidth: 1e8 }] },
   { kind: 'clock', sentAt: 1.5, at: 2.5 },
   { kind: 'profiled', facts: '{"name":"d"}' },
@@ -178,6 +179,7 @@ function activations(random: RandomStream): Uint8Array {
   const frame: Frame = {
     kind: 'activations',
     epoch: random.pick([7, 7, 7, 7, 8]),
+    number: random.pick([0, 0, 0, 1, 1, 2, 2 ** 32 - 1]),
     window: random.pick([0, 0, 0, 1, 1, 2, 2 ** 32 - 1]),
     segments: [segment(tokens), ...more.map((own) => segment(own))],
     copies,
@@ -240,7 +242,7 @@ function hear(session: WorkerSession, frame: Frame, successors: boolean): boolea
   return message.kind === 'prepare' ? message.assignment.successors.length > 0 : successors;
 }
 
-const WORKER_KINDS = /^\{"kind":"(welcome|refused|prepared|linked|failed|lost|measured|profiled|spans)"/;
+const WORKER_KINDS = /^\{"kind":"(welcome|refused|prepared|linked|failed|lost|invalid|measured|profiled|spans)"/;
 
 function isOfWorker({ payload }: Frame): boolean {
   return WORKER_KINDS.test(new TextDecoder().decode(payload.subarray(0, 40)));

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openFile } from '../../../engine/gguf/file-source.ts';
@@ -80,6 +80,36 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a broken driver beside one
   assert.is(stderr, '');
   assert.is(JSON.parse(stdout).length, 1);
   assert.is(code, 0);
+});
+
+/** The library that a manifest names. */
+function libraryOf(path: string): string {
+  const { ICD } = JSON.parse(readFileSync(path, 'utf8')) as { ICD: { library_path: string } };
+  return resolve(dirname(path), ICD.library_path);
+}
+
+testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a driver that ends its process is named', async () => {
+  const { VK_DRIVER_FILES: works } = { ...process.env, ...GPU_ENVIRONMENT };
+  if (works === undefined) return;
+  // The loader maps what its header promises, and ends at what the file lacks.
+  const half = readFileSync(libraryOf(works));
+  writeFileSync(join(folder, 'half.so'), half.subarray(0, half.length / 4));
+  const damaged = manifest('half.json', './half.so');
+  const problem = `the driver of ${damaged} ends the process that loads it (SIGBUS)`;
+  const model = goldenModel('llama-Q8_0');
+  const generated = await hearth(damaged, 'generate', '--model', model, '--prompt', 'a', '--gpu-layers', '1');
+  assert.is(generated.stderr, `GPU: none was found (${problem}); run on the CPU instead\n`);
+  assert.is(generated.code, 2);
+  // An address of another machine: the worker ends, after it has looked for a GPU.
+  const worker = await hearth(damaged, 'worker', '--model', model, '--plain', '--listen', 'tcp://192.0.2.1:7400');
+  const [first, second = ''] = worker.stderr.split('\n');
+  assert.is(first, `no GPU is used: ${problem}`);
+  assert.match(second, /^tcp:\/\/192\.0\.2\.1:7400: can't be listened at/);
+  assert.is(worker.code, 2);
+  const listed = await hearth(`${damaged}:${works}`, 'inspect', '--devices', '--json');
+  assert.is(listed.stderr, `${problem}\n`);
+  assert.is(JSON.parse(listed.stdout).length, 1);
+  assert.is(listed.code, 0);
 });
 
 testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a lost device is one line with a remedy', async () => {

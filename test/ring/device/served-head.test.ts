@@ -6,14 +6,15 @@ import { createServedHead } from '../../../engine/ring/device/served-head.ts';
 import type { WorkerSession } from '../../../engine/ring/device/session.ts';
 
 const MODEL = 'a'.repeat(64);
-const hello = (head: string, model = MODEL) => ({ kind: 'hello', head, device: 'w', model }) as const;
+const hello = (head: string, model = MODEL) =>
+  ({ kind: 'hello', head, device: 'w', model, ring: '0'.repeat(32) }) as const;
 
 /** A worker's served head whose sessions only record that they end. */
 function served(unable?: string) {
   const log: string[] = [];
   const told: string[] = [];
   const ended: string[] = [];
-  const loaded = { identity: MODEL, held: { layers: [0, 1] }, samples: new Map(), part: { model: { name: 'tiny' } } };
+  const loaded = { identity: MODEL, held: { layers: [0, 1] }, digests: new Map(), part: { model: { name: 'tiny' } } };
   const heads = createServedHead({
     loaded: loaded as unknown as LoadedPart,
     gpu: undefined,

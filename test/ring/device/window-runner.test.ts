@@ -33,17 +33,19 @@ function runner() {
     record: () => {},
     weights: undefined,
   });
+  let number = 0;
   type Given = Pick<FrameSegment, 'position' | 'tokens' | 'pages'> & { request?: number };
   const accept = (...given: Given[]): string => acceptAfter([], ...given);
   const acceptAfter = (copies: readonly PageCopy[], ...given: Given[]): string => {
     const segments = given.map((one) => ({ request: 1, rows: 0, multiplied: undefined, ...one }));
     const payload = new Uint8Array(4 * segments.reduce((sum, { tokens }) => sum + tokens, 0));
-    const frame = { epoch: 7, window: 0, copies, segments, isFollowed: false, sentAt: 0, payload } as const;
+    const frame = { epoch: 7, number, window: 0, copies, segments, isFollowed: false, sentAt: 0, payload } as const;
     try {
       own.accept({ ...frame, kind: 'activations', format: 'F32' }, 'a');
     } catch (error) {
       return `${(error as Error).name}: ${(error as Error).message}`;
     }
+    number += 1;
     return 'accepted';
   };
   return { accept, acceptAfter, forwarded, copied, failures, end: own.end };

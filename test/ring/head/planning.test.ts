@@ -84,6 +84,12 @@ test('names and addresses suffice for a given plan, and errors name the place', 
     problem(() => of({ address: 'tcp://10.0.0.1:7400', publicKey: 'secret' })),
     'ring.json: devices[1].publicKey: is not a key; give 64 hexadecimal digits, as keygen prints them',
   );
+  const address = 'tcp://10.0.0.1:7400';
+  const twice = [{ name: 'h' }, { name: 'w', address }, { name: 'v', address }];
+  assert.is(
+    problem(() => parseRing(JSON.stringify({ devices: twice }), 'ring.json', true)),
+    `ring.json: devices[2].address: "${address}" is also that of "w"; list each worker once`,
+  );
 });
 
 const NAMES = ['laptop', 'phone', 'desktop'];

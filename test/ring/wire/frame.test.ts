@@ -15,6 +15,7 @@ import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/
 const FRAME: ActivationFrame = {
   kind: 'activations',
   epoch: 0xfeedbeef,
+  number: 9,
   window: 5,
   segments: [
     { request: 3, position: 100, tokens: 2, rows: 1, pages: [7, 258], multiplied: 'together' },
@@ -33,7 +34,7 @@ test('a frame is encoded to the specified bytes', () => {
     bytes.toString('hex'),
     [
       '48525448', // HRTH
-      '0500', // version 5
+      '0600', // version 6
       '0100', // activations, F32
       '04000000', // bytes of payload
       'efbeedfe',
@@ -41,7 +42,8 @@ test('a frame is encoded to the specified bytes', () => {
       '02000000', // segments
       '01000000', // another frame follows
       '01000000', // copies
-      '00000000'.repeat(2),
+      '09000000', // frame 9
+      '00000000',
       '0000000000802840', // 12.25
       '03000000', // request 3
       '64000000', // position 100
@@ -79,6 +81,7 @@ test('a decoded frame equals the encoded one', () => {
   const activations = fc.record({
     kind: fc.constant('activations' as const),
     epoch: uint32,
+    number: uint32,
     window: uint32,
     segments: fc.uniqueArray(segment, { minLength: 1, maxLength: 5, selector: ({ request }) => request }),
     copies: fc.array(copy, { maxLength: 3 }),
@@ -127,7 +130,7 @@ test('malformed frames are refused with the reason', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt16LE(1, 4)),
-    'FrameError: version 1 of the protocol; this Hearth speaks 5, use the same on both',
+    'FrameError: version 1 of the protocol; this Hearth speaks 6, use the same on both',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),

@@ -27,11 +27,11 @@ function latticeShader(layout: LatticeLayout): ShaderFormat {
     shifted: false,
     table,
     code: `
-fn steps(block: u32, group: u32) -> vec2f {
+fn stepsAt(block: u32, group: u32) -> vec2f {
   let s = ${bits(scale, 'group')};
   return vec2f(${half} * ${unit} * f32(2u * s + 1u), 0.0);
 }
-fn quants(block: u32, i: u32) -> vec4f {
+fn quantsAt(block: u32, i: u32) -> vec4f {
   let point = i / ${lattice.width}u;
   let number = ${bits(low, 'point')}${high === undefined ? '' : ` | (${bits(high, 'point')} << 8u)`};
   let points = arrayLength(&w) - ${table.length / 4}u;

@@ -1,51 +1,14 @@
 import { READ_BYTES } from './formats.ts';
 import { PRODUCT_PARAMS, TILE } from './multiply.ts';
+import { ROUNDED_GROUP, ROUNDED_WORDS } from './rounding.ts';
 import type { ShaderFormat } from './shader-format.ts';
-
-/** Values that share a scale where activations are rounded to 8 bits. */
-export const ROUNDED_GROUP = 32;
-/** Words of a rounded group: four values in each, the scale, and the sums of both halves times the scale. */
-export const ROUNDED_WORDS = ROUNDED_GROUP / 4 + 3;
-/** Groups that a workgroup of `roundToBytes` rounds. */
-export const ROUNDED_TOGETHER = 64;
-
-/** Rounds groups of activations to q·scale with |q| ≤ 127; one lane for each group. */
-export const ROUND_TO_BYTES = `requires packed_4x8_integer_dot_product;
-struct Params { x: u32, y: u32, count: u32 }
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> v: array<u32>;
-@compute @workgroup_size(${ROUNDED_TOGETHER})
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let group = (workgroup.y * workgroups.x + workgroup.x) * ${ROUNDED_TOGETHER}u + lane;
-  if (group >= p.count) { return; }
-  let x = p.x + group * ${ROUNDED_GROUP}u;
-  let y = p.y + group * ${ROUNDED_WORDS}u;
-  var largest = 0.0;
-  for (var i = 0u; i < ${ROUNDED_GROUP}u; i++) { largest = max(largest, abs(bitcast<f32>(v[x + i]))); }
-  let scale = largest / 127.0;
-  let inverse = select(0.0, 127.0 / largest, largest > 0.0);
-  var sums = vec2i(0);
-  for (var i = 0u; i < ${ROUNDED_GROUP / 4}u; i++) {
-    let at = x + 4u * i;
-    let q = vec4i(round(inverse * bitcast<vec4f>(vec4u(v[at], v[at + 1u], v[at + 2u], v[at + 3u]))));
-    sums[i / ${ROUNDED_GROUP / 8}u] += q.x + q.y + q.z + q.w;
-    v[y + i] = pack4xI8(q);
-  }
-  v[y + ${ROUNDED_GROUP / 4}u] = bitcast<u32>(scale);
-  v[y + ${ROUNDED_GROUP / 4 + 1}u] = bitcast<u32>(scale * f32(sums.x));
-  v[y + ${ROUNDED_GROUP / 4 + 2}u] = bitcast<u32>(scale * f32(sums.y));
-}`;
 
 /**
  * y = x·Wᵀ for many tokens, with x from ROUND_TO_BYTES: tiles as in `multiplyTiles`, but of four values in a word, whose
  * products one instruction adds in whole numbers. Sums of groups are in float32. For quantized formats, whose values are
  * whole numbers of 8 bits times a step.
  */
-export function multiplyPackedTiles({ block, bytes, width, shifted, code }: ShaderFormat): string {
+export function multiplyPackedTiles({ block, width, shifted, code }: ShaderFormat): string {
   const { rows, tokens, depth } = TILE;
   const quads = depth / 4;
   const parts = depth / width;
@@ -74,10 +37,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let row = i / ${quads}u;
       let quad = i % ${quads}u;
       let group = (column + 4u * quad) / ${width}u;
-      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes + (group / ${block / width}u) * ${bytes}u;
-      weights[quad * ${rows}u + row] = pack4xI8(vec4i(quants(at, (column + 4u * quad) % ${block}u)));
+      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes;
+      let block = group / ${block / width}u;
+      weights[quad * ${rows}u + row] = pack4xI8(vec4i(quants(at, block, (column + 4u * quad) % ${block}u)));
       if (quad % ${width / 4}u == 0u) {
-        scales[(4u * quad / ${width}u) * ${rows}u + row] = steps(at, group % ${block / width}u);
+        scales[(4u * quad / ${width}u) * ${rows}u + row] = steps(at, block, group % ${block / width}u);
       }
     }
     for (var i = lane; i < ${tokens * quads}u; i += 128u) {

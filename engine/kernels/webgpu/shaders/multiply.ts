@@ -58,7 +58,7 @@ fn activations(token: u32, column: u32) -> vec4f {
  * value once for all tokens, and the lanes' sums are added at the end.
  */
 export function multiplyVectors(
-  { block, bytes, width, shifted, code }: ShaderFormat,
+  { block, width, shifted, code }: ShaderFormat,
   tokens: number,
   lanes: LanesTogether,
 ): string {
@@ -86,7 +86,7 @@ fn main(
   ${each(sums, (i) => `var sum${i} = 0.0;`)}
   ${each(rows, (row) => `let row${row} = min(firstRow + ${row}u, p.rowCount - 1u) * p.rowBytes;`)}
   for (var group = first; group < groups; group += ${size}u) {
-    let blockBytes = (group / ${block / width}u) * ${bytes}u;
+    let block = group / ${block / width}u;
     let inBlock = group % ${block / width}u;
     ${each(sums, (i) => `var dot${i} = 0.0;`)}
     ${shifted ? each(tokens, (token) => `var total${token} = 0.0;`) : ''}
@@ -96,7 +96,7 @@ fn main(
       ${each(
         rows,
         (row) => `{
-        let q = quants(row${row} + blockBytes, inBlock * ${width}u + quad);
+        let q = quants(row${row}, block, inBlock * ${width}u + quad);
         ${each(tokens, (token) => `dot${sum(row, token)} += dot(q, x${token});`)}
       }`,
       )}
@@ -104,7 +104,7 @@ fn main(
     ${each(
       rows,
       (row) => `{
-      let s = steps(row${row} + blockBytes, inBlock);
+      let s = steps(row${row}, block, inBlock);
       ${each(tokens, (token) => `sum${sum(row, token)} += s.x * dot${sum(row, token)}${shifted ? ` - s.y * total${token}` : ''};`)}
     }`,
     )}
@@ -182,7 +182,7 @@ export type TileValues = 'f16' | 'f32';
  * has half the size, and both factors are rounded to 11 bits; sums stay in float32. No device here has f16: its shaders
  * have been compiled, and the same ones run with f32 in its place, but not executed.
  */
-export function multiplyTiles({ block, bytes, width, code }: ShaderFormat, values: TileValues): string {
+export function multiplyTiles({ block, width, code }: ShaderFormat, values: TileValues): string {
   const { rows, tokens, depth } = TILE;
   return `${values === 'f16' ? 'enable f16;' : ''}
 ${HEADER}
@@ -208,9 +208,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let row = i / ${depth / 4}u;
       let quad = 4u * (i % ${depth / 4}u);
       let group = (column + quad) / ${width}u;
-      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes + (group / ${block / width}u) * ${bytes}u;
-      let s = steps(at, group % ${block / width}u);
-      let value = shortened(s.x * quants(at, (column + quad) % ${block}u) - s.y);
+      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes;
+      let block = group / ${block / width}u;
+      let s = steps(at, block, group % ${block / width}u);
+      let value = shortened(s.x * quants(at, block, (column + quad) % ${block}u) - s.y);
       weights[(quad + 0u) * ${rows}u + row] = Value(value.x);
       weights[(quad + 1u) * ${rows}u + row] = Value(value.y);
       weights[(quad + 2u) * ${rows}u + row] = Value(value.z);
@@ -250,7 +251,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 }
 
 /** Rows of a matrix, decoded: one workgroup for each token. Token numbers are values of `v`: exact below 2²⁴. */
-export function embed({ block, bytes, width, code }: ShaderFormat): string {
+export function embed({ block, width, code }: ShaderFormat): string {
   return `
 struct Params { tokens: u32, y: u32, columns: u32, rowBytes: u32, rowFrom: u32, rowCount: u32 }
 @group(0) @binding(0) var<uniform> p: Params;
@@ -265,9 +266,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (row >= p.rowCount) { return; }
   for (var column = 4u * lane; column < p.columns; column += 256u) {
     let group = column / ${width}u;
-    let at = row * p.rowBytes + (group / ${block / width}u) * ${bytes}u;
-    let s = steps(at, group % ${block / width}u);
-    let value = s.x * quants(at, column % ${block}u) - s.y;
+    let at = row * p.rowBytes;
+    let block = group / ${block / width}u;
+    let s = steps(at, block, group % ${block / width}u);
+    let value = s.x * quants(at, block, column % ${block}u) - s.y;
     for (var i = 0u; i < min(4u, p.columns - column); i++) { v[p.y + workgroup.x * p.columns + column + i] = value[i]; }
   }
 }`;

@@ -79,16 +79,21 @@ ${rowMain(lanes)}
 }`;
 }
 
-/** One lane for each pair of values. */
-export const ROPE = `${header('x: u32, angles: u32, heads: u32, headSize: u32, dimensions: u32, halves: u32, count: u32')}
+/** One lane for each pair of values: pairs of x, then from pair `otherFrom` on those of another vector. */
+export const ROPE = `${header(
+  `x: u32, heads: u32, other: u32, otherHeads: u32, otherFrom: u32,
+  angles: u32, headSize: u32, dimensions: u32, halves: u32, count: u32`,
+)}
 ${ELEMENT}
 ${ELEMENT_MAIN}
+  let isOther = i >= p.otherFrom;
   let pairs = p.dimensions / 2u;
-  let head = i / pairs;
-  let pair = i % pairs;
-  let first = p.x + head * p.headSize + select(2u * pair, pair, p.halves != 0u);
+  let own = select(i, i - p.otherFrom, isOther);
+  let head = own / pairs;
+  let pair = own % pairs;
+  let first = select(p.x, p.other, isOther) + head * p.headSize + select(2u * pair, pair, p.halves != 0u);
   let second = first + select(1u, pairs, p.halves != 0u);
-  let angle = p.angles + (head / p.heads) * p.dimensions + 2u * pair;
+  let angle = p.angles + (head / select(p.heads, p.otherHeads, isOther)) * p.dimensions + 2u * pair;
   let a = v[first];
   let b = v[second];
   v[first] = a * v[angle] - b * v[angle + 1u];

@@ -8,6 +8,7 @@ import { barChart, lineChart } from '../../../../experiments/report/charts/chart
 import { PALETTE } from '../../../../experiments/report/charts/colours.ts';
 import { type Page, renderPage } from '../../../../experiments/report/page/page.ts';
 import { testIf } from '../../../support/needs.ts';
+import { TOOLBAR } from '../../../support/open-report.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
@@ -206,6 +207,10 @@ testPage('a legend stands below its chart on a narrow screen', CROWDED, { width:
 testPage('the toolbar stands beside neither legend nor chart', CROWDED, {}, async ({ page }) => {
   await page.waitForSelector('figure svg .legend');
   await page.hover('.plot');
+  const titles = await page
+    .locator('.modebar-btn')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('data-title')));
+  assert.equal(titles, TOOLBAR);
   const [toolbar, legend] = [
     await page.locator('.modebar-container .modebar').boundingBox(),
     await page.locator('figure svg .legend').boundingBox(),

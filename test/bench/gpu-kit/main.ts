@@ -1,0 +1,258 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ownModule } from '../../../engine/gguf/own-module.ts';
+import { readChoice, readList, readNumber } from '../../../engine/terminal/options.ts';
+import { reportError } from '../../../engine/terminal/report-error.ts';
+import type { ModelsTask } from './make-models.ts';
+import { modelsFolder } from './models.ts';
+import { type Cell, emptyResults, type GpuResults, type StepResults } from './results.ts';
+import type { StepMessage } from './step.ts';
+import type { StepTask } from './step-tools.ts';
+import { CONTESTS } from './steps/speed.ts';
+import { STEPS } from './steps/steps.ts';
+
+const HELP = `./run.sh OUT [options]
+
+Measures this machine's GPU, without network: results go to OUT/results.json, which is written after every cell.
+
+${STEPS.map(({ name, title }, index) => `  ${index + 1} ${name.padEnd(8)}  ${title}`).join('\n')}
+
+  --minutes 9        all steps together; what a step doesn't use, the others have
+  --steps 1,2,4      numbers or names of steps; all unless given (the first always runs)
+  --models <folder>  where models are made; in /dev/shm where it has room, else in TMPDIR
+  --device <name>    the GPU, by a part of its name
+  --help
+`;
+
+/** Where it comes from, as the box's packer wrote it. */
+const ORIGIN = new URL('../../../origin.json', import.meta.url);
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      minutes: { type: 'string', default: '9' },
+      steps: { type: 'string' },
+      models: { type: 'string' },
+      device: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const [out, ...more] = positionals;
+  if (values.help || out === undefined || more.length > 0) {
+    process.stdout.write(HELP);
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  const minutes = readNumber('--minutes', values.minutes, 0.1, 120);
+  const chosen = values.steps === undefined ? STEPS : chosenSteps(values.steps);
+  mkdirSync(out, { recursive: true });
+  const folder = values.models ?? modelsFolder(tmpdir());
+  mkdirSync(folder, { recursive: true });
+  await runKit({ out, minutes, chosen, folder, device: values.device });
+}
+
+function chosenSteps(text: string): typeof STEPS {
+  const names = STEPS.map(({ name }) => name);
+  const asked = readList('--steps', text).map((item) => names[Number(item) - 1] ?? readChoice('--steps', item, names));
+  return STEPS.filter(({ name }, index) => index === 0 || asked.includes(name));
+}
+
+interface Kit {
+  readonly out: string;
+  readonly minutes: number;
+  readonly chosen: typeof STEPS;
+  readonly folder: string;
+  readonly device: string | undefined;
+}
+
+async function runKit({ out, minutes, chosen, folder, device }: Kit): Promise<void> {
+  const results = emptyResults(originOf(minutes));
+  const save = (): void => {
+    const file = join(out, 'results.json');
+    writeFileSync(`${file}.tmp`, `${JSON.stringify(results, null, 1)}\n`);
+    renameSync(`${file}.tmp`, file);
+  };
+  const log = openSync(join(out, 'log.txt'), 'a');
+  const running = new Set<ChildProcess>();
+  const kill = (child: ChildProcess): void => {
+    running.delete(child);
+    if (child.pid === undefined || child.exitCode !== null) return;
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {} // It has ended by itself.
+  };
+  const start = (url: URL, task: StepTask | ModelsTask): ChildProcess => {
+    const { path, args, execArgv } = ownModule(url);
+    const child = fork(path, [...args, JSON.stringify(task)], {
+      ...{ execArgv: [...execArgv], detached: true, stdio: ['ignore', log, log, 'ipc'] },
+    });
+    running.add(child);
+    return child;
+  };
+  const stop = (): never => {
+    for (const child of running) kill(child);
+    for (const step of results.steps) if (step.state === 'running') step.state = 'cut off';
+    save();
+    process.exit(1);
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  process.on('SIGHUP', stop);
+  const library = join(import.meta.dirname, '../../../node_modules/node-llama-cpp');
+  const peer = readOrigin().peer === undefined ? undefined : library;
+  let software = false;
+  let making: Promise<void> | undefined;
+  for (const [index, step] of chosen.entries()) {
+    const later = chosen.slice(index);
+    if (TIMED.includes(step.name) && making !== undefined) {
+      await making;
+      making = undefined;
+    }
+    const left = 60 * minutes - performance.now() / 1000;
+    const weights = later.reduce((sum, { weight }) => sum + weight, 0);
+    const seconds = Math.max(1, (left * step.weight) / weights);
+    const kept: StepResults = { name: step.name, state: 'running', seconds: 0, allowed: seconds, cells: [] };
+    results.steps.push(kept);
+    save();
+    process.stdout.write(`${STEPS.indexOf(step) + 1} ${step.name}: ${step.title} (at most ${seconds.toFixed(0)} s)\n`);
+    const child = start(new URL('./step.ts', import.meta.url), {
+      ...{ step: step.name, seconds, device, software, models: folder, peer },
+    });
+    const summary = await watched(child, { kept, seconds, save, kill });
+    process.stdout.write(`  ${kept.seconds.toFixed(1)} s: ${summary}\n`);
+    save();
+    const [first] = kept.cells;
+    if (first?.kind === 'device') software = first.software;
+    if (index === 0 && kept.state === 'failed') break;
+    if (index === 0 && chosen.some(({ name }) => name === 'speed')) {
+      const models = CONTESTS.slice(0, MADE_BEFORE);
+      const maker = start(new URL('./make-models.ts', import.meta.url), { folder, software, models });
+      maker.on('message', (cell: Cell | null) => {
+        if (cell !== null) kept.cells.push(cell);
+      });
+      making = new Promise((resolve) => maker.on('exit', () => resolve()));
+    }
+  }
+  for (const child of running) kill(child);
+}
+
+/** Steps that measure times, beside which no models are made. */
+const TIMED: readonly string[] = STEPS.slice(2).map(({ name }) => name);
+
+/** Models that are made while the first steps run. */
+const MADE_BEFORE = 2;
+
+/** Seconds for what a killed step's cells need until they are kept. */
+const GRACE = 1;
+
+/** Keeps what a step tells until it ends or its time is over. @returns its summary */
+function watched(
+  child: ChildProcess,
+  {
+    kept,
+    seconds,
+    save,
+    kill,
+  }: {
+    readonly kept: StepResults;
+    readonly seconds: number;
+    readonly save: () => void;
+    readonly kill: (child: ChildProcess) => void;
+  },
+): Promise<string> {
+  const begun = performance.now();
+  return new Promise((resolve) => {
+    let summary: string | undefined;
+    const end = (state: StepResults['state'], text: string): void => {
+      if (kept.state !== 'running') return;
+      clearTimeout(timer);
+      kill(child);
+      kept.state = state;
+      kept.seconds = (performance.now() - begun) / 1000;
+      if (state === 'failed') kept.reason = text;
+      resolve(text);
+    };
+    const timer = setTimeout(
+      () => end('cut off', `cut off after ${seconds.toFixed(0)} s; ${kept.cells.length} cells are kept`),
+      1000 * (seconds + GRACE),
+    );
+    child.on('message', (message: StepMessage) => {
+      switch (message.kind) {
+        case 'cell': {
+          keep(kept.cells, message.cell);
+          kept.seconds = (performance.now() - begun) / 1000;
+          save();
+          if (message.line !== undefined) process.stdout.write(`  ${message.line}\n`);
+          return;
+        }
+        case 'ended':
+          summary = message.summary;
+          return end('ended', summary);
+        case 'failed':
+          return end('failed', message.reason);
+      }
+    });
+    child.on('exit', (code, signal) =>
+      end('failed', `its process ended (${signal ?? `exit code ${code}`}); see log.txt`),
+    );
+  });
+}
+
+/** A quantity that is measured again takes the place of what was kept before. */
+function keep(cells: Cell[], cell: Cell): void {
+  const before =
+    cell.kind === 'quantity'
+      ? cells.findIndex((one) => one.kind === 'quantity' && one.name === cell.name)
+      : cell.kind === 'profile'
+        ? cells.findIndex(({ kind }) => kind === 'profile')
+        : -1;
+  if (before === -1) cells.push(cell);
+  else cells[before] = cell;
+}
+
+interface Origin {
+  readonly version: string;
+  readonly commit: string;
+  /** The peer in the box; `undefined`: none. */
+  readonly peer?: string;
+}
+
+function readOrigin(): Origin {
+  return JSON.parse(readFileSync(ORIGIN, 'utf8')) as Origin;
+}
+
+function originOf(minutes: number): Omit<GpuResults, 'form' | 'steps'> {
+  const { version, commit } = readOrigin();
+  const read = (path: string): string => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  const report = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  return {
+    hearth: { version, commit },
+    begun: new Date().toISOString(),
+    minutes,
+    machine: {
+      processor: cpus()[0]?.model ?? '',
+      cores: availableParallelism(),
+      memory: totalmem(),
+      system: /^PRETTY_NAME="?([^"\n]*)/m.exec(read('/etc/os-release'))?.[1] ?? '',
+      glibc: report.header.glibcVersionRuntime ?? '',
+      node: process.version,
+      driver: read('/proc/driver/nvidia/version').split('\n')[0] || null,
+    },
+  };
+}
+
+try {
+  await main();
+} catch (error) {
+  process.exitCode = reportError(error, 'run.sh');
+}

@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadCatalogue } from '../../../datasets/load.ts';
+import { tensorBytes } from '../../../engine/gguf/encode-header.ts';
+import { madeModel } from '../../../engine/gguf/make/made-model.ts';
+import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
+import { formatBytes } from '../../../engine/input/format.ts';
+import { InputError } from '../../../engine/input/input-error.ts';
+import type { Shape } from '../../../engine/model/architecture.ts';
+import type { FileMix } from '../../../engine/model/mix.ts';
+import { SMALL_MODEL } from '../../../experiments/measure/made-models.ts';
+import { SHAPES } from '../engine/bench-model.ts';
+import type { Cell } from './results.ts';
+
+/** A model of the box, which is made from a seed where it is needed. */
+export interface KitModel {
+  readonly shape: Shape;
+  readonly mix: FileMix;
+}
+
+/** The models' shapes: on a GPU in software small ones stand for both. */
+export function kitShapes(software: boolean): Readonly<Record<keyof typeof SHAPES, Shape>> {
+  const named = (key: keyof typeof SHAPES): Shape => {
+    const found = loadCatalogue().find(({ shape }) => shape.name === SHAPES[key]);
+    if (found === undefined) throw new Error(`${SHAPES[key]} is not in the catalogue`);
+    return found.shape;
+  };
+  if (!software) return { '1b': named('1b'), '8b': named('8b') };
+  return { '1b': { ...SMALL_MODEL, name: 'Random-50M', layers: 1 }, '8b': SMALL_MODEL };
+}
+
+const modelBytes = ({ shape, mix }: KitModel): number =>
+  madeModel(shape, mix).tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
+
+/** Bytes that stay free where models are written. */
+const SPARE = 2 ** 30;
+
+/**
+ * The model's file, made unless it is there, and what is told of the making.
+ * @throws InputError where there is no room for it
+ */
+export async function kitModel(folder: string, { shape, mix }: KitModel): Promise<{ path: string; made?: Cell }> {
+  const path = join(folder, `${shape.name}-${mix}.gguf`);
+  if (existsSync(path)) return { path };
+  mkdirSync(folder, { recursive: true });
+  const bytes = modelBytes({ shape, mix });
+  const free = roomIn(folder);
+  if (free < bytes + SPARE)
+    throw new InputError(folder, `has ${formatBytes(free)} free, not ${formatBytes(bytes + SPARE)} for a model`);
+  const start = performance.now();
+  await makeGguf({ shape, mix, seed: 1, path });
+  const seconds = (performance.now() - start) / 1000;
+  return { path, made: { kind: 'model', model: shape.name, mix, bytes, seconds } };
+}
+
+/** Removes a model's file. */
+export function dropModel(folder: string, { shape, mix }: KitModel): void {
+  rmSync(join(folder, `${shape.name}-${mix}.gguf`), { force: true });
+}
+
+/** Where models are written unless a folder is given: in memory where it has room for the largest, else in TMPDIR. */
+export function modelsFolder(temporary: string): string {
+  const largest = modelBytes({ shape: kitShapes(false)['8b'], mix: 'F16' });
+  const folder = ['/dev/shm', temporary].find((one) => existsSync(one) && roomIn(one) > 1.5 * largest) ?? temporary;
+  return join(folder, 'hearth-gpu-models');
+}
+
+/** Bytes that can be written to a folder; to /dev/shm no more than memory has. */
+function roomIn(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  const room = bavail * bsize;
+  if (!folder.startsWith('/dev/shm')) return room;
+  const available = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
+  return Math.min(room, 1024 * Number(available ?? 0));
+}

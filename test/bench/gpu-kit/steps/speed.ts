@@ -1,0 +1,100 @@
+import type { FileMix } from '../../../../engine/model/mix.ts';
+import type { SHAPES } from '../../engine/bench-model.ts';
+import type { Discipline } from '../../engine/contest.ts';
+import { cellText, type GpuContest, gpuContest } from '../../engine/gpu-contest.ts';
+import { dropModel, kitModel, kitShapes } from '../models.ts';
+import type { Cell } from '../results.ts';
+import type { Step, StepTools } from '../step-tools.ts';
+
+/** Models in the order of what matters; the first is kept for the steps that follow. */
+export const CONTESTS: readonly (readonly [shape: keyof typeof SHAPES, mix: FileMix])[] = [
+  ...(['Q4_K_M', 'F16', 'Q8_0'] as const).map((mix) => ['8b', mix] as const),
+  ...(['Q4_K_M', 'F16', 'Q8_0', 'MXFP4'] as const).map((mix) => ['1b', mix] as const),
+  ['8b', 'MXFP4'],
+];
+
+const DISCIPLINES: readonly Discipline[] = [
+  { kind: 'decode', tokens: 64 },
+  { kind: 'prefill', tokens: 512 },
+  { kind: 'prefill', tokens: 2048 },
+];
+/** What a GPU in software does in seconds. */
+const SMALL_DISCIPLINES: readonly Discipline[] = [
+  { kind: 'decode', tokens: 8 },
+  { kind: 'prefill', tokens: 64 },
+];
+
+const REPEATS = 5;
+
+/** Decoding and prefilling beside llama.cpp's Vulkan build by turns, as shares of what probes reach. */
+export const speed: Step = {
+  name: 'speed',
+  title: 'decode and prefill beside llama.cpp',
+  weight: 30,
+  async run(tools) {
+    const shapes = kitShapes(tools.software);
+    let cells = 0;
+    for (const [index, [name, mix]] of CONTESTS.entries()) {
+      const model = { shape: shapes[name], mix };
+      const before = tools.secondsLeft();
+      if (index > 0 && before < LEAST_SECONDS) break;
+      try {
+        cells += await contestOf(model, CONTESTS.length - index, tools);
+      } catch (error) {
+        const reason = (error as Error).message;
+        tools.save(
+          { kind: 'missing', what: `${model.shape.name} ${mix}`, reason },
+          `${model.shape.name} ${mix}: ${reason}`,
+        );
+      }
+      if (index > 0) dropModel(tools.models, model);
+    }
+    return `${cells} cells`;
+  },
+};
+
+/** No model is begun with less time left. */
+const LEAST_SECONDS = 8;
+
+/** @param left models that are still to come, this one among them @returns cells that were measured */
+async function contestOf(
+  model: { readonly shape: ReturnType<typeof kitShapes>['1b']; readonly mix: FileMix },
+  left: number,
+  tools: StepTools,
+): Promise<number> {
+  const { path, made } = await kitModel(tools.models, model);
+  if (made !== undefined) tools.save(made, `made ${model.shape.name} ${model.mix} in ${secondsOf(made)} s`);
+  // The large models take most of the time: each may have half of what is left, or its part of it.
+  const until = tools.secondsLeft() * (1 - Math.max(0.4, 1 / left));
+  const engines = new Set<string>();
+  const contest: GpuContest = {
+    ...{ file: path, repeats: REPEATS, device: tools.device, folder: tools.peer, programs: [] },
+    disciplines: tools.software ? SMALL_DISCIPLINES : DISCIPLINES,
+    builds: ['vulkan'],
+    described: (engine) => engines.add(engine),
+    missing: (reason) => tools.save({ kind: 'missing', what: 'peer', reason }, reason),
+    hasTime: () => tools.secondsLeft() > until,
+  };
+  let cells = 0;
+  for await (const cell of gpuContest(contest)) {
+    const { kind: discipline, share, limit, rates, ...others } = cell;
+    const turns = Object.fromEntries(Object.entries(rates).map(([name, each]) => [name, [...each]]));
+    const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+    tools.save(
+      {
+        kind: 'contest',
+        discipline,
+        ...others,
+        rates: turns,
+        share: finite(share),
+        limit: finite(limit),
+        engines: [...engines],
+      },
+      `${cellText(cell)} (${Number.isFinite(share) ? `${(100 * share).toFixed(0)} % of the probe` : 'no probe'})`,
+    );
+    cells++;
+  }
+  return cells;
+}
+
+const secondsOf = (made: Cell): string => (made.kind === 'model' ? made.seconds.toFixed(0) : '');

@@ -1,0 +1,91 @@
+import * as assert from 'uvu/assert';
+import { quantize } from '../../../engine/gguf/formats/formats.ts';
+import type { Kernels } from '../../../engine/kernels/kernels.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import type { Operation } from '../../../engine/kernels/operation.ts';
+import type { Vector } from '../../../engine/kernels/vector.ts';
+import { UNIT_SHADERS } from '../../../engine/kernels/webgpu/shaders/unit-formats.ts';
+import type { Quantization } from '../../../engine/model/quantization.ts';
+import { nmse } from '../../runtime/nmse.ts';
+import type { GpuCheck } from '../../support/gpu-variants.ts';
+import { randomFrom, randomValues } from '../random-from.ts';
+
+const reference = openKernels({ implementation: 'reference' });
+const COLUMNS = 512;
+/** Errors of activations in 8 bits, and of sums in float32 in another order. */
+const NMSE = { packed: 3e-5, float: 1e-12 };
+const FORMATS = Object.keys(UNIT_SHADERS) as (keyof typeof UNIT_SHADERS)[];
+
+const weights = (type: Quantization, rows: number, seed: number): Uint8Array =>
+  quantize(type, Float32Array.from(randomValues(randomFrom(seed), rows * COLUMNS)));
+
+/** What `operations` write to the last of the vectors that they make, by these kernels and by the reference. */
+async function both(kernels: Kernels, operations: (kernels: Kernels) => { run: Operation[]; results: Vector[] }) {
+  const values = async (each: Kernels): Promise<Float32Array[]> => {
+    const { run, results } = operations(each);
+    each.run(run);
+    for (const result of results) await each.read(result);
+    return results.map((result) => result.values.slice());
+  };
+  const [found, expected] = [await values(kernels), await values(reference)];
+  return expected.map((one, index) => nmse(found[index] as Float32Array, one));
+}
+
+const everyFormat = (formats: readonly (keyof typeof UNIT_SHADERS)[]): GpuCheck['check'] => {
+  return async (kernels) => {
+    for (const type of formats)
+      for (const tokens of type === 'Q4_K' || type === 'F16' ? [1, 3, 8] : [1]) {
+        const [error] = await both(kernels, (each) => {
+          const matrix = each.matrix({ source: weights(type, 72, 3), type, rows: 72, columns: COLUMNS });
+          const x = each.vector(randomValues(randomFrom(4), tokens * COLUMNS, 5));
+          const y = each.vector(randomValues(randomFrom(5), tokens * 72, 3));
+          const bias = each.vector(randomValues(randomFrom(6), 72, 3));
+          return { run: [{ kind: 'multiply', matrix, x, y, bias, accumulate: true }], results: [y] };
+        });
+        const most = UNIT_SHADERS[type].packed ? NMSE.packed : NMSE.float;
+        assert.ok((error as number) < most, `${type}, ${tokens} tokens: ${error}`);
+      }
+  };
+};
+
+const neighbours: GpuCheck['check'] = async (kernels) => {
+  const errors = await both(kernels, (each) => {
+    const matrix = (type: Quantization, rows: number, seed: number) =>
+      each.matrix({ source: weights(type, rows, seed), type, rows, columns: COLUMNS });
+    const vector = (length: number, seed: number) => each.vector(randomValues(randomFrom(seed), length, 3));
+    const [x, h] = [vector(2 * COLUMNS, 1), vector(2 * COLUMNS, 2)];
+    const [q, k, v] = [vector(2 * COLUMNS, 3), vector(2 * 128, 4), vector(2 * 64, 5)];
+    const [gate, up, y] = [vector(2 * COLUMNS, 6), vector(2 * COLUMNS, 7), vector(2 * 64, 8)];
+    const angles = vector(2 * 64, 9);
+    const run: Operation[] = [
+      { kind: 'rms-norm', x, weight: vector(COLUMNS, 10), y: h, epsilon: 1e-5 },
+      { kind: 'multiply', matrix: matrix('Q4_K', COLUMNS, 11), x: h, y: q },
+      { kind: 'multiply', matrix: matrix('Q4_K', 128, 12), x: h, y: k },
+      { kind: 'multiply', matrix: matrix('Q6_K', 64, 13), x: h, y: v },
+      { kind: 'rope', x: q, angles, heads: 8, headSize: 64, pairs: 'halves' },
+      { kind: 'rope', x: k, angles, heads: 2, headSize: 64, pairs: 'halves' },
+      { kind: 'multiply', matrix: matrix('F16', COLUMNS, 14), x: h, y: gate },
+      { kind: 'multiply', matrix: matrix('Q8_0', COLUMNS, 15), x: h, y: up },
+      { kind: 'swiglu', gate, up, y: gate },
+      { kind: 'multiply', matrix: matrix('MXFP4', 64, 16), x: gate, y, accumulate: true },
+    ];
+    return { run, results: [h, q, k, v, gate, y] };
+  });
+  // The mean square of products of two uniform values is a ninth of the largest, that of one a third.
+  const ofProducts = 2 * NMSE.packed;
+  const most = [NMSE.float, ofProducts, ofProducts, ofProducts, ofProducts, 2 * ofProducts];
+  errors.forEach((error, index) => {
+    assert.ok(error < (most[index] as number), `result ${index}: ${error}`);
+  });
+};
+
+/** Products of a few tokens by units of 16 bytes, and neighbours that share a dispatch. */
+export const UNIT_CHECKS: readonly GpuCheck[] = [
+  {
+    name: 'by units of 16 bytes, products of a few tokens are near those of the reference',
+    on: 'rounded',
+    check: everyFormat(FORMATS),
+  },
+  { name: 'the same without subgroups', on: 'rounded, by workgroups', check: everyFormat(['F16', 'Q6_K']) },
+  { name: 'neighbours that share a dispatch give what each gives by itself', on: 'rounded', check: neighbours },
+];
