@@ -21,10 +21,17 @@ export async function openGpuVariants(device?: string): Promise<readonly [GpuVar
   ];
 }
 
-/** Kernels whose activations are rounded and read by units, which software computes only if it is asked to. */
+/**
+ * Kernels whose activations are rounded: to bytes, read by units, which software computes only if it is asked to; or as
+ * the device does best, which is to halves where subgroups multiply matrices of them.
+ */
 export const ROUNDED = {
-  rounded: { packedDot: true, units: true },
-  'rounded, by workgroups': { packedDot: true, units: true, lanes: 'workgroup' },
+  rounded: { packedDot: true, units: true, without: ['chromium-experimental-subgroup-matrix'] },
+  'rounded, by workgroups': {
+    ...{ packedDot: true, units: true, lanes: 'workgroup' },
+    without: ['chromium-experimental-subgroup-matrix'],
+  },
+  best: {},
 } as const satisfies Readonly<Record<string, GpuOptions>>;
 
 /** A comparison of a GPU's kernels with the reference: a test, and a line of the bench in a box. */

@@ -12,6 +12,11 @@ export interface ModelToMake {
   readonly mix: FileMix;
   readonly seed: number;
   readonly path: string;
+  /**
+   * Pieces that are made of each kind of matrix, after which they are repeated: for models that are only timed, whose
+   * making takes as long as writing them. Default: all.
+   */
+  readonly distinct?: number;
   /** Called before each piece with the number of pieces and the name of the tensor. */
   readonly onPiece?: (pieces: number, tensor: string) => void;
 }
@@ -21,22 +26,32 @@ export interface ModelToMake {
  * few pieces of 4 MB are in memory.
  * @throws InputError for a vocabulary without room for the bytes, and if the file can't be written
  */
-export async function makeGguf({ shape, mix, seed, path, onPiece }: ModelToMake): Promise<MadeModel> {
+export async function makeGguf({
+  shape,
+  mix,
+  seed,
+  path,
+  distinct = Number.POSITIVE_INFINITY,
+  onPiece,
+}: ModelToMake): Promise<MadeModel> {
   if (shape.vocabularySize < SMALLEST_VOCABULARY) {
     const needed = `a byte-level tokenizer needs at least ${SMALLEST_VOCABULARY}`;
     throw new InputError(shape.name, `has a vocabulary of ${shape.vocabularySize}; ${needed}`);
   }
   const model = madeModel(shape, mix);
-  const pieces = model.tensors.flatMap(piecesOf);
+  const all = model.tensors.flatMap(piecesOf);
+  const repeats = new Repeats(distinct);
+  const pieces = all.filter((piece) => repeats.isMade(piece));
+  const places = new Repeats(distinct);
   const worker = new URL('./worker.ts', import.meta.url);
   const made = workerPieces<PieceToMake, Uint8Array>(worker, { shape, seed } satisfies WorkerModel, pieces);
   try {
     const sources = model.tensors.map((tensor) => ({
       ...tensor,
       async *pieces() {
-        for (const _ of piecesOf(tensor)) {
-          onPiece?.(pieces.length, tensor.name);
-          yield await made.next();
+        for (const piece of piecesOf(tensor)) {
+          onPiece?.(all.length, tensor.name);
+          yield places.isMade(piece) ? places.keep(piece, await made.next()) : places.again(piece);
         }
       },
     }));
@@ -46,6 +61,37 @@ export async function makeGguf({ shape, mix, seed, path, onPiece }: ModelToMake)
   }
   return model;
 }
+
+/** Pieces of matrices of one form, of which the first so many are made, and then come again. */
+class Repeats {
+  private readonly counts = new Map<string, number>();
+  private readonly kept = new Map<string, Uint8Array[]>();
+
+  constructor(private readonly distinct: number) {}
+
+  /** Whether the next piece of its form is a new one; asked once for each, in order. */
+  isMade(piece: PieceToMake): boolean {
+    const form = formOf(piece);
+    const count = this.counts.get(form) ?? 0;
+    this.counts.set(form, count + 1);
+    return piece.tensor.rows === 1 || count < this.distinct;
+  }
+
+  keep(piece: PieceToMake, bytes: Uint8Array): Uint8Array {
+    if (!Number.isFinite(this.distinct)) return bytes;
+    const form = formOf(piece);
+    this.kept.set(form, [...(this.kept.get(form) ?? []), bytes]);
+    return bytes;
+  }
+
+  again(piece: PieceToMake): Uint8Array {
+    const form = formOf(piece);
+    const kept = this.kept.get(form) as Uint8Array[];
+    return kept[((this.counts.get(form) as number) - 1) % kept.length] as Uint8Array;
+  }
+}
+
+const formOf = ({ tensor, type, count }: PieceToMake): string => `${type} ${tensor.columns} ${count}`;
 
 /** Cuts a tensor into pieces of whole rows. */
 function piecesOf(tensor: MadeModel['tensors'][number]): PieceToMake[] {

@@ -88,11 +88,14 @@ function identifierOf(name: string): string {
 }
 
 /**
- * Dawn's own switches. It leaves out numbers of 16 bits on NVIDIA's Vulkan drivers, whose results for special values
+ * Options of Dawn. By itself it leaves out numbers of 16 bits on NVIDIA's Vulkan drivers, whose results for special values
  * differ from the specification's, and matrices of subgroups, which WebGPU doesn't have yet; and it makes timestamps
  * coarse, against web pages that measure others.
  */
-const TOGGLES = ['enable-dawn-features=vulkan_enable_f16_on_nvidia', 'disable-dawn-features=timestamp_quantization'];
+export const DAWN_OPTIONS: readonly string[] = [
+  'enable-dawn-features=vulkan_enable_f16_on_nvidia,allow_unsafe_apis',
+  'disable-dawn-features=timestamp_quantization',
+];
 
 /** Dawn frees an instance that nothing refers to, even while its devices are in use. */
 const instances = new Map<string, GPU>();
@@ -109,7 +112,7 @@ async function dawn(adapter: string | undefined): Promise<GPU> {
     throw new InputError('--device', `no GPU is called "${adapter}"; there is ${names}`);
   }
   const instance =
-    instances.get(name) ?? create([...TOGGLES, ...(adapter === undefined ? [] : [`adapter=${adapter}`])]);
+    instances.get(name) ?? create([...DAWN_OPTIONS, ...(adapter === undefined ? [] : [`adapter=${adapter}`])]);
   instances.set(name, instance);
   return instance;
 }

@@ -32,6 +32,9 @@ export function kitShapes(software: boolean): Readonly<Record<keyof typeof SHAPE
 const modelBytes = ({ shape, mix }: KitModel): number =>
   madeModel(shape, mix).tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
 
+/** Pieces of 4 MB of each kind of matrix, more than the caches of GPUs hold; whole models take minutes. */
+const DISTINCT_PIECES = 24;
+
 /** Bytes that stay free where models are written. */
 const SPARE = 2 ** 30;
 
@@ -48,7 +51,7 @@ export async function kitModel(folder: string, { shape, mix }: KitModel): Promis
   if (free < bytes + SPARE)
     throw new InputError(folder, `has ${formatBytes(free)} free, not ${formatBytes(bytes + SPARE)} for a model`);
   const start = performance.now();
-  await makeGguf({ shape, mix, seed: 1, path });
+  await makeGguf({ shape, mix, seed: 1, path, distinct: DISTINCT_PIECES });
   const seconds = (performance.now() - start) / 1000;
   return { path, made: { kind: 'model', model: shape.name, mix, bytes, seconds } };
 }

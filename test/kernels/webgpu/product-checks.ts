@@ -132,8 +132,41 @@ const packedProducts: GpuCheck = {
   },
 };
 
+const manyTokens: GpuCheck = {
+  name: 'as the device does them best, products of many tokens are near those of the reference',
+  on: 'best',
+  async check(kernels) {
+    // Whole tiles and parts of tiles, and a matrix with enough of them for large ones.
+    for (const [type, rows, tokens] of [
+      ['F16', 70, 35],
+      ['Q4_K', 200, 130],
+      ['Q6_K', 64, 64],
+      ['MXFP4', 130, 20],
+    ] as const) {
+      const random = randomFrom(11);
+      const columns = 256;
+      const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
+      const [values, before] = [randomValues(random, tokens * columns), randomValues(random, tokens * rows)];
+      const bias = randomValues(random, rows);
+      const [found, expected] = await Promise.all(
+        [kernels, reference].map(async (each) => {
+          const matrix = each.matrix({ source, type, rows, columns });
+          const y = each.vector(before);
+          each.run([
+            { kind: 'multiply', matrix, x: each.vector(values), y, bias: each.vector(bias), accumulate: true },
+          ]);
+          await each.read(y);
+          return y.values;
+        }),
+      );
+      const error = nmse(found as Float32Array, expected as Float32Array);
+      assert.ok(error < BYTE_NMSE, `${type} of ${rows} rows, ${tokens} tokens: ${error}`);
+    }
+  },
+};
+
 /** Products in every format, embeddings, and products of packed bytes. */
 export const PRODUCT_CHECKS: readonly GpuCheck[] = [
   ...QUANTIZATION_NAMES.map(exactProduct),
-  ...[sameSums, biasAdded, embedding, packedProducts],
+  ...[sameSums, biasAdded, embedding, packedProducts, manyTokens],
 ];

@@ -79,7 +79,39 @@ const neighbours: GpuCheck['check'] = async (kernels) => {
   });
 };
 
-/** Products of a few tokens by units of 16 bytes, and neighbours that share a dispatch. */
+const prepared = async (kernels: Kernels): Promise<void> => {
+  const pass = () => {
+    const cache = kernels.cache({ type: 'F16', kvHeads: 1, capacity: 4, headSize: 32 });
+    const table = kernels.matrix({ source: weights('Q8_0', 8, 1), type: 'Q8_0', rows: 8, columns: COLUMNS });
+    const matrix = kernels.matrix({ source: weights('Q4_K', 32, 2), type: 'Q4_K', rows: 32, columns: COLUMNS });
+    const [x, k, y] = [kernels.vector(COLUMNS), kernels.vector(32), kernels.vector(32)];
+    const operations = (token: number, position: number): Operation[] => [
+      { kind: 'embed', table, tokens: [token], y: x },
+      { kind: 'rms-norm', x, weight: kernels.vector(new Float32Array(COLUMNS).fill(2)), y: x, epsilon: 1e-5 },
+      { kind: 'multiply', matrix, x, y: k },
+      { kind: 'store', cache, keys: k, values: k, position },
+      { kind: 'attention', cache, queries: k, y, heads: 1, position, scale: 0.1 },
+    ];
+    return { operations, y };
+  };
+  const [own, other] = [pass(), pass()];
+  const again = kernels.prepare?.(own.operations(0, 0));
+  for (const [token, position] of [
+    [1, 0],
+    [7, 1],
+    [5, 3],
+  ] as const) {
+    again?.run([token], position);
+    kernels.run(other.operations(token, position));
+    await kernels.read(own.y);
+    await kernels.read(other.y);
+    assert.equal([...own.y.values], [...other.y.values], `${token} at ${position}`);
+    assert.ok(own.y.values.every((value) => value !== 0));
+  }
+  assert.throws(() => again?.run([1], 4), 'position 4 of prepared operations');
+};
+
+/** Products of a few tokens by units of 16 bytes, neighbours that share a dispatch, and prepared operations. */
 export const UNIT_CHECKS: readonly GpuCheck[] = [
   {
     name: 'by units of 16 bytes, products of a few tokens are near those of the reference',
@@ -88,4 +120,9 @@ export const UNIT_CHECKS: readonly GpuCheck[] = [
   },
   { name: 'the same without subgroups', on: 'rounded, by workgroups', check: everyFormat(['F16', 'Q6_K']) },
   { name: 'neighbours that share a dispatch give what each gives by itself', on: 'rounded', check: neighbours },
+  {
+    name: 'prepared operations do what `run` does, at other positions and with other tokens',
+    on: 'rounded',
+    check: prepared,
+  },
 ];

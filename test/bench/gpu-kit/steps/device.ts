@@ -1,7 +1,7 @@
 import { loadAddon } from '../../../../engine/kernels/native/addon.ts';
-import { listGpus } from '../../../../engine/kernels/webgpu/node-gpu.ts';
+import { DAWN_OPTIONS } from '../../../../engine/kernels/webgpu/node-gpu.ts';
 import { noGpu } from '../../../../engine/kernels/webgpu/open-device.ts';
-import { driversMissing } from '../../../../engine/kernels/webgpu/vulkan-drivers.ts';
+import { probedGpus } from '../../../../engine/kernels/webgpu/probed-gpus.ts';
 import type { Cell } from '../results.ts';
 import type { Step } from '../step-tools.ts';
 
@@ -11,12 +11,11 @@ export const device: Step = {
   title: 'driver, adapter, features, limits',
   weight: 4,
   async run({ device: named, save }) {
-    const listed = await listGpus();
-    const problem = driversMissing();
+    const { gpus: listed, problem } = await probedGpus();
     if (listed.length === 0) throw noGpu(problem);
     const { create, globals } = await import('webgpu');
     Object.assign(globalThis, globals);
-    const gpu = create(named === undefined ? [] : [`adapter=${named}`]);
+    const gpu = create([...DAWN_OPTIONS, ...(named === undefined ? [] : [`adapter=${named}`])]);
     const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
     if (adapter === null) throw noGpu();
     const { info } = adapter;
