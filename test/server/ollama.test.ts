@@ -59,7 +59,7 @@ test('generate: in the template or raw, and held to a format', async () => {
   assert.is(raw?.response, 'y');
   const format = { enum: ['bear'] };
   const held = await (await server.post('/api/generate', { model, prompt: 'x', format, stream: false })).json();
-  assert.is((held as { response: string }).response, '"bear"');
+  assert.is(JSON.parse((held as { response: string }).response), 'bear');
 });
 
 test('what the server has', async () => {
