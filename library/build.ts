@@ -16,7 +16,8 @@ execFileSync(process.execPath, [compiler, '-p', join(root, 'library'), '--outDir
 const data = readdirSync(join(root, 'datasets'), { recursive: true, encoding: 'utf8' })
   .filter((name) => /\.(csv|json)$/.test(name))
   .map((name) => `datasets/${name}`);
-for (const name of [...data, 'engine/text/render-template.cjs']) {
+const templates = readdirSync(join(root, 'engine/text/template')).map((name) => `engine/text/template/${name}`);
+for (const name of [...data, ...templates]) {
   mkdirSync(dirname(join(out, name)), { recursive: true });
   cpSync(join(root, name), join(out, name));
 }

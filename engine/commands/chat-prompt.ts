@@ -1,24 +1,29 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import type { Message } from '../text/message.ts';
-import { chatTokens } from '../text/prompt-tokens.ts';
+import { type ChatPrompt, chatPrompt } from '../text/prompt-tokens.ts';
+import type { Reasoning } from '../text/reasoning/reasoning.ts';
 import { startTemplateProcess } from '../text/template-process.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { Tool } from '../text/tools/tool.ts';
 
-/** Tokens of conversations, one after another. */
-export interface ChatPrompt {
-  /** @throws InputError as chatTokens does */
-  tokens(messages: readonly Message[], tools?: readonly Tool[]): Promise<readonly number[]>;
+/** Prompts of conversations, one after another. */
+export interface ChatPrompts {
+  /** @throws InputError as chatPrompt does */
+  of(
+    messages: readonly Message[],
+    tools?: readonly Tool[],
+    variables?: Readonly<Record<string, unknown>>,
+  ): Promise<ChatPrompt>;
   close(): void;
 }
 
 /** All conversations are rendered by one process, since its start takes longer than most answers to a cached prompt. */
-export function createChatPrompt(gguf: Gguf, tokenizer: Tokenizer): ChatPrompt {
+export function createChatPrompts(gguf: Gguf, tokenizer: Tokenizer, reasoning: Reasoning | undefined): ChatPrompts {
   const templates = startTemplateProcess();
   let last: Promise<unknown> = Promise.resolve();
   return {
-    tokens(messages, tools = []) {
-      const found = last.then(() => chatTokens(gguf, tokenizer, messages, { tools, templates }));
+    of(messages, tools = [], variables = {}) {
+      const found = last.then(() => chatPrompt(gguf, tokenizer, messages, { tools, templates, reasoning, variables }));
       last = found.catch(() => {});
       return found;
     },

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
-import { describeGguf, type GgufDescription } from '../gguf/describe-gguf.ts';
+import { describeGguf, type GgufDescription, type GgufOutline, outlineGguf } from '../gguf/describe-gguf.ts';
 import { withFile } from '../gguf/file-source.ts';
+import type { Gguf } from '../gguf/gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { formatBytes, formatPercent, threeDigits } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
@@ -59,8 +60,40 @@ async function run(options: Options): Promise<void> {
     throw new InputError('--graph', 'is of a model; give --model in place of --devices');
   if (model === undefined) return await showDevices(json);
   if (graph) return showGraph(model, options);
-  const description = describeGguf(withFile(model, readGguf));
-  process.stdout.write(json ? `${JSON.stringify(description, null, 2)}\n` : describe(description));
+  const gguf = withFile(model, readGguf);
+  const description = described(gguf);
+  if (json) process.stdout.write(`${JSON.stringify(description, null, 2)}\n`);
+  else process.stdout.write('engine' in description ? outline(description) : describe(description));
+}
+
+/** What a file is; of one that the engine can't run, as far as that can be told. */
+function described(gguf: Gguf): GgufDescription | GgufOutline {
+  try {
+    return describeGguf(gguf);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return outlineGguf(gguf, error.message);
+  }
+}
+
+function outline({ formats, weightBytes, ...file }: GgufOutline): string {
+  const known: [string, string | undefined][] = [
+    ['model', file.name === undefined ? undefined : printable(file.name)],
+    ['file', `${formatBytes(file.fileBytes)}, GGUF version ${file.version}`],
+    ['architecture', file.architecture === undefined ? undefined : printable(file.architecture)],
+    ['weights', `${billions(file.parameters)} parameters, ${formatBytes(weightBytes)}`],
+    ['layers', file.layers === undefined ? undefined : String(file.layers)],
+    ['hidden size', file.hiddenSize === undefined ? undefined : String(file.hiddenSize)],
+    [
+      'experts',
+      file.experts === undefined ? undefined : `${file.experts}, of which a token uses ${file.expertsUsed ?? '?'}`,
+    ],
+    ['context', file.context === undefined ? undefined : `${file.context} tokens`],
+    ['engine', `can't run it: ${printable(file.engine.problem, 300)}`],
+  ];
+  const rows = known.filter((row): row is [string, string] => row[1] !== undefined);
+  const table = formatTable([{ title: 'What' }, { title: 'Value', wraps: true }], rows);
+  return [table, formatsTable({ formats, weightBytes })].join('\n');
 }
 
 function showGraph(file: string, options: Options): void {
@@ -89,7 +122,7 @@ async function showDevices(json: true | undefined): Promise<void> {
 }
 
 function describe(description: GgufDescription): string {
-  return [facts(description), formats(description), parts(description)].join('\n');
+  return [facts(description), formatsTable(description), parts(description)].join('\n');
 }
 
 function facts({ shape, settings, tokenizer, ...description }: GgufDescription): string {
@@ -126,7 +159,7 @@ function describeTokenizer(tokenizer: NonNullable<GgufDescription['tokenizer']>)
   return [printable(kind), `${tokens} tokens`, `${merges} merges`, ...texts].filter((text) => text !== '').join(', ');
 }
 
-function formats({ formats, weightBytes }: GgufDescription): string {
+function formatsTable({ formats, weightBytes }: Pick<GgufDescription, 'formats' | 'weightBytes'>): string {
   const rows = formats.map(({ format, tensors, bytes }) => [
     format,
     String(tensors),
@@ -158,8 +191,8 @@ function billions(count: number): string {
   return count >= 1e9 ? `${threeDigits(count / 1e9)} billion` : `${threeDigits(count / 1e6)} million`;
 }
 
-/** A text from a file, made safe for a terminal: without control characters, and at most 60 characters. */
-function printable(text: string): string {
+/** A text from a file, made safe for a terminal: without control characters, and not too long. */
+function printable(text: string, most = 60): string {
   const shown = text.replace(/\p{C}/gu, '\ufffd');
-  return shown.length > 60 ? `${shown.slice(0, 59)}…` : shown;
+  return shown.length > most ? `${shown.slice(0, most - 1)}…` : shown;
 }

@@ -25,6 +25,7 @@ export interface ServeRequest {
   readonly mostTexts: number;
   readonly mostConnections: number;
   readonly mostBodyBytes: number;
+  readonly cors: string | undefined;
   /** Seconds for texts under way when the server is stopped. */
   readonly grace: number;
   /** Tokens of a prompt and its answer; `undefined`: CONTEXT, or fewer if the model was trained so. */
@@ -57,6 +58,7 @@ interface Options extends RingOptions, DraftTexts {
   readonly maxTexts: string;
   readonly maxConnections: string;
   readonly maxBody: string;
+  readonly cors?: string;
   readonly grace: string;
   readonly context?: string;
   readonly parallel: string;
@@ -91,6 +93,7 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
       '--api-key <text>',
       `that key itself, which other users of this machine can see; better: the file, or ${KEY_VARIABLE} in the environment`,
     )
+    .option('--cors <origin>', 'the origin whose pages may use the server from a browser, or * for all')
     .option('--max-texts <n>', 'most texts that are written or wait; further requests are refused (429)', '64')
     .option('--max-connections <n>', 'most connections at the same time', '256')
     .option('--max-body <size>', 'most bytes of a request', '1MiB')
@@ -164,6 +167,7 @@ function readOptions(options: Options, called: Command): ServeRequest {
     mostTexts: readCount('--max-texts', options.maxTexts, 1, 10_000),
     mostConnections: readCount('--max-connections', options.maxConnections, 1, 10_000),
     mostBodyBytes: parseQuantity(options.maxBody, 'size', '--max-body'),
+    cors: readOrigin(options.cors),
     grace: readNumber('--grace', options.grace, 0, 3600),
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readKvCache(options.kv),
@@ -176,6 +180,12 @@ function readOptions(options: Options, called: Command): ServeRequest {
     device: options.device,
     profile: options.profile,
   };
+}
+
+/** @throws InputError for what is no origin */
+function readOrigin(text: string | undefined): string | undefined {
+  if (text === undefined || text === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+$/i.test(text)) return text;
+  throw new InputError('--cors', `"${text}" is no origin; give one such as http://localhost:3000, or *`);
 }
 
 /** @throws InputError for a name, and for an address beyond loopback without a key */

@@ -25,8 +25,10 @@ import type { ServedModel } from '../server/served-model.ts';
 import { createGrammars } from '../text/grammar/text-form.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { chatTemplate } from '../text/prompt-tokens.ts';
+import { reasoningOf } from '../text/reasoning/reasoning.ts';
+import { withShownMarks } from '../text/shown-marks.ts';
 import { callFormOf } from '../text/tools/tool.ts';
-import { createChatPrompt } from './chat-prompt.ts';
+import { createChatPrompts } from './chat-prompt.ts';
 import { npxEnded } from './npx-parent.ts';
 import { openRing } from './open-ring.ts';
 import { openSplit } from './open-split.ts';
@@ -98,7 +100,10 @@ interface OpenedModel {
 async function openServedModel(request: ServeRequest): Promise<OpenedModel & { close: () => Promise<void> }> {
   const { model: path, name } = request;
   const gguf = withFile(path, readGguf);
-  const tokenizer = loadTokenizer(gguf);
+  const template = chatTemplate(gguf);
+  const plain = loadTokenizer(gguf);
+  const reasoning = reasoningOf(template ?? '', plain);
+  const tokenizer = withShownMarks(plain, reasoning);
   const whole = request.ring === undefined ? gguf : readPartFile(gguf).whole;
   const shape = modelFromGguf(whole);
   if (tokenizer.size > shape.vocabularySize) {
@@ -114,8 +119,7 @@ async function openServedModel(request: ServeRequest): Promise<OpenedModel & { c
     await close();
     throw error;
   });
-  const template = chatTemplate(gguf);
-  const chat = template === undefined ? undefined : createChatPrompt(gguf, tokenizer);
+  const chat = template === undefined ? undefined : createChatPrompts(gguf, tokenizer, reasoning);
   let lose: (error: WeightsLostError) => void = () => {};
   const lost = new Promise<never>((_, reject) => {
     lose = reject;
@@ -135,7 +139,8 @@ async function openServedModel(request: ServeRequest): Promise<OpenedModel & { c
     engine,
     grammars: createGrammars(tokenizer),
     ring: watch?.state,
-    chatPrompt: chat?.tokens,
+    chatPrompt: chat?.of,
+    reasoning,
     callForm: callFormOf(template ?? ''),
   };
   return {

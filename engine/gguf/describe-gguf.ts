@@ -42,6 +42,48 @@ export interface TokenizerDescription {
   readonly end: string | undefined;
 }
 
+/** What can be told of a file that the engine can't run. */
+export interface GgufOutline {
+  readonly file: string;
+  readonly fileBytes: number;
+  readonly version: number;
+  readonly name: string | undefined;
+  readonly architecture: string | undefined;
+  readonly layers: number | undefined;
+  readonly hiddenSize: number | undefined;
+  readonly context: number | undefined;
+  readonly experts: number | undefined;
+  readonly expertsUsed: number | undefined;
+  readonly parameters: number;
+  readonly weightBytes: number;
+  readonly formats: readonly FormatShare[];
+  /** Why the engine can't run it. */
+  readonly engine: { readonly problem: string };
+}
+
+/** @param problem why the engine can't run it */
+export function outlineGguf({ file, fileBytes, version, metadata, tensors }: Gguf, problem: string): GgufOutline {
+  const value = (key: string): unknown => metadata.get(key)?.value;
+  const text = (key: string): string | undefined => {
+    const found = value(key);
+    return typeof found === 'string' ? found : undefined;
+  };
+  const architecture = text('general.architecture');
+  const number = (name: string): number | undefined => {
+    const found = value(`${architecture}.${name}`);
+    return typeof found === 'number' || typeof found === 'bigint' ? Number(found) : undefined;
+  };
+  return {
+    ...{ file, fileBytes, version, name: text('general.name'), architecture },
+    ...{ layers: number('block_count'), hiddenSize: number('embedding_length'), context: number('context_length') },
+    ...{ experts: number('expert_count'), expertsUsed: number('expert_used_count') },
+    parameters: tensors.reduce((sum, { shape }) => sum + shape.reduce((product, length) => product * length, 1), 0),
+    weightBytes: tensors.reduce((sum, { bytes }) => sum + bytes, 0),
+    formats: formatShares({ tensors: tensors.map(({ type, bytes }) => ({ quantization: type, bytes })) }),
+    engine: { problem },
+  };
+}
+
 /** Describes a file. @throws InputError as modelFromGguf does */
 export function describeGguf(gguf: Gguf): GgufDescription {
   const model = modelFromGguf(gguf);
@@ -63,7 +105,11 @@ export function describeGguf(gguf: Gguf): GgufDescription {
   };
 }
 
-function formatShares({ tensors }: Model): FormatShare[] {
+function formatShares({
+  tensors,
+}: {
+  readonly tensors: readonly { readonly quantization: Quantization; readonly bytes: number }[];
+}): FormatShare[] {
   const shares = new Map<Quantization, FormatShare>();
   for (const { quantization: format, bytes } of tensors) {
     const before = shares.get(format) ?? { format, tensors: 0, bytes: 0 };

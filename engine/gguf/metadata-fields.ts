@@ -30,9 +30,10 @@ export function metadataFields(file: string, metadata: Metadata): MetadataFields
     const found = metadata.get(key);
     return fail(key, `${found === undefined ? 'is missing' : `is ${describeValue(found)}`}; ${needed} is needed`);
   };
-  /** The value as a number; NaN if it isn't a whole number. */
+  /** The value as a number, or that of a list with one for each layer, all of them equal; NaN if it isn't a whole number. */
   const whole = (key: string): number => {
-    const value = metadata.get(key)?.value;
+    const found = metadata.get(key);
+    const value = found?.type === 'array' ? commonValue(found.value) : found?.value;
     const number = typeof value === 'number' || typeof value === 'bigint' ? Number(value) : Number.NaN;
     return Number.isInteger(number) ? number : Number.NaN;
   };
@@ -85,6 +86,14 @@ export function metadataFields(file: string, metadata: Metadata): MetadataFields
     fail,
   };
   return fields;
+}
+
+/** The value that a list consists of; `undefined` if it has others or is empty. */
+function commonValue({ of, values }: MetadataArray): number | bigint | undefined {
+  if (of === 'string') return undefined;
+  const [first] = values as ArrayLike<number | bigint> as readonly (number | bigint)[];
+  for (let index = 1; index < values.length; index++) if (values[index] !== first) return undefined;
+  return first;
 }
 
 function hasNumbers(array: MetadataArray): array is Extract<MetadataArray, { readonly values: ArrayLike<number> }> {

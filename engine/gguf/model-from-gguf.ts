@@ -90,7 +90,8 @@ function shapeFromGguf(gguf: Gguf): Shape {
   const { fields } = gguf;
   const architecture = readArchitecture(fields);
   const key = (name: string): string => `${architecture}.${name}`;
-  if (fields.optionalCount(key('expert_count'), MOST_WIDTH) !== undefined)
+  // A dense model may have 0 of them.
+  if ((fields.optionalIndex(key('expert_count'), MOST_WIDTH) ?? 0) > 0)
     fields.fail(key('expert_count'), 'this is a mixture of experts; only dense models are supported');
   const layers = fields.count(key('block_count'), MOST_LAYERS);
   const hiddenSize = fields.count(key('embedding_length'), MOST_WIDTH);

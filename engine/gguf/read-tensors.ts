@@ -92,6 +92,8 @@ function readShape(cursor: Cursor, what: string, fileBytes: number): number[] {
     }
     shape.push(length);
   }
+  // A matrix of one row is a vector.
+  while (shape.length > 1 && shape.at(-1) === 1) shape.pop();
   return shape;
 }
 

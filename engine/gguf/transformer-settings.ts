@@ -1,5 +1,6 @@
 import type { Shape } from '../model/architecture.ts';
 import type { Gguf } from './gguf.ts';
+import { checkMetadata } from './metadata-rules.ts';
 
 /** What a forward pass needs in addition to the shape. */
 export interface TransformerSettings {
@@ -20,10 +21,12 @@ const MOST_CONTEXT = 2 ** 31;
 /**
  * Reads the settings from a file's metadata. As in llama.cpp, a missing rope.dimension_count means the whole head and a
  * missing rope.freq_base 10000.
- * @throws InputError for values that are missing or out of range
+ * @throws InputError for values that are missing or out of range, and for those that change results otherwise
+ *   (metadata-rules.ts)
  */
 export function transformerSettings(gguf: Gguf, { architecture, headSize }: Shape): TransformerSettings {
   const { fields } = gguf;
+  checkMetadata(gguf, architecture);
   const ropeKey = `${architecture}.rope.dimension_count`;
   const ropeDimensions = fields.count(ropeKey, headSize, headSize);
   if (ropeDimensions % 2 !== 0) fields.fail(ropeKey, `${ropeDimensions} is odd; values are rotated in pairs`);

@@ -16,6 +16,8 @@ export interface AnswerForm {
   whole(choices: readonly FinishedChoice[]): object;
   /** The events before any text. */
   begin(promptTokens: number): readonly ServerEvent[];
+  /** New thoughts of a choice, with their token. */
+  think(index: number, reasoning: string, piece: GeneratedPiece | undefined): readonly ServerEvent[];
   /** New text of a choice, with its token; text that was held back until the end comes without one. */
   more(index: number, text: string, piece: GeneratedPiece | undefined): readonly ServerEvent[];
   /** A choice has a further call of a tool. */
@@ -32,8 +34,12 @@ export interface AnswerForm {
 export interface Asked {
   readonly request: TextRequest;
   readonly stream: boolean;
-  /** How calls of tools are found in the texts; `undefined`: there are none. */
+  /** Whether a stream is lines of JSON in place of server-sent events. */
+  readonly isLines?: boolean;
+  /** How thoughts and calls of tools are found in the texts; `undefined`: there are none. */
   readonly reading: CallReading | undefined;
+  /** Parameters of the request that are left out. */
+  readonly ignored: readonly string[];
   readonly form: AnswerForm;
 }
 
@@ -45,17 +51,19 @@ export function usageOf(choices: readonly FinishedChoice[], count: number) {
     prompt: sum(byPrompt.map(({ promptTokens }) => promptTokens)),
     cached: sum(byPrompt.map(({ cachedTokens }) => cachedTokens)),
     generated: sum(choices.map(({ result }) => result.tokens.length)),
+    reasoning: sum(choices.map(({ reasoningTokens }) => reasoningTokens)),
   };
 }
 
 /** `usage` of chat completions and completions. */
 export function completionUsage(choices: readonly FinishedChoice[], count: number) {
-  const { prompt, cached, generated } = usageOf(choices, count);
+  const { prompt, cached, generated, reasoning } = usageOf(choices, count);
   return {
     prompt_tokens: prompt,
     completion_tokens: generated,
     total_tokens: prompt + generated,
     prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reasoning },
   };
 }
 

@@ -48,6 +48,9 @@ export const openAiError: ErrorForm = ({ status, message, param, code }) => {
   return { error: { message, type, param, code } };
 };
 
+/** `{error}`, as Ollama's API answers. */
+export const ollamaError: ErrorForm = ({ message }) => ({ error: message });
+
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',

@@ -6,12 +6,13 @@ import { InputError } from '../input/input-error.ts';
 import { accessCheck, type CheckAccess } from './access.ts';
 import { type Admission, createAdmission, type Place } from './admission.ts';
 import type { Asked } from './answer-form.ts';
-import { ApiError, answeredError, anthropicError, openAiError } from './api-error.ts';
+import { ApiError, answeredError, anthropicError, ollamaError, openAiError } from './api-error.ts';
 import { type ConnectionLimits, createConnections } from './connections.ts';
 import { askChat } from './forms/chat.ts';
 import { askCompletion } from './forms/completions.ts';
 import { askEmbeddings, embed } from './forms/embeddings.ts';
 import { askMessage, countMessageTokens } from './forms/messages.ts';
+import { askOllamaChat, askOllamaEmbeddings, askOllamaText, ollamaEmbed, ollamaFacts } from './forms/ollama.ts';
 import { askResponse } from './forms/responses.ts';
 import { tokenize } from './forms/tokenize.ts';
 import { jsonPieces } from './json-pieces.ts';
@@ -19,6 +20,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { PAGE_PATHS, readPage } from './page-files.ts';
 import { readJson } from './read-json.ts';
 import type { ServedModel } from './served-model.ts';
+import { MOST_AT_ONCE } from './text-request.ts';
 import { writeTexts } from './write-texts.ts';
 
 export interface ServerOptions extends ConnectionLimits {
@@ -28,6 +30,8 @@ export interface ServerOptions extends ConnectionLimits {
   /** Most texts that run and wait. */
   readonly mostTexts: number;
   readonly mostBodyBytes: number;
+  /** The origin whose pages may use the server from a browser, or `*`; `undefined`: none but its own. */
+  readonly cors?: string | undefined;
   /** Called with each defect. */
   readonly log: (line: string) => void;
 }
@@ -47,9 +51,14 @@ const TEXTS: Readonly<Record<string, AskText>> = {
   '/v1/completions': askCompletion,
   '/v1/responses': askResponse,
   '/v1/messages': askMessage,
+  '/api/chat': askOllamaChat,
+  '/api/generate': askOllamaText,
 };
 
 const EMBEDDINGS = '/v1/embeddings';
+const OLLAMA_EMBED = '/api/embed';
+/** The version of Ollama's API that this server's answers follow. */
+const OLLAMA_VERSION = '0.12.0';
 
 /** Endpoints that count tokens. */
 const COUNTS: Readonly<Record<string, (model: ServedModel, body: unknown) => Promise<object>>> = {
@@ -71,7 +80,6 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   const connections = createConnections(options);
   const app = Fastify({
     bodyLimit: mostBodyBytes,
-    exposeHeadRoutes: false,
     return503OnClosing: false, // admission refuses texts then, in the form of the API
     serverFactory: connections.serve,
     clientErrorHandler: connections.refuse,
@@ -85,23 +93,31 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     const path = request.routeOptions.url ?? 'unknown';
     raw.once('close', () => metrics.answered(path, raw.writableFinished ? raw.statusCode : CLOSED_STATUS));
   });
-  app.addHook('onRequest', async ({ raw, headers, routeOptions: { url = '' } }) => {
+  app.addHook('onRequest', async ({ raw, method, headers, routeOptions: { url = '' } }) => {
     const refusal = check(headers);
+    // A browser asks without a key whether it may send one.
+    const asksFirst = method === 'OPTIONS' && options.cors !== undefined;
     if (refusal === undefined) connections.admit(raw);
-    else if (options.key === undefined || !OPEN.includes(url)) throw refusal;
+    else if (!asksFirst && (options.key === undefined || !OPEN.includes(url))) throw refusal;
     const { 'content-encoding': encoding = 'identity' } = headers;
     if (encoding.toLowerCase() === 'identity') return;
     const problem = `content-encoding "${encoding.slice(0, 40)}" is not supported; send the body as it is`;
     throw new ApiError(415, problem, null, 'unsupported_encoding');
   });
+  if (options.cors !== undefined) allowOrigin(app, options.cors);
   addErrors(app, options);
   addFacts(app, { model, metrics, check });
   const answering = { admission, metrics, options };
   for (const [path, ask] of Object.entries(TEXTS))
-    app.post(path, (request, reply) => writeAnswer({ ...answering, request, reply, ask }));
-  app.post(EMBEDDINGS, (request, reply) => answerEmbeddings({ ...answering, request, reply }));
+    for (const one of spellings(path))
+      app.post(one, (request, reply) => writeAnswer({ ...answering, request, reply, ask }));
+  const embeddings = (ask: AskEmbeddings, answer: AnswerEmbeddings) => (request: FastifyRequest, reply: FastifyReply) =>
+    answerEmbeddings({ ...answering, request, reply, ask, answer });
+  for (const one of spellings(EMBEDDINGS)) app.post(one, embeddings(askEmbeddings, embed));
+  app.post(OLLAMA_EMBED, embeddings(askOllamaEmbeddings, ollamaEmbed));
   for (const [path, count] of Object.entries(COUNTS))
-    app.post(path, (request, reply) => inPlace({ ...answering, request, reply }, () => count(model, request.body)));
+    for (const one of spellings(path))
+      app.post(one, (request, reply) => inPlace({ ...answering, request, reply }, () => count(model, request.body)));
   return {
     async listen(host, port) {
       await app.listen({ host, port });
@@ -118,6 +134,25 @@ export function createHttpServer(options: ServerOptions): HttpServer {
       clearTimeout(timer);
     },
   };
+}
+
+/** Lets pages of an origin use the server (CORS). */
+function allowOrigin(app: FastifyInstance, origin: string): void {
+  app.addHook('onRequest', async ({ headers }, reply) => {
+    if (origin !== '*' && headers.origin !== origin) return;
+    reply.raw.setHeader('access-control-allow-origin', origin);
+    reply.raw.setHeader('vary', 'origin');
+    reply.raw.setHeader('access-control-expose-headers', IGNORED_HEADER);
+  });
+  app.options('*', async (_request, reply) =>
+    reply
+      .status(204)
+      .headers({
+        ...{ 'access-control-allow-methods': 'GET, POST, OPTIONS', 'access-control-max-age': '600' },
+        'access-control-allow-headers': 'authorization, content-type, x-api-key, anthropic-version, anthropic-beta',
+      })
+      .send(),
+  );
 }
 
 /**
@@ -149,7 +184,8 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   const { model } = options;
   return inPlace(answering, async (place) => {
     const asked = await ask(model, request.body);
-    place.extend(asked.request.prompts.length * asked.request.count - 1);
+    if (asked.ignored.length > 0) tellIgnored(reply, asked.ignored, options.log);
+    place.extend(Math.min(asked.request.prompts.length * asked.request.count, MOST_AT_ONCE) - 1);
     const open = () => {
       reply.hijack();
       return reply.raw;
@@ -158,13 +194,34 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   });
 }
 
-function answerEmbeddings(answering: Answering) {
+/** Where an answer names the parameters that it doesn't follow. */
+const IGNORED_HEADER = 'x-hearth-ignored';
+const MOST_HEADER_CHARACTERS = 2000;
+
+/** Names them to the client, and in the log. */
+function tellIgnored(reply: FastifyReply, ignored: readonly string[], log: (line: string) => void): void {
+  const named = ignored
+    .join(', ')
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .slice(0, MOST_HEADER_CHARACTERS);
+  reply.raw.setHeader(IGNORED_HEADER, named);
+  log(`an answer doesn't follow ${named}`);
+}
+
+type AskEmbeddings = typeof askEmbeddings;
+type AnswerEmbeddings = (...parts: Parameters<typeof embed>) => Promise<object>;
+
+function answerEmbeddings({
+  ask,
+  answer,
+  ...answering
+}: Answering & { readonly ask: AskEmbeddings; readonly answer: AnswerEmbeddings }) {
   const { request, metrics, options } = answering;
   return inPlace(answering, async (place) => {
-    const asked = await askEmbeddings(options.model, request.body);
-    place.extend(asked.texts.length - 1);
-    const body = await embed(options.model, asked, place.signal);
-    metrics.embedded(body.usage.total_tokens);
+    const asked = await ask(options.model, request.body);
+    place.extend(Math.min(asked.texts.length, MOST_AT_ONCE) - 1);
+    const body = await answer(options.model, asked, place.signal);
+    metrics.embedded(asked.texts.reduce((sum, { length }) => sum + length, 0));
     return body;
   });
 }
@@ -209,7 +266,11 @@ const BAD_URL = new ApiError(400, 'the path is not a URL: after "%" come two hex
 
 function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   if (error.status === 429) reply.header('retry-after', '1');
-  const form = request.url.startsWith('/v1/messages') ? anthropicError : openAiError;
+  const form = /^(?:\/v1)?\/messages/.test(request.url)
+    ? anthropicError
+    : request.url.startsWith('/api/')
+      ? ollamaError
+      : openAiError;
   return reply.status(error.status).send(form(error));
 }
 
@@ -238,7 +299,15 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
   });
 }
 
-const FACTS = ['GET /v1/models', 'GET /health', 'GET /metrics', 'GET /ring'];
+/** A path with `/v1` and without, as clients spell it. */
+function spellings(path: string): string[] {
+  return path.startsWith('/v1/') ? [path, path.slice('/v1'.length)] : [path];
+}
+
+const FACTS = [
+  ...['/v1/models', '/health', '/metrics', '/ring', '/api/tags', '/api/ps', '/api/version'].map((one) => `GET ${one}`),
+  'POST /api/show',
+];
 
 interface FactSources {
   readonly model: ServedModel;
@@ -254,6 +323,12 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
     if (id === model.name) return listed;
     throw new ApiError(404, `there is no model "${id.slice(0, 100)}" here`, 'model', 'model_not_found');
   });
+  app.get('/models', async () => ({ object: 'list', data: [{ ...listed, context_length: model.contextLength }] }));
+  const ollama = ollamaFacts(model);
+  app.get('/api/tags', async () => ollama.tags);
+  app.get('/api/ps', async () => ollama.running);
+  app.get('/api/version', async () => ({ version: OLLAMA_VERSION }));
+  app.post('/api/show', async () => ollama.shown);
   app.get('/health', async ({ headers }) =>
     check(headers) === undefined ? { status: 'ok', load: model.engine.load } : { status: 'ok' },
   );

@@ -1,6 +1,8 @@
 import type { BatchEngine } from '../runtime/batch/batch-engine.ts';
 import type { Grammars } from '../text/grammar/text-form.ts';
 import type { Message } from '../text/message.ts';
+import type { ChatPrompt } from '../text/prompt-tokens.ts';
+import type { Reasoning } from '../text/reasoning/reasoning.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { CallForm, Tool } from '../text/tools/tool.ts';
 import type { RingState } from './ring-state.ts';
@@ -22,12 +24,18 @@ export interface ServedModel {
   /** The ring that computes, as it is now; `undefined` on one machine. */
   readonly ring?: (() => RingState) | undefined;
   /**
-   * The tokens of a conversation, and of tools that it may call, in the model's chat template; `undefined` if it has none.
+   * The prompt of a conversation, and of tools that it may call, in the model's chat template; `undefined` if it has none.
    * @throws InputError if the template doesn't accept the conversation
    */
   readonly chatPrompt:
-    | ((messages: readonly Message[], tools: readonly Tool[]) => Promise<readonly number[]>)
+    | ((
+        messages: readonly Message[],
+        tools: readonly Tool[],
+        variables: Readonly<Record<string, unknown>>,
+      ) => Promise<ChatPrompt>)
     | undefined;
+  /** The marks of its thoughts; `undefined`: it has none that are known. */
+  readonly reasoning: Reasoning | undefined;
   /** How it writes calls of tools. */
   readonly callForm: CallForm;
 }

@@ -4,13 +4,20 @@ import { type RandomStream, randomStream } from '../input/random-stream.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from '../runtime/batch/batch-engine.ts';
 import type { Grammar } from '../text/grammar/grammar.ts';
 import { heldSampler } from '../text/grammar/held-sampler.ts';
+import type { TextForm } from '../text/grammar/text-form.ts';
 import type { Message } from '../text/message.ts';
+import { withBias } from '../text/sampling/bias.ts';
 import { type OccurrencePenalties, withOccurrencePenalties } from '../text/sampling/occurrences.ts';
 import { createSampler, SAMPLER_DEFAULTS, type Sampler, type SamplerOptions } from '../text/sampling/sampler.ts';
 import { lookAhead } from '../text/speculation/look-ahead.ts';
+import type { CallReading } from '../text/tools/read-calls.ts';
 import type { Tool, ToolCall } from '../text/tools/tool.ts';
 import { ApiError } from './api-error.ts';
+import { queuedRuns } from './queued.ts';
 import type { ServedModel } from './served-model.ts';
+
+/** Texts of a request that are continued at the same time. */
+export const MOST_AT_ONCE = 8;
 
 /** Texts that a client asks for, whichever API it speaks: `count` continuations of each prompt. */
 export interface TextRequest {
@@ -26,6 +33,10 @@ export interface TextRequest {
   readonly topLogprobs: number | undefined;
   /** What the texts must be; `undefined`: anything. */
   readonly grammar: Grammar | undefined;
+  /** Added to the logits of tokens. */
+  readonly bias?: ReadonlyMap<number, number>;
+  /** Tokens that end a text beside those of the vocabulary. */
+  readonly stopTokens?: ReadonlySet<number>;
 }
 
 /** A text under way. Texts are numbered prompt by prompt. */
@@ -38,9 +49,12 @@ export interface FinishedChoice {
   readonly index: number;
   readonly result: BatchResult;
   readonly pieces: readonly GeneratedPiece[];
-  /** The text without calls of tools, and these. */
+  /** What the model thought, its text without thoughts and calls of tools, and these. */
+  readonly reasoning: string;
   readonly text: string;
   readonly calls: readonly ToolCall[];
+  /** Tokens of its thoughts. */
+  readonly reasoningTokens: number;
 }
 
 /** Parameters of drawing tokens that the APIs share. */
@@ -50,6 +64,7 @@ export interface SamplingParameters {
   readonly top_k?: number | undefined;
   readonly min_p?: number | undefined;
   readonly repeat_penalty?: number | undefined;
+  readonly repetition_penalty?: number | undefined;
 }
 
 /** Parameters that a client leaves out have the values of `hearth generate`. */
@@ -57,9 +72,9 @@ export function samplingOf(parameters: SamplingParameters): SamplerOptions {
   return {
     temperature: parameters.temperature ?? SAMPLER_DEFAULTS.temperature,
     topP: parameters.top_p ?? SAMPLER_DEFAULTS.topP,
-    topK: parameters.top_k ?? SAMPLER_DEFAULTS.topK,
+    topK: Math.max(0, parameters.top_k ?? SAMPLER_DEFAULTS.topK),
     minP: parameters.min_p ?? SAMPLER_DEFAULTS.minP,
-    repeatPenalty: parameters.repeat_penalty ?? SAMPLER_DEFAULTS.repeatPenalty,
+    repeatPenalty: parameters.repeat_penalty ?? parameters.repetition_penalty ?? SAMPLER_DEFAULTS.repeatPenalty,
   };
 }
 
@@ -70,16 +85,41 @@ export function checkModel(model: ServedModel, name: string | undefined): void {
   throw new ApiError(404, `model: ${problem}`, 'model', 'model_not_found');
 }
 
-/** The tokens of a conversation, and of tools that it may call. @throws ApiError 400 for a model without chat template, or one that refuses it */
-export async function conversationTokens(
-  { chatPrompt }: ServedModel,
-  messages: readonly Message[],
-  tools: readonly Tool[] = [],
-): Promise<readonly number[]> {
+/** A conversation that awaits an answer, and what that may be. */
+export interface AskedAnswer {
+  readonly messages: readonly Message[];
+  /** Those that the model is told of. */
+  readonly tools: readonly Tool[];
+  /** What the answer must be; `undefined`: anything. */
+  readonly form: TextForm | undefined;
+  readonly reading: CallReading;
+  /** Of the chat template. */
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The prompt of a conversation, and the form of its answer and how that is read, both with the thoughts before it.
+ * @throws ApiError 400 for a model without chat template, or one that refuses the conversation
+ */
+export async function promptOf(
+  { chatPrompt, reasoning }: ServedModel,
+  { messages, tools, form, reading, variables = {} }: AskedAnswer,
+): Promise<{ readonly prompt: readonly number[]; readonly form: TextForm | undefined; readonly reading: CallReading }> {
   if (chatPrompt === undefined)
     throw new ApiError(400, 'this model has no chat template; use /v1/completions', 'model', 'no_chat_template');
   try {
-    return await chatPrompt(messages, tools);
+    const { tokens, isThinking } = await chatPrompt(messages, tools, variables);
+    const opened = reasoning && {
+      begin: reasoning.begin,
+      end: reasoning.end,
+      leads: reasoning.leads,
+      isOpened: isThinking,
+    };
+    return {
+      prompt: tokens,
+      form: form && { ...form, reasoning: opened },
+      reading: { ...reading, reasoning: opened },
+    };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new ApiError(400, `messages: the chat template ${error.problem}`, 'messages', 'invalid_value');
@@ -91,21 +131,26 @@ export async function conversationTokens(
  * @throws ApiError 400 if a prompt leaves no room for an answer, before any has started
  */
 export function startTexts(model: ServedModel, request: TextRequest, signal: AbortSignal): Choice[] {
-  const { prompts, count, penalties, stops, topLogprobs, grammar } = request;
+  const { prompts, count, penalties, stops, topLogprobs, grammar, bias = new Map(), stopTokens } = request;
+  const queued = queuedRuns(MOST_AT_ONCE);
   for (const prompt of prompts) checkPrompt(prompt, model.contextLength);
   const seed = request.seed ?? randomInt(2 ** 32);
   return prompts.flatMap((prompt, promptIndex) =>
     Array.from({ length: count }, (_, number): Choice => {
       const stream = lookAhead(randomStream(seed, number === 0 ? 'sampler' : `sampler ${number}`));
       const free = (numbers: Pick<RandomStream, 'next'>): Sampler =>
-        withOccurrencePenalties(createSampler(request.sampling, numbers), prompt.length, penalties);
+        withBias(withOccurrencePenalties(createSampler(request.sampling, numbers), prompt.length, penalties), bias);
       const held = grammar === undefined ? undefined : heldSampler(free(stream), grammar);
       const sampler = held ?? free(stream);
       const draftSampler = (): Sampler => held?.ahead(free(stream.coming())) ?? free(stream.coming());
       const room = model.contextLength - prompt.length;
       const tokens = Math.min(request.tokens ?? room, room);
-      const parts = { prompt, tokens, sampler, draftSampler, stops, signal };
-      const run = submit(model, topLogprobs === undefined ? parts : { ...parts, topLogprobs });
+      const parts = {
+        ...{ prompt, tokens, sampler, draftSampler, stops, signal },
+        ...(stopTokens === undefined ? {} : { stopTokens }),
+        ...(topLogprobs === undefined ? {} : { topLogprobs }),
+      };
+      const run = queued(() => submit(model, parts));
       return { index: promptIndex * count + number, run };
     }),
   );

@@ -37,11 +37,46 @@ export async function writeTexts(parts: WriteParts): Promise<object | undefined>
 
 async function collect({ index, run }: Choice, reading: CallReading | undefined): Promise<FinishedChoice> {
   const pieces: GeneratedPiece[] = [];
-  for await (const piece of run) pieces.push(piece);
+  const answer = createAnswer(reading);
+  for await (const piece of run) {
+    pieces.push(piece);
+    answer.add(piece.text, 1);
+  }
   const result = await run.result;
+  answer.end(result.text);
+  return checked({ index, pieces, result, ...answer.read() });
+}
+
+/** An answer as it is read. */
+interface Answer {
+  /** @returns what the text adds to it */
+  add(text: string, tokens: number): ReadText;
+  /** Reads what is left of the whole text. @returns what it adds */
+  end(text: string): readonly ReadText[];
+  read(): Pick<FinishedChoice, 'reasoning' | 'text' | 'calls' | 'reasoningTokens'>;
+}
+
+function createAnswer(reading: CallReading | undefined): Answer {
   const reader = createCallReader(reading);
-  const [first, rest] = [reader.add(result.text), reader.finish()];
-  return checked({ index, pieces, result, text: first.text + rest.text, calls: [...first.calls, ...rest.calls] });
+  let [taken, reasoning, text, reasoningTokens] = [0, '', '', 0];
+  const calls: ToolCall[] = [];
+  const kept = (read: ReadText): ReadText => {
+    reasoning += read.reasoning;
+    text += read.text;
+    calls.push(...read.calls);
+    return read;
+  };
+  return {
+    add(more, tokens) {
+      taken += more.length;
+      const wasThinking = reader.isThinking;
+      const read = kept(reader.add(more));
+      if (wasThinking || reader.isThinking) reasoningTokens += tokens;
+      return read;
+    },
+    end: (whole) => [kept(reader.add(whole.slice(taken))), kept(reader.finish())],
+    read: () => ({ reasoning, text, calls, reasoningTokens }),
+  };
 }
 
 /** @throws ApiError 503 for a text that was interrupted */
@@ -53,34 +88,24 @@ function checked(choice: FinishedChoice): FinishedChoice {
 async function stream({ asked, open, signal }: WriteParts, choices: readonly Choice[]): Promise<void> {
   const { form, request } = asked;
   const response = open();
-  const out = openEventStream(response, signal);
+  const out = openEventStream(response, signal, { isLines: asked.isLines ?? false });
   const finished: FinishedChoice[] = [];
-  /** Of each choice: what finds its calls, and the characters that it has read, the text and the calls so far. */
-  const states = choices.map(() => ({
-    reader: createCallReader(asked.reading),
-    read: 0,
-    text: '',
-    calls: [] as ToolCall[],
-  }));
-  const events = (index: number, { text, calls }: ReadText, piece?: GeneratedPiece) => {
-    const state = states[index] as (typeof states)[number];
-    state.text += text;
-    state.calls.push(...calls);
-    return [...form.more(index, text, piece), ...calls.flatMap((call) => form.call(index, call))];
-  };
+  const answers = choices.map(() => createAnswer(asked.reading));
+  const events = (index: number, { reasoning, text, calls }: ReadText, piece?: GeneratedPiece) => [
+    ...(reasoning === '' ? [] : form.think(index, reasoning, piece)),
+    ...form.more(index, text, reasoning === '' ? piece : undefined),
+    ...calls.flatMap((call) => form.call(index, call)),
+  ];
   try {
     await out.send(form.begin(request.prompts.reduce((sum, prompt) => sum + prompt.length, 0)));
     for await (const event of together(choices)) {
       const { index } = event;
-      const state = states[index] as (typeof states)[number];
-      if (event.kind === 'piece') {
-        state.read += event.piece.text.length;
-        await out.send(events(index, state.reader.add(event.piece.text), event.piece));
-      } else {
+      const answer = answers[index] as Answer;
+      if (event.kind === 'piece') await out.send(events(index, answer.add(event.piece.text, 1), event.piece));
+      else {
         const { result } = event;
-        const last = [state.reader.add(result.text.slice(state.read)), state.reader.finish()];
-        const shown = last.flatMap((read) => events(index, read));
-        const choice = checked({ index, result, pieces: [], text: state.text, calls: state.calls });
+        const shown = answer.end(result.text).flatMap((read) => events(index, read));
+        const choice = checked({ index, result, pieces: [], ...answer.read() });
         finished.push(choice);
         await out.send([...shown, ...form.finish(choice)]);
       }
@@ -89,7 +114,7 @@ async function stream({ asked, open, signal }: WriteParts, choices: readonly Cho
     await out.send(form.end(finished));
   } catch (error) {
     const told = signal.aborted && !(error instanceof ApiError) ? STOPPED : answeredError(error);
-    if (!response.destroyed) response.write(eventText(form.fail(told)));
+    if (!response.destroyed) response.write(eventText(form.fail(told), asked.isLines));
     throw error;
   } finally {
     out.end();

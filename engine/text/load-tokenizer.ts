@@ -14,8 +14,22 @@ import {
   type Vocabulary,
 } from './tokenizer.ts';
 
-/** Control tokens that end a turn in the supported families, for files that name only the end of text. */
-const ENDS_OF_TURNS = ['<|eot_id|>', '<|eom_id|>', '<|end_of_text|>', '<|im_end|>', '<|endoftext|>', '</s>'];
+/**
+ * Tokens that end a turn or a text in some family. Files give them any kind; they are control tokens, as in llama.cpp
+ * (special_eog_ids).
+ */
+const ENDS_OF_TURNS: ReadonlySet<string> = new Set([
+  ...['<|eot_id|>', '<|eom_id|>', '<|end_of_text|>', '<|im_end|>', '<|endoftext|>', '<|end|>', '<end_of_turn>'],
+  ...['<EOT>', '_<EOT>', '<|call|>', '<|return|>', '<|calls|>', '<|flush|>', '<|eot|>', '<turn|>', '<|end_of_turn|>'],
+  ...['<end_of_utterance>', '<｜end▁of▁sentence｜>', '<|END_OF_TURN_TOKEN|>'],
+]);
+/** Those that a vocabulary may have as plain text too. */
+const ENDS_IF_CONTROL: ReadonlySet<string> = new Set(['</s>', '[EOS]', '[EOT]', '<eos>']);
+/** gpt-oss ends each part of an answer with the first, and the answer with one of the others. */
+const ENDS_OF_PARTS = { part: '<|end|>', answers: ['<|return|>', '<|call|>'] } as const;
+
+/** Marks of turns that some files list as user-defined tokens, which plain text may otherwise become. */
+const TURN_MARK = /^(?:<[|｜].*[|｜]>|<(?:start|end)_of_turn>)$/s;
 
 /** Tokens of a long text that are kept together while it is encoded. */
 const PART_TOKENS = 2 ** 16;
@@ -43,18 +57,22 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
   const addsBegin = begin !== undefined && (fields.optionalBool(`${TOKENIZER_KEY}.add_bos_token`) ?? method.addsBegin);
   const addsEnd = end !== undefined && (fields.optionalBool(`${TOKENIZER_KEY}.add_eos_token`) ?? false);
   const stops = [end, token('eot'), token('eom'), ...endsOfTurns(vocabulary)].filter((id) => id !== undefined);
+  const ends = new Set(stops);
 
   const encoded = function* (text: string, options: EncodeOptions = {}): Slices<number[]> {
-    const { addSpecial = false, parseSpecial = false } = options;
+    const { addSpecial = false, parseSpecial = false, guard } = options;
     const tokens: number[] = addSpecial && addsBegin ? [begin] : [];
     /** Those before: a list that grows is copied again and again. */
     const parts: number[][] = [];
     let before: Fragment | undefined;
     for (const fragment of cut(text, parseSpecial)) {
+      // A text that begins with the beginning token has it already.
+      const isBegun = before === undefined && addSpecial && addsBegin && fragment === begin;
       if (fragment === undefined) yield;
-      else if (typeof fragment === 'number') tokens.push(fragment);
-      else
-        for (const _ of segmenter.segment(fragment, typeof before !== 'string', tokens)) {
+      else if (typeof fragment === 'number') {
+        if (!isBegun) tokens.push(fragment);
+      } else
+        for (const _ of segmenter.segment(withoutGuard(fragment, guard), typeof before !== 'string', tokens)) {
           if (tokens.length >= PART_TOKENS) parts.push(tokens.splice(0));
           yield;
         }
@@ -68,9 +86,18 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
     begin,
     end,
     addsBegin,
-    stops: new Set(stops),
+    stops: ends,
     encode: (text, options) => atOnce(encoded(text, options)),
     encodeInTurns: (text, options) => inTurns(encoded(text, options)),
+    guarded: (text, sign, kept) =>
+      Array.from(cut(text, true), (fragment) => {
+        if (typeof fragment !== 'number') return fragment ?? '';
+        const spelling = spellings.at(fragment) as string;
+        const isUserDefined = kinds[fragment] === TOKEN_KIND.userDefined;
+        const isHarmless = isUserDefined && !ends.has(fragment) && !TURN_MARK.test(spelling);
+        if (isHarmless || kept.includes(spelling)) return spelling;
+        return `${spelling.slice(0, 1)}${sign}${spelling.slice(1)}`;
+      }).join(''),
     spell: (id) => spellings.at(id) ?? '',
     bytesOf(id) {
       const spelling = spellings.at(id) ?? '';
@@ -102,9 +129,10 @@ function readVocabulary({ file, fields }: Gguf): Vocabulary {
   const spellings = fields.optionalTexts(`${TOKENIZER_KEY}.tokens`);
   if (spellings === undefined || spellings.length === 0)
     return fields.fail(`${TOKENIZER_KEY}.tokens`, 'is missing or empty; the file has no vocabulary');
-  const kinds =
-    fields.numbersPerToken(`${TOKENIZER_KEY}.token_type`, spellings.length) ??
-    new Uint8Array(spellings.length).fill(TOKEN_KIND.normal);
+  const given = fields.numbersPerToken(`${TOKENIZER_KEY}.token_type`, spellings.length);
+  const kinds = Uint8Array.from(given ?? new Uint8Array(spellings.length).fill(TOKEN_KIND.normal));
+  for (let token = 0; token < spellings.length; token++)
+    if (ENDS_OF_TURNS.has(spellings.at(token) as string)) kinds[token] = TOKEN_KIND.control;
   const ordinary = textNumbers(spellings, ordinaryTokens(kinds));
   const unknown = fields.optionalIndex(`${TOKENIZER_KEY}.unknown_token_id`, spellings.length);
   return { file, spellings, kinds, ordinary, unknown };
@@ -121,11 +149,19 @@ function ordinaryTokens(kinds: ArrayLike<number>): Int32Array {
 }
 
 function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
-  const found: number[] = [];
+  const found = new Map<string, number[]>();
   for (let token = 0; token < spellings.length; token++) {
-    if (kinds[token] === TOKEN_KIND.control && ENDS_OF_TURNS.includes(spellings.at(token) as string)) found.push(token);
+    if (kinds[token] !== TOKEN_KIND.control) continue;
+    const spelling = spellings.at(token) as string;
+    if (ENDS_OF_TURNS.has(spelling) || ENDS_IF_CONTROL.has(spelling))
+      found.set(spelling, [...(found.get(spelling) ?? []), token]);
   }
-  return found;
+  if (ENDS_OF_PARTS.answers.every((answer) => found.has(answer))) found.delete(ENDS_OF_PARTS.part);
+  return [...found.values()].flat();
+}
+
+function withoutGuard(text: string, guard: string | undefined): string {
+  return guard === undefined ? text : text.replaceAll(guard, '');
 }
 
 /** A piece of a text: a special token, or text between such tokens, which is not empty. */

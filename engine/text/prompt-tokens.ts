@@ -1,7 +1,9 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import { InputError } from '../input/input-error.ts';
+import { guardOf, unusedSigns } from './guarded-text.ts';
 import type { Message } from './message.ts';
+import { endsInThoughts, isUnclosed, type Reasoning, reasoningKeyOf } from './reasoning/reasoning.ts';
 import { startTemplateProcess, TemplateError, type TemplateProcess } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { callFormOf, type Tool } from './tools/tool.ts';
@@ -48,35 +50,55 @@ export interface ChatOptions {
   readonly tools?: readonly Tool[];
   /** What renders. Default: a process for this conversation alone. */
   readonly templates?: TemplateProcess;
+  /** The marks of the model's thoughts; `undefined`: it has none. */
+  readonly reasoning?: Reasoning | undefined;
+  /** Variables of the template beside those that it always has. */
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+/** The prompt of a conversation that awaits an answer. */
+export interface ChatPrompt {
+  readonly tokens: readonly number[];
+  /** Whether it ends within thoughts, so that the answer begins with more of them. */
+  readonly isThinking: boolean;
+}
+
+/** The tokens of a conversation that awaits an answer, as chatPrompt has them. @throws InputError as chatPrompt does */
+export async function chatTokens(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Message[]): Promise<number[]> {
+  return [...(await chatPrompt(gguf, tokenizer, messages)).tokens];
 }
 
 /**
- * The tokens of a conversation that awaits an answer: the messages as written by the model's own template (Jinja), and
- * the beginning of the assistant's turn. Where the template rejects a system message, as Gemma's and older ones of Mistral
- * do, its text begins the user's first message. The token at the beginning of a text occurs once, whether the template or
- * the tokenizer adds it.
+ * The prompt of a conversation that awaits an answer: the messages as written by the model's own template (Jinja), and
+ * the beginning of the assistant's turn or, where the last message is the assistant's, that message without its end.
+ * Only the template's own marks become control tokens; those in messages are text. Where the template rejects a system
+ * message, as Gemma's and older ones of Mistral do, its text begins the user's first message. The token at the beginning
+ * of a text occurs once, whether the template or the tokenizer adds it.
  * @throws InputError for a file without a template, for one that is malformed or exceeds a bound (template-process.ts),
  *   and if it rejects the messages
  */
-export async function chatTokens(
+export async function chatPrompt(
   gguf: Gguf,
   tokenizer: Tokenizer,
   messages: readonly Message[],
-  { tools = [], templates }: ChatOptions = {},
-): Promise<number[]> {
+  { tools = [], templates, reasoning, variables = {} }: ChatOptions = {},
+): Promise<ChatPrompt> {
   const { fields } = gguf;
   const source = fields.optionalText(KEY);
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
   const form = callFormOf(source);
-  const turns = templateMessages(messages, tools, form);
+  const signs = unusedSigns(JSON.stringify([messages, tools, variables]));
+  const guard = guardOf(tokenizer, signs.guard, reasoning);
+  const { turns, answer } = withoutAnswer(messages);
   const process = templates ?? startTemplateProcess();
-  const render = async (own: readonly TemplateMessage[]): Promise<string | TemplateError> => {
+  const render = async (own: readonly TemplateMessage[], isAnswered: boolean): Promise<string | TemplateError> => {
     try {
       return await process.render(source, {
+        ...guard.values(variables),
         messages: own,
-        ...(form.isTaught && tools.length > 0 ? { tools: templateTools(tools) } : {}),
-        add_generation_prompt: true,
+        ...(form.isTaught && tools.length > 0 ? { tools: guard.values(templateTools(tools)) } : {}),
+        add_generation_prompt: !isAnswered,
         bos_token: begin,
         eos_token: end,
         date_string: DATE,
@@ -86,23 +108,52 @@ export async function chatTokens(
       throw error;
     }
   };
-  const accepted = async (): Promise<string | TemplateError> => {
-    const first = await render(turns);
-    const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && turns[0]?.role === 'system';
-    const second = isSystemRefused ? await render(withoutSystem(turns)) : first;
+  const accepted = async (own: readonly Message[], isAnswered = false): Promise<string | TemplateError> => {
+    const known = guard.messages(templateMessages(own, tools, form, reasoningKeyOf(source)));
+    const first = await render(known, isAnswered);
+    const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && known[0]?.role === 'system';
+    const second = isSystemRefused ? await render(withoutSystem(known), isAnswered) : first;
     return typeof second === 'string' ? second : first;
   };
-  const text = await accepted().finally(() => {
+  /** The prompt and, at its end, the beginning of the answer, if there is one. */
+  const written = async (): Promise<string | TemplateError> => {
+    if (answer === undefined) return accepted(turns);
+    const isThinking = reasoning !== undefined && isUnclosed(answer.content, reasoning);
+    if (!isThinking) {
+      const text = await accepted([...turns, { ...answer, content: answer.content + signs.end }], true);
+      if (typeof text === 'string' && text.includes(signs.end)) return text.slice(0, text.lastIndexOf(signs.end));
+    }
+    const text = await accepted(turns);
+    if (typeof text !== 'string') return text;
+    const [message] = guard.messages([{ ...answer, role: 'assistant' }]);
+    const content = message?.content ?? '';
+    const isRepeated = isThinking && endsInThoughts(text, reasoning);
+    return text + (isRepeated ? content.trimStart().slice(reasoning.begin.length).trimStart() : content);
+  };
+  const text = await written().finally(() => {
     if (templates === undefined) process.close();
   });
   if (text instanceof TemplateError) {
     if (text.kind === 'refused') return fields.fail(KEY, `does not accept this conversation: ${quoted(text.message)}`);
     return fields.fail(KEY, `exceeds a bound: ${text.message}; leave out --chat and write the turns yourself`);
   }
-  const tokens = await tokenizer.encodeInTurns(text, { parseSpecial: true });
+  const tokens = await tokenizer.encodeInTurns(text, { parseSpecial: true, guard: signs.guard });
   if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)
     tokens.unshift(tokenizer.begin);
-  return tokens;
+  const isThinking =
+    reasoning !== undefined &&
+    (answer === undefined ? endsInThoughts(text, reasoning) : isUnclosed(answer.content, reasoning));
+  return { tokens, isThinking };
+}
+
+/** The messages before the answer that is to be continued, and its beginning, if there is one. */
+function withoutAnswer(messages: readonly Message[]): {
+  readonly turns: readonly Message[];
+  readonly answer: Message | undefined;
+} {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant' || (last.calls ?? []).length > 0) return { turns: messages, answer: undefined };
+  return { turns: messages.slice(0, -1), answer: last.content === '' ? undefined : last };
 }
 
 function withoutSystem([system, ...others]: readonly TemplateMessage[]): TemplateMessage[] {

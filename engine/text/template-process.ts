@@ -84,6 +84,11 @@ export function startTemplateProcess(): TemplateProcess {
         }
         const answer = JSON.parse(said.line) as Answer;
         if ('text' in answer) return answer.text;
+        // What it left in memory is no business of the next template.
+        if (answer.kind === 'unbounded' && !isClosed) {
+          child.kill();
+          child = startChild();
+        }
         throw new TemplateError(answer.kind, answer.message);
       } finally {
         clearTimeout(deadline);
@@ -101,7 +106,7 @@ interface Child {
 
 function startChild(): Child {
   const heap = `--max-old-space-size=${TEMPLATE_BOUNDS.memory / 2 ** 20}`;
-  const child = spawn(process.execPath, [heap, join(import.meta.dirname, 'render-template.cjs')], {
+  const child = spawn(process.execPath, [heap, join(import.meta.dirname, 'template/render-template.cjs')], {
     stdio: ['pipe', 'pipe', 'ignore'], // discards V8's long message when it aborts
     env: { ...process.env, NODE_OPTIONS: '' }, // without loaders, which take time
   });

@@ -7,6 +7,11 @@ export interface Tokenizer {
   /** Tokens in the vocabulary; ids are 0 … size − 1. */
   readonly size: number;
   encode(text: string, options?: EncodeOptions): number[];
+  /**
+   * A text with a sign in each of its control tokens, which then stay text where the sign is the guard of `encode`.
+   * @param kept spellings of control tokens that remain
+   */
+  guarded(text: string, sign: string, kept: readonly string[]): string;
   /** The same, during which the process handles other events, however long the text is. */
   encodeInTurns(text: string, options?: EncodeOptions): Promise<number[]>;
   /** The UTF-8 bytes of a token; characters may span tokens. Control tokens have none. */
@@ -28,6 +33,8 @@ export interface EncodeOptions {
   readonly addSpecial?: boolean;
   /** Encodes `<|im_start|>` and the like as control tokens instead of text. Default: false. */
   readonly parseSpecial?: boolean;
+  /** A character that is left out of the text, and keeps special tokens from being found. */
+  readonly guard?: string;
 }
 
 /** The part of a tokenizer for plain text, without control tokens, beginning and end. */

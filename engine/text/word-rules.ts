@@ -16,8 +16,29 @@ const LLAMA_3 =
 const QWEN_2 =
   /'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\p{White_Space}\p{L}\p{N}]+[\r\n]*|\p{White_Space}*[\r\n]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
-const LLAMA: WordRules = { words: (text) => cut(text, [LLAMA_3]), wholeWords: true, addsBegin: true };
-const QWEN: WordRules = { words: (text) => cut(text, [QWEN_2]), wholeWords: false, addsBegin: false };
+const WHITE = '\\p{White_Space}';
+/** Letters of words that begin with a capital or have none (Mistral's tekken). */
+const CASED = (() => {
+  const [upper, lower] = ['(?:(?=\\p{L})[^a-z])', '(?:(?=\\p{L})[^A-Z])'];
+  const before = '[^\\r\\n\\p{L}\\p{N}]?';
+  return `${before}${upper}*${lower}+|${before}${upper}+${lower}*`;
+})();
+/** What follows words and digits in rules since GPT-4's. */
+const REST = (others: string, breaks: string): string =>
+  ` ?${others}+${breaks}*|${WHITE}*[\\r\\n]+|${WHITE}+(?!\\P{White_Space})|${WHITE}+`;
+const OTHER = '[^\\p{White_Space}\\p{L}\\p{N}]';
+
+const TEKKEN = new RegExp(`${CASED}|\\p{N}|${REST(OTHER, '[\\r\\n/]')}`, 'gu');
+/** Chinese, kana, and what DeepSeek's rules count with them. */
+const EAST_ASIAN = /[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+/gu;
+const DEEPSEEK_CODER = [/[\r\n]/gu, /\p{White_Space}?\p{L}+/gu, /\p{White_Space}?\p{P}+/gu, EAST_ASIAN, /\p{N}/gu];
+
+const rules = (expressions: readonly RegExp[], more: Partial<Omit<WordRules, 'words'>> = {}): WordRules => ({
+  ...{ words: (text) => cut(text, expressions), wholeWords: false, addsBegin: false },
+  ...more,
+});
+
+const LLAMA = rules([LLAMA_3], { wholeWords: true, addsBegin: true });
 const DEFAULT_CUTS = [/[\p{P}$+<=>^~|]+/gu, GPT_2, /\p{N}+/gu, /[0-9][0-9][0-9]/gu];
 
 /**
@@ -25,13 +46,13 @@ const DEFAULT_CUTS = [/[\p{P}$+<=>^~|]+/gu, GPT_2, /\p{N}+/gu, /[0-9][0-9][0-9]/
  * rule between rules for punctuation and digits.
  */
 export const WORD_RULES: ReadonlyMap<string, WordRules> = new Map([
-  ['llama-bpe', LLAMA],
-  ['llama3', LLAMA],
-  ['llama-v3', LLAMA],
-  ['qwen2', QWEN],
-  ['deepseek-r1-qwen', QWEN],
-  ['gpt-2', { words: (text) => cut(text, [GPT_2]), wholeWords: false, addsBegin: false }],
-  ['default', { words: (text) => cut(text, DEFAULT_CUTS), wholeWords: false, addsBegin: false }],
+  ...['llama-bpe', 'llama3', 'llama-v3'].map((name) => [name, LLAMA] as const),
+  ...['qwen2', 'deepseek-r1-qwen'].map((name) => [name, rules([QWEN_2])] as const),
+  ['smollm', rules([/\p{N}/gu, GPT_2])],
+  ['gpt-2', rules([GPT_2])],
+  ['tekken', rules([TEKKEN], { wholeWords: true, addsBegin: true })],
+  ['deepseek-coder', rules(DEEPSEEK_CODER)],
+  ['default', rules(DEFAULT_CUTS)],
 ]);
 
 /** Splits at the matches of each expression in turn; text between two matches is a piece too. */

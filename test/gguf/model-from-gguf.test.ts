@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { outlineGguf } from '../../engine/gguf/describe-gguf.ts';
 import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
 import type { Gguf } from '../../engine/gguf/gguf.ts';
 import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
@@ -208,5 +209,51 @@ for (const [what, given, list, expected] of MISTAKES) {
     assert.not.match(found, '\n');
   });
 }
+
+test('0 experts, a list of equal numbers and shapes that end in 1 are those of a dense model', () => {
+  const { metadata, tensors } = madeModel(TINY_SHAPE, 'F16');
+  const more: [string, MetadataValue][] = [
+    [`${TINY_SHAPE.architecture}.expert_count`, { type: 'uint32', value: 0 }],
+    [
+      `${TINY_SHAPE.architecture}.attention.head_count_kv`,
+      { type: 'array', value: { of: 'uint32', values: Array<number>(TINY_SHAPE.layers).fill(TINY_SHAPE.kvHeads) } },
+    ],
+  ];
+  const headings = tensors.map((tensor) => ({
+    ...tensor,
+    shape: tensor.shape.length === 1 ? [...tensor.shape, 1] : tensor.shape,
+  }));
+  const { tensors: found, ...model } = modelFromGguf(header(new Map([...metadata, ...more]), headings));
+  const { tensors: _, ...expected } = modelFromGguf(made(TINY_SHAPE, 'F16'));
+  assert.equal(model, expected);
+  assert.is(found.length, tensors.length);
+});
+
+test('of a file that the engine can not run, what can be told is told', () => {
+  const { metadata, tensors } = madeModel(TINY_SHAPE, 'F16');
+  const other = new Map<string, MetadataValue>([
+    ...metadata,
+    ['general.architecture', { type: 'string', value: 'mixtral' }],
+    ['mixtral.expert_count', { type: 'uint32', value: 8 }],
+    ['mixtral.expert_used_count', { type: 'uint32', value: 2 }],
+    ['mixtral.context_length', { type: 'uint32', value: 4096 }],
+  ]);
+  const outline = outlineGguf(header(other, tensors), 'why');
+  assert.equal(
+    [
+      outline.architecture,
+      outline.experts,
+      outline.expertsUsed,
+      outline.context,
+      outline.layers,
+      outline.engine.problem,
+    ],
+    ['mixtral', 8, 2, 4096, undefined, 'why'],
+  );
+  assert.is(
+    outline.parameters,
+    tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0),
+  );
+});
 
 test.run();

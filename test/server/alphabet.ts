@@ -44,14 +44,48 @@ export function alphabetModel(milliseconds = 0): RewindableModel & { readonly ev
   };
 }
 
+/** A model that writes the same text after every prompt, byte by byte, and ends. */
+export function scriptedModel(text: string): RewindableModel {
+  const bytes = new TextEncoder().encode(text);
+  let [position, next] = [0, 0];
+  return {
+    contextLength: CONTEXT,
+    get position() {
+      return position;
+    },
+    rewind(to) {
+      [position, next] = [to, 0];
+    },
+    async evaluate(tokens) {
+      position += tokens.length;
+      const logits = new Float32Array(END + 1);
+      logits[bytes[next++] ?? END] = LIKELY;
+      return logits;
+    },
+  };
+}
+
 export interface AlphabetOptions extends Partial<Omit<ServerOptions, 'model'>> {
+  /** A text that is written in place of the alphabet. */
+  readonly script?: string;
+  readonly reasoning?: ServedModel['reasoning'];
+  /** Whether prompts end within thoughts. */
+  readonly isThinking?: boolean;
   readonly milliseconds?: number;
   readonly chat?: boolean;
   readonly ring?: ServedModel['ring'];
 }
 
 /** A server on a free port of loopback, with that model. */
-export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...options }: AlphabetOptions = {}) {
+export async function alphabetServer({
+  milliseconds = 0,
+  chat = true,
+  ring,
+  script,
+  reasoning,
+  isThinking = false,
+  ...options
+}: AlphabetOptions = {}) {
   const lines: string[] = [];
   const encode = (text: string): number[] => [...new TextEncoder().encode(text)];
   const tokenizer = {
@@ -60,7 +94,8 @@ export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...o
     bytesOf: (token: number) => Uint8Array.of(...(token === END ? [] : [token])),
   };
   const language = alphabetModel(milliseconds);
-  const engine = createOneByOneEngine({ model: language, tokenizer });
+  const written = script === undefined ? language : scriptedModel(script);
+  const engine = createOneByOneEngine({ model: written, tokenizer });
   const model: ServedModel = {
     ...{
       name: 'alphabet',
@@ -73,8 +108,12 @@ export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...o
       ring,
     },
     callForm: callFormOf(''),
+    reasoning,
     chatPrompt: chat
-      ? async (messages) => encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join(''))
+      ? async (messages) => ({
+          tokens: encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join('')),
+          isThinking,
+        })
       : undefined,
   };
   const server = createHttpServer({

@@ -40,9 +40,14 @@ test('the answer is in the form of OpenAI', async () => {
 });
 
 for (const [what, body, status, pattern] of [
-  ['no input', {}, 400, /^input: must be a text, a list of tokens, or a list of at most 8 of either/],
+  ['no input', {}, 400, /^input: must be a text, a list of tokens, or a list of at most 2048 of either/],
   ['an empty text', { input: ['a', ''] }, 400, /^input\[1\]: is empty$/],
-  ['nine texts', { input: Array<string>(9).fill('a') }, 400, /^input: has 9 texts; at most 8 are allowed, send/],
+  [
+    '2049 texts',
+    { input: Array<string>(2049).fill('a') },
+    400,
+    /^input: has 2049 texts; at most 2048 are allowed, send/,
+  ],
   ['a token that the model lacks', { input: [[1], [257]] }, 400, /^input\[1\]: there is no token 257; .* 0 to 256$/],
   [
     'a text beyond the context',

@@ -37,6 +37,11 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
     return times;
   };
 
+  const endingAt = (more: ReadonlySet<number> = new Set()) => ({
+    ...tokenizer,
+    stops: new Set([...tokenizer.stops, ...more]),
+  });
+
   async function run(request: BatchRequest, emit: (piece: GeneratedPiece) => void): Promise<BatchResult> {
     const { prompt, topLogprobs, sampler } = request;
     const signal = AbortSignal.any([closing.signal, ...(request.signal === undefined ? [] : [request.signal])]);
@@ -51,7 +56,13 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
       piece = undefined;
     };
     const generated = await generate({
-      ...{ tokenizer, prompt: prompt.slice(known), tokens: request.tokens, signal, stops: request.stops ?? [] },
+      ...{
+        tokenizer: endingAt(request.stopTokens),
+        prompt: prompt.slice(known),
+        tokens: request.tokens,
+        signal,
+        stops: request.stops ?? [],
+      },
       model: {
         contextLength: model.contextLength - known,
         evaluate(tokens) {

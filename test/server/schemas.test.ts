@@ -142,17 +142,30 @@ test('requests with different schemas and without one share passes', async () =>
 
 const REFUSED: readonly (readonly [schema: object, param: string, message: RegExp])[] = [
   [
-    { type: 'object', properties: { a: { type: 'string', pattern: '^a' } } },
+    { type: 'object', properties: { a: { type: 'string', pattern: '(a)\\1' } } },
     'response_format.json_schema.schema.properties.a.pattern',
-    /^400 response_format\.json_schema\.schema\.properties\.a\.pattern: is not supported; leave it out$/,
+    /^400 response_format\.json_schema\.schema\.properties\.a\.pattern: has \\1, which is not supported; leave it out$/,
   ],
   [
     { requierd: [] },
     'response_format.json_schema.schema.requierd',
     /unknown key of JSON schema; did you mean "required"\?/,
   ],
-  [{ type: 'string', maxLength: 1e7 }, 'response_format', /needs more than 32768 states; make it smaller/],
+  [{ type: 'array', maxItems: 1e7 }, 'response_format', /needs more than 32768 states; make it smaller/],
 ];
+
+test('of other schemas what can not be held is left out, and named in a header and the log', async () => {
+  const properties = { a: { type: 'integer', if: {} }, b: { type: 'string', format: 'date' } };
+  const schema = { type: 'object', properties, required: ['a', 'b'] };
+  const response_format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
+  const place = 'response_format.json_schema.schema.properties.a.if';
+  for (const stream of [false, true]) {
+    const ask = { model, messages, response_format, max_tokens: 4, stream };
+    const { response } = await openai.chat.completions.create(ask).withResponse();
+    assert.is(response.headers.get('x-hearth-ignored'), place);
+  }
+  assert.equal(server.lines.splice(0), Array(2).fill(`an answer doesn't follow ${place}`));
+});
 
 test('a schema that leaves too many ways to go on is refused before its text begins, with the limit', async () => {
   const wide = Array.from({ length: 2000 }, (_, index) => ({ type: 'string', minLength: index % 12 }));
@@ -162,11 +175,11 @@ test('a schema that leaves too many ways to go on is refused before its text beg
   assert.match(error.message, /the schema leaves too many ways to go on, more than 131072; make it simpler/);
 });
 
-test('schemas that are not supported are refused by the name of the key', async () => {
+test('strict schemas that are not supported are refused by the name of the key', async () => {
   for (const [schema, param, message] of REFUSED) {
     const response_format = {
       type: 'json_schema' as const,
-      json_schema: { name: 'x', schema: schema as Record<string, unknown> },
+      json_schema: { name: 'x', schema: schema as Record<string, unknown>, strict: true },
     };
     const failed = await openai.chat.completions.create({ model, messages, response_format }).catch((error) => error);
     assert.instance(failed, OpenAI.BadRequestError);

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { createChatPrompt } from '../../engine/commands/chat-prompt.ts';
+import { createChatPrompts } from '../../engine/commands/chat-prompt.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
@@ -25,11 +25,12 @@ export async function storiesServer(callForm: CallForm = callFormOf(''), options
     sequences: loadSequences(FILE, { kernels, context: CONTEXT, ...place }),
     tokenizer,
   });
-  const chat = createChatPrompt(gguf, tokenizer);
+  const chat = createChatPrompts(gguf, tokenizer, undefined);
   const model: ServedModel = {
     ...{ name: 'stories', created: 1_700_000_000, contextLength: CONTEXT, hiddenSize: 192, tokenizer, engine },
     grammars: createGrammars(tokenizer),
-    chatPrompt: chat.tokens,
+    chatPrompt: chat.of,
+    reasoning: undefined,
     callForm,
   };
   const lines: string[] = [];

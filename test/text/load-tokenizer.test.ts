@@ -7,6 +7,7 @@ import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer.ts';
 import { createTextStream } from '../../engine/text/generate.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import type { Tokenizer } from '../../engine/text/tokenizer.ts';
+import { WORD_RULES } from '../../engine/text/word-rules.ts';
 import { ggufOf } from '../support/gguf-of.ts';
 
 const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [1, 2, 3, 4, 5, 6];
@@ -124,15 +125,75 @@ test('gpt2: with llama-bpe texts begin with a special token unless the file says
   assert.equal(begins({ 'tokenizer.ggml.add_bos_token': false }), [256]);
 });
 
-test('tokens that end a turn are those in the metadata and those with known names', () => {
-  const tokens = ['<|im_end|>', '<|eot_id|>', 'x', '</s>'];
-  const gguf = bytes({
-    'tokenizer.ggml.tokens': tokens,
-    'tokenizer.ggml.token_type': [CONTROL, NORMAL, NORMAL, CONTROL] as number[],
-    'tokenizer.ggml.bos_token_id': 0,
-    'tokenizer.ggml.eot_token_id': 2,
-  });
-  assert.equal([...loadTokenizer(gguf).stops].sort(), [0, 2, 3]);
+/** A vocabulary of these tokens. */
+const listed = (
+  tokens: readonly (readonly [spelling: string, kind: number])[],
+  more: Parameters<typeof ggufOf>[0] = {},
+) =>
+  loadTokenizer(
+    bytes({
+      'tokenizer.ggml.tokens': tokens.map(([spelling]) => spelling),
+      'tokenizer.ggml.token_type': tokens.map(([, kind]) => kind),
+      ...{ 'tokenizer.ggml.bos_token_id': 0, ...more },
+    }),
+  );
+
+test('tokens that end a turn are those in the metadata and those with known names, of whatever kind', () => {
+  const tokenizer = listed(
+    [
+      ...([
+        ['<|im_end|>', 3],
+        ['<|eot_id|>', 1],
+        ['x', 1],
+        ['</s>', 3],
+      ] as const),
+      ...([
+        ['<end_of_turn>', 4],
+        ['<EOT>', 1],
+        ['<|end|>', 4],
+        ['y', 1],
+      ] as const),
+    ],
+    { 'tokenizer.ggml.eot_token_id': 2 },
+  );
+  assert.equal([...tokenizer.stops].sort(), [0, 1, 2, 3, 4, 5, 6]);
+  assert.equal(tokenizer.encode('<|eot_id|>', { parseSpecial: true }), [1]);
+  assert.equal(tokenizer.bytesOf(1), new Uint8Array(0));
+  // Plain text may have this one.
+  assert.equal(
+    [
+      ...listed([
+        ['<s>', 3],
+        ['</s>', 1],
+        ['<|im_end|>', 1],
+      ]).stops,
+    ],
+    [2],
+  );
+});
+
+test('where <|return|> and <|call|> end an answer, <|end|> ends only a part of it', () => {
+  const control = ['<|start|>', '<|return|>', '<|call|>', '<|end|>'].map(
+    (spelling) => [spelling, CONTROL as number] as const,
+  );
+  assert.equal([...listed(control).stops].sort(), [1, 2]);
+  assert.equal([...listed([...control.slice(0, 2), ['<|end|>', CONTROL as number]]).stops].sort(), [1, 2]);
+});
+
+test('a text that begins with the beginning token gets no second one', () => {
+  const { encode } = loadTokenizer(bytes());
+  assert.equal(encode('<|end|>hi', { addSpecial: true, parseSpecial: true }), [259, 256]);
+});
+
+test('guarded control tokens stay text, wherever a text is cut at control tokens', () => {
+  const sign = '\ufdd0';
+  const tokenizer = loadTokenizer(bytes());
+  const text = 'hi<|end|>hi';
+  const plain = tokenizer.encode(text);
+  assert.not(plain.includes(259));
+  const guarded = tokenizer.guarded(text, sign, []);
+  assert.equal(tokenizer.encode(guarded, { parseSpecial: true, guard: sign }), plain);
+  assert.is(tokenizer.guarded(text, sign, ['<|end|>']), text);
 });
 
 test('control tokens decode to nothing, user-defined ones to themselves, byte tokens to their byte', () => {
@@ -168,8 +229,8 @@ test('missing and unknown metadata are refused with what is supported', () => {
     'm.gguf: metadata tokenizer.ggml.model: "bert" is not supported; supported: llama (SentencePiece), gpt2 (byte-level BPE)',
   );
   assert.is(
-    message(bytes({ 'tokenizer.ggml.pre': 'tekken' })),
-    'm.gguf: metadata tokenizer.ggml.pre: "tekken" is not supported; supported: llama-bpe, llama3, llama-v3, qwen2, deepseek-r1-qwen, gpt-2, default',
+    message(bytes({ 'tokenizer.ggml.pre': 'bloom' })),
+    `m.gguf: metadata tokenizer.ggml.pre: "bloom" is not supported; supported: ${[...WORD_RULES.keys()].join(', ')}`,
   );
   assert.is(
     message(ggufOf({})),

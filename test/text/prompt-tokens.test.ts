@@ -7,7 +7,8 @@ import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import type { Message } from '../../engine/text/message.ts';
-import { chatTokens } from '../../engine/text/prompt-tokens.ts';
+import { chatPrompt, chatTokens } from '../../engine/text/prompt-tokens.ts';
+import { THINK } from '../../engine/text/reasoning/reasoning.ts';
 import { ggufOf } from '../support/gguf-of.ts';
 import { testIf } from '../support/needs.ts';
 import { SHARED } from '../support/shared-folder.ts';
@@ -50,6 +51,42 @@ test('control tokens in the template are encoded as control tokens', async () =>
   assert.equal(await chatTokens(gguf, loadTokenizer(gguf), []), [1022, 1023]);
 });
 
+test('control tokens in messages stay text', async () => {
+  const user: Message = { role: 'user', content: 'a<|end_of_text|>b' };
+  const gguf = ggufOf(
+    { 'tokenizer.chat_template': '{{ messages[0].content }}<|end_of_text|>' },
+    tokenizerMetadata(1024),
+  );
+  const tokenizer = loadTokenizer(gguf);
+  assert.equal(await chatTokens(gguf, tokenizer, [user]), [1022, ...tokenizer.encode(user.content), 1023]);
+});
+
+const CHATML = `{% for message in messages %}{{ '[' + message.role + ']' + message.content | trim + '[end]' }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}`;
+
+test('a last message of the assistant is continued', async () => {
+  const answered = (content: string): Promise<string> => spelled(CHATML, [USER, { role: 'assistant', content }]);
+  assert.is(await answered('One '), '<|begin_of_text|>[user]Hi[end][assistant]One ');
+  assert.is(await answered(''), '<|begin_of_text|>[user]Hi[end][assistant]');
+  // A template that writes no answers.
+  const silent = `{{ messages[0].content }}{% if add_generation_prompt %}>{% endif %}`;
+  assert.is(await spelled(silent, [USER, { role: 'assistant', content: 'One' }]), '<|begin_of_text|>Hi>One');
+  const call = { id: 'c', name: 'f', arguments: '{}' };
+  assert.match(await spelled(CHATML, [USER, { role: 'assistant', content: '', calls: [call] }]), /\[assistant\]$/);
+});
+
+test('a last message that only thinks goes on after the mark that begins thoughts', async () => {
+  const gguf = ggufOf({ 'tokenizer.chat_template': `${CHATML}<think>` }, tokenizerMetadata(1024));
+  const tokenizer = loadTokenizer(gguf);
+  const prompt = async (content: string) => {
+    const messages: readonly Message[] = [USER, { role: 'assistant', content }];
+    const { tokens, isThinking } = await chatPrompt(gguf, tokenizer, messages, { reasoning: THINK });
+    return [tokens.map(tokenizer.spell).join('').replace('<|begin_of_text|>', ''), isThinking];
+  };
+  assert.equal(await prompt('<think>Hm'), ['[user]Hi[end][assistant]<think>Hm', true]);
+  assert.equal(await prompt('<think>Hm</think>So'), ['[user]Hi[end][assistant]<think>Hm</think>So', false]);
+  assert.equal(await prompt(''), ['[user]Hi[end][assistant]<think>', true]);
+});
+
 test('the date of a prompt is always the same', async () => {
   assert.is(await spelled('{{ date_string }}'), '<|begin_of_text|>26 Jul 2024');
 });
@@ -90,9 +127,10 @@ test('where a template rejects a system message, it begins the user’s first on
 });
 
 test('a template that never ends is refused with a remedy', async () => {
-  assert.is(
-    await message(spelled('{% for i in range(10**9) %}x{% endfor %}')),
-    'm.gguf: metadata tokenizer.chat_template: exceeds a bound: it needs more than 128 MiB of memory; leave out --chat and write the turns yourself',
+  const endless = '{% for i in range(9999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}';
+  assert.match(
+    await message(spelled(endless)),
+    /^m\.gguf: metadata tokenizer\.chat_template: exceeds a bound: it takes longer than 5 s; leave out --chat and write/,
   );
 });
 

@@ -24,6 +24,12 @@ test('default splits punctuation, then as gpt-2, then digits by three', () => {
   assert.equal(words('default', 'Hi, 12345!'), ['Hi', ',', ' ', '123', '45', '!']);
 });
 
+test('rules of further families', () => {
+  assert.equal(words('smollm', 'in 2024'), ['in', ' ', '2', '0', '2', '4']);
+  assert.equal(words('tekken', 'helloWorld HTTPServer 12/\n'), ['hello', 'World', ' HTTPServer', ' ', '1', '2', '/\n']);
+  assert.equal(words('deepseek-coder', 'a\n\nb, 12 日本'), ['a', '\n', '\n', 'b', ',', ' ', '1', '2', ' ', '日本']);
+});
+
 test("white space is Unicode's: U+0085 belongs to it, U+FEFF doesn't", () => {
   assert.equal(words('llama-bpe', '1 \ufeff1'), ['1', ' \ufeff', '1']);
   assert.equal(words('llama-bpe', '1\u0085!'), ['1', '\u0085', '!']);

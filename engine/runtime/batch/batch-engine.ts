@@ -44,6 +44,8 @@ export interface BatchRequest {
   readonly draftSampler?: () => Sampler;
   /** Texts at which to stop; they are not shown. */
   readonly stops?: readonly string[];
+  /** Tokens that end the text beside those of the vocabulary. */
+  readonly stopTokens?: ReadonlySet<number>;
   /** Ends it after the current pass, also while it waits. */
   readonly signal?: AbortSignal;
   /**

@@ -51,9 +51,10 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
       cachedTokens,
     });
   };
+  const isEnd = (token: number): boolean => tokenizer.stops.has(token) || request.stopTokens?.has(token) === true;
   const rest = (): string => stops.add(stream.finish()) + stops.finish();
   const reasonAfter = (token: number): Generated['reason'] | undefined => {
-    if (tokenizer.stops.has(token)) return 'end';
+    if (isEnd(token)) return 'end';
     if (stops.found !== undefined) return 'stop';
     return history.length - prompt.length === request.tokens ? 'length' : undefined;
   };
@@ -96,7 +97,7 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
     last = clock();
     if (history.length === prompt.length) first = last;
     history.push(token);
-    let shown = tokenizer.stops.has(token) ? '' : stops.add(stream.add(token));
+    let shown = isEnd(token) ? '' : stops.add(stream.add(token));
     const reason = reasonAfter(token);
     if (reason !== undefined) shown += rest();
     text += shown;

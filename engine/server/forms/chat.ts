@@ -6,25 +6,28 @@ import { type AnswerForm, type Asked, completionUsage, finishReason } from '../a
 import { ApiError, openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, conversationTokens, samplingOf } from '../text-request.ts';
+import { checkModel, promptOf, samplingOf } from '../text-request.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
-import { formOf, grammarOf, responseFormat } from './text-format.ts';
-import { argumentsText, chatChoice, chatTools, MOST_TOOLS, toolName, toolUse } from './tools.ts';
+import { extraForm, extraFormats, formOf, grammarOf, responseFormat } from './text-format.ts';
+import { thinkingVariables } from './thinking.ts';
+import { tokenRules } from './token-rules.ts';
+import { argumentsText, chatChoice, chatTools, MOST_TOOLS, offered, toolUse } from './tools.ts';
 
-const call = z.strictObject({
-  id: z.string(),
-  type: z.literal('function'),
-  function: z.strictObject({ name: toolName, arguments: argumentsText }),
+/** What an earlier answer carries beside these, such as annotations, changes nothing. */
+const call = z.looseObject({
+  id: z.string().nullish(),
+  type: z.literal('function').nullish(),
+  function: z.looseObject({ name: z.string(), arguments: argumentsText }),
 });
-const message = z.strictObject({
+const message = z.looseObject({
   role: z.string(),
   content: parameters.content('text').nullish(),
-  refusal: z.null().optional(),
-  audio: z.null().optional(),
+  ...{ reasoning_content: z.string().nullish(), reasoning: z.string().nullish() },
+  refusal: z.string().nullish(),
   tool_calls: parameters.list(call, MOST_TOOLS).nullish(),
-  tool_call_id: z.string().optional(),
-  name: z.string().optional(),
+  tool_call_id: z.string().nullish(),
+  name: z.string().nullish(),
   function_call: z.null('is not supported; send tool_calls').optional(),
 });
 
@@ -47,8 +50,10 @@ const RULES = {
     tool_choice: chatChoice.optional(),
     parallel_tool_calls: z.boolean().optional(),
     ...parameters.penalties,
+    ...parameters.thinking,
+    ...extraFormats,
   }),
-  harmless: parameters.HARMLESS,
+  harmless: [...parameters.HARMLESS, 'web_search_options', 'include_reasoning', 'stream_reasoning'],
   unsupported: {
     ...parameters.UNSUPPORTED,
     functions: { neutral: [[]], remedy: 'give tools' },
@@ -65,29 +70,34 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
   if (body.stream_options !== undefined && body.stream !== true)
     throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
   const messages = body.messages.map(readMessage);
+  const { own, leftOut } = offered(body.tools, isFunctionTool);
   const topLogprobs = body.logprobs === true ? (body.top_logprobs ?? 0) : undefined;
   const count = body.n ?? 1;
   const choice = body.tool_choice ?? 'auto';
-  const { tools, form, reading } = toolUse(model, {
-    tools: (body.tools ?? []).map((tool) => ({ ...tool.function, schema: tool.function.parameters })),
+  const use = toolUse(model, {
+    tools: own.map((tool) => ({ ...tool.function, schema: tool.function.parameters })),
     choice: typeof choice === 'string' ? choice : choice.function,
     several: body.parallel_tool_calls ?? true,
-    form: formOf(body.response_format),
+    form: formOf(body.response_format) ?? extraForm(body),
   });
+  const { prompt, form, reading } = await promptOf(model, { messages, ...use, variables: thinkingVariables(body) });
+  const { grammar, ignored } = grammarOf(model, form, PLACES);
   return {
     stream: body.stream ?? false,
     reading,
+    ignored: [...leftOut, ...ignored],
     form: chatForm(model, { count, topLogprobs, usage: body.stream_options?.include_usage ?? false }),
     request: {
-      prompts: [await conversationTokens(model, messages, tools)],
+      prompts: [prompt],
       count,
       tokens: body.max_completion_tokens ?? body.max_tokens,
       sampling: samplingOf(body),
+      ...tokenRules(model, body),
       penalties: { frequency: body.frequency_penalty ?? 0, presence: body.presence_penalty ?? 0 },
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       topLogprobs,
-      grammar: grammarOf(model, form, PLACES),
+      grammar,
     },
   };
 }
@@ -97,21 +107,34 @@ const PLACES = {
   tool: (index: number) => `tools[${index}].function.parameters`,
 };
 
+type ChatTool = z.output<typeof chatTools>[number];
+
+function isFunctionTool(tool: ChatTool): tool is Extract<ChatTool, { readonly type: 'function' }> {
+  return tool.type === 'function';
+}
+
 function readMessage(given: z.output<typeof message>, index: number): Message {
-  const { content, tool_calls: calls, tool_call_id: callId, name } = given;
+  const { tool_calls: calls, name } = given;
+  const callId = given.tool_call_id ?? undefined;
+  const content = given.content ?? given.refusal;
   const where = `messages[${index}]`;
   const role = given.role === 'tool' ? 'tool' : parameters.roleOf(given.role, `${where}.role`);
   if (calls != null && role !== 'assistant')
     throw new ApiError(400, `${where}.tool_calls: only an assistant has them`, where, 'invalid_value');
-  if (content == null && (calls ?? []).length === 0)
+  if (content == null && role !== 'assistant')
     throw new ApiError(400, `${where}.content: is missing; give a text`, `${where}.content`, 'invalid_value');
   if ((role === 'tool') !== (callId !== undefined))
     throw new ApiError(400, `${where}.tool_call_id: is for role "tool", which needs it`, where, 'invalid_value');
   return {
     ...{ role, content: content ?? '' },
-    ...(callId === undefined ? {} : { callId, name }),
-    ...(calls == null ? {} : { calls: calls.map(({ id, function: called }) => ({ id, ...called })) }),
+    ...(role === 'assistant' ? { reasoning: given.reasoning_content ?? given.reasoning ?? undefined } : {}),
+    ...(callId === undefined ? {} : { callId, name: name ?? undefined }),
+    ...(calls == null ? {} : { calls: calls.map((one, number) => readCall(one, `call_${index}_${number}`)) }),
   };
+}
+
+function readCall({ id, function: called }: z.output<typeof call>, fallback: string): ToolCall {
+  return { id: id ?? fallback, name: called.name, arguments: called.arguments };
 }
 
 function writtenCall({ id, name, arguments: own }: ToolCall): object {
@@ -137,10 +160,11 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
     whole: (choices) => ({
       ...common,
       object: 'chat.completion',
-      choices: choices.map(({ index, text, calls, pieces, result }) => ({
+      choices: choices.map(({ index, reasoning, text, calls, pieces, result }) => ({
         index,
         message: {
           ...{ role: 'assistant', content: calls.length > 0 && text.trim() === '' ? null : text, refusal: null },
+          ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
           ...(calls.length > 0 ? { tool_calls: calls.map(writtenCall) } : {}),
         },
         logprobs: logprobs(pieces),
@@ -152,6 +176,16 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
       Array.from({ length: count }, (_, index) =>
         chunk([{ index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }]),
       ),
+    think: (index, reasoning, piece) => [
+      chunk([
+        {
+          index,
+          delta: { reasoning_content: reasoning },
+          logprobs: piece === undefined ? null : logprobs([piece]),
+          finish_reason: null,
+        },
+      ]),
+    ],
     more(index, text, piece) {
       const shown = piece === undefined ? null : logprobs([piece]);
       if (text === '' && (shown === null || shown.content.length === 0)) return [];

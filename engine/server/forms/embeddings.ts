@@ -3,7 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import { ApiError, STOPPED } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel } from '../text-request.ts';
+import { checkModel, MOST_AT_ONCE } from '../text-request.ts';
 import * as parameters from './parameters.ts';
 import { prompts, tokensOfPrompts } from './prompts.ts';
 
@@ -49,7 +49,11 @@ export async function askEmbeddings(model: ServedModel, json: unknown): Promise<
  * @throws ApiError 503 then
  */
 export async function embed(model: ServedModel, { texts, format }: AskedEmbeddings, signal: AbortSignal) {
-  const means = await Promise.all(texts.map((tokens) => start(model, tokens, signal)));
+  const means: (Float32Array | undefined)[] = [];
+  for (let at = 0; at < texts.length; at += MOST_AT_ONCE) {
+    const part = texts.slice(at, at + MOST_AT_ONCE).map((tokens) => start(model, tokens, signal));
+    means.push(...(await Promise.all(part)));
+  }
   const tokens = texts.reduce((sum, { length }) => sum + length, 0);
   return {
     object: 'list',

@@ -4,7 +4,6 @@ import type { ToolCall } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
 import { readValue } from '../complaint.ts';
 import * as parameters from './parameters.ts';
-import { toolName } from './tools.ts';
 
 /** A message of Anthropic's API: a text, or blocks. */
 export const blockMessage = z.strictObject({
@@ -16,12 +15,16 @@ export const blockMessage = z.strictObject({
 });
 
 const text = z.looseObject({ text: z.string() });
+/** Blocks that only the server that wrote them can use. */
+const ELSEWHERE = /^(?:redacted_thinking|server_tool_use|\w+_tool_result|mcp_tool_use|container_upload)$/;
+
 /** Kept as it is: a record would lose a property `__proto__`. */
 const anyObject = z.custom<object>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be an object',
 );
-const use = z.looseObject({ id: z.string(), name: toolName, input: anyObject });
+const thought = z.looseObject({ thinking: z.string() });
+const use = z.looseObject({ id: z.string(), name: z.string(), input: anyObject });
 const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
 
 /**
@@ -33,12 +36,17 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
   const texts: string[] = [];
   const calls: ToolCall[] = [];
   const results: Message[] = [];
+  let reasoning = '';
   for (const [number, block] of content.entries()) {
     const where = `messages[${index}].content[${number}]`;
     if (block.type === 'text') texts.push(parsed(text, block, where).text);
     else if (block.type === 'tool_use' && role === 'assistant') {
       const { id, name, input } = parsed(use, block, where);
       calls.push({ id, name, arguments: JSON.stringify(input) });
+    } else if (block.type === 'thinking' && role === 'assistant') {
+      reasoning += parsed(thought, block, where).thinking;
+    } else if (ELSEWHERE.test(block.type)) {
+      // Of another server, where tools ran or thoughts were locked.
     } else if (block.type === 'tool_result' && role === 'user') {
       const { tool_use_id: callId, content: returned = '' } = parsed(result, block, where);
       results.push({ role: 'tool', content: returned, callId });
@@ -48,7 +56,8 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
     }
   }
   if (texts.length === 0 && calls.length === 0 && results.length > 0) return results;
-  return [...results, { role, content: texts.join(''), ...(calls.length > 0 ? { calls } : {}) }];
+  const more = { ...(calls.length > 0 ? { calls } : {}), ...(reasoning === '' ? {} : { reasoning }) };
+  return [...results, { role, content: texts.join(''), ...more }];
 }
 
 function parsed<Shape extends z.ZodObject>(shape: Shape, block: unknown, where: string): z.output<Shape> {

@@ -9,11 +9,12 @@ import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answe
 import { anthropicError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
+import { checkModel, type FinishedChoice, promptOf, samplingOf } from '../text-request.ts';
 import { blockMessage, readBlocks } from './message-blocks.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, outputConfig } from './text-format.ts';
-import { messageChoice, messageTools, toolUse } from './tools.ts';
+import { thinkingVariables } from './thinking.ts';
+import { messageChoice, messageTools, offered, toolUse } from './tools.ts';
 
 const RULES = {
   shape: z.object({
@@ -29,11 +30,10 @@ const RULES = {
     temperature: parameters.sampling.temperature,
     top_p: parameters.sampling.top_p,
     top_k: parameters.sampling.top_k,
+    thinking: z.looseObject({ type: z.string() }).optional(),
   }),
-  harmless: ['metadata'],
+  harmless: ['metadata', 'service_tier', 'context_management', 'betas', 'cache_control', 'inference_geo', 'speed'],
   unsupported: {
-    thinking: { neutral: [{ type: 'disabled' }], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
-    service_tier: { neutral: ['auto', 'standard_only'], remedy: 'leave it out' },
     mcp_servers: { neutral: [[]], remedy: 'give tools of your own' },
     container: { neutral: [], remedy: 'leave it out' },
   },
@@ -44,12 +44,14 @@ const COUNTED = { ...RULES, shape: RULES.shape.partial({ max_tokens: true }) };
 /** Reads Anthropic's `POST /v1/messages`. @throws ApiError */
 export async function askMessage(model: ServedModel, json: unknown): Promise<Asked> {
   const body = readBody(RULES, json);
-  const { prompt, form, reading } = await promptOf(model, body);
+  const { prompt, form, reading, leftOut } = await conversationOf(model, body);
+  const { grammar, ignored } = grammarOf(model, form, PLACES);
   const { stop_sequences: stops = [] } = body;
   return {
     stream: body.stream ?? false,
     reading,
-    form: messageForm(model, stops, reading !== undefined),
+    ignored: [...leftOut, ...ignored],
+    form: messageForm(model, stops, reading.names.length > 0 || model.reasoning !== undefined),
     request: {
       prompts: [prompt],
       count: 1,
@@ -59,31 +61,45 @@ export async function askMessage(model: ServedModel, json: unknown): Promise<Ask
       seed: undefined,
       stops,
       topLogprobs: undefined,
-      grammar: grammarOf(model, form, PLACES),
+      grammar,
     },
   };
 }
 
 /** Anthropic's `POST /v1/messages/count_tokens`: the length of a conversation's prompt. @throws ApiError */
 export async function countMessageTokens(model: ServedModel, json: unknown): Promise<{ input_tokens: number }> {
-  const { prompt } = await promptOf(model, readBody(COUNTED, json));
+  const { prompt } = await conversationOf(model, readBody(COUNTED, json));
   return { input_tokens: prompt.length };
 }
 
-/** The tokens of a conversation, and what tools and formats ask of the answer. */
-async function promptOf(model: ServedModel, body: z.infer<typeof COUNTED.shape>) {
+/** The prompt of a conversation, and what tools and formats ask of the answer. */
+async function conversationOf(model: ServedModel, body: z.infer<typeof COUNTED.shape>) {
   checkModel(model, body.model);
   const { system } = body;
   const { type, name = '', disable_parallel_tool_use: isSingle = false } = body.tool_choice ?? { type: 'auto' };
-  const { tools, form, reading } = toolUse(model, {
-    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.input_schema })),
+  const { own, leftOut } = offered(body.tools, isCustomTool);
+  const use = toolUse(model, {
+    tools: own.map((tool) => ({ ...tool, schema: tool.input_schema })),
     choice: type === 'any' ? 'required' : type === 'tool' ? { name } : type,
     several: !isSingle,
     form: formOf(body.output_config?.format),
   });
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
-  const prompt = await conversationTokens(model, [...begin, ...body.messages.flatMap(readBlocks)], tools);
-  return { prompt, form, reading };
+  const messages = [...begin, ...body.messages.flatMap(readBlocks)];
+  const effort = body.output_config?.effort ?? undefined;
+  const variables = thinkingVariables({ thinking: body.thinking, reasoning_effort: effort });
+  return { ...(await promptOf(model, { messages, ...use, variables })), leftOut };
+}
+
+type MessageTool = z.output<typeof messageTools>[number];
+type CustomTool = MessageTool & {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly input_schema?: unknown;
+};
+
+function isCustomTool(tool: MessageTool): tool is CustomTool {
+  return tool.type == null || tool.type === 'custom';
 }
 
 const PLACES = {
@@ -91,7 +107,8 @@ const PLACES = {
   tool: (index: number) => `tools[${index}].input_schema`,
 };
 
-function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[], mayCall: boolean): AnswerForm {
+/** @param mayBeOther whether an answer may begin with something else than text */
+function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[], mayBeOther: boolean): AnswerForm {
   const begun = { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant', model: name };
   const usage = (choices: readonly FinishedChoice[]) => {
     const { prompt, cached, generated } = usageOf(choices, 1);
@@ -109,22 +126,32 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[],
     stop_sequence: result.reason === 'stop' ? (foundStop(tokenizer, result, stops) ?? null) : null,
   });
   const used = ({ id, name: called }: ToolCall, input: unknown) => ({ type: 'tool_use', id, name: called, input });
-  const contentOf = ({ text, calls }: FinishedChoice): object[] => [
+  const contentOf = ({ reasoning, text, calls }: FinishedChoice): object[] => [
+    ...(reasoning === '' ? [] : [thought(reasoning)]),
     ...(calls.length > 0 && text.trim() === '' ? [] : [{ type: 'text', text }]),
     ...calls.map((call) => used(call, JSON.parse(call.arguments))),
   ];
-  /** Blocks so far, and whether the last one is a text that may go on. */
-  let [blocks, isText] = [0, false];
+  /** Nobody but this server reads a thought again, so it has nothing to sign. */
+  const thought = (thinking: string) => ({ type: 'thinking', thinking, signature: '' });
+  /** Blocks so far, and what the last one is, if it may go on. */
+  let blocks = 0;
+  let open: 'text' | 'thinking' | undefined;
   const closed = (): ServerEvent[] => {
-    if (!isText) return [];
-    isText = false;
+    if (open === undefined) return [];
+    open = undefined;
     return [event('content_block_stop', { index: blocks - 1 })];
   };
-  const textBlock = (): ServerEvent[] => {
-    if (isText) return [];
-    isText = true;
-    return [event('content_block_start', { index: blocks++, content_block: { type: 'text', text: '' } })];
+  const opened = (kind: 'text' | 'thinking'): ServerEvent[] => {
+    if (open === kind) return [];
+    const before = closed();
+    open = kind;
+    const block = kind === 'text' ? { type: 'text', text: '' } : thought('');
+    return [...before, event('content_block_start', { index: blocks++, content_block: block })];
   };
+  const added = (kind: 'text' | 'thinking', delta: object): ServerEvent[] => [
+    ...opened(kind),
+    event('content_block_delta', { index: blocks - 1, delta }),
+  ];
   const event = (type: string, more: object): ServerEvent => ({ event: type, data: { type, ...more } });
   return {
     whole(choices) {
@@ -141,11 +168,12 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[],
           usage: { input_tokens: promptTokens, output_tokens: 0 },
         },
       }),
-      ...(mayCall ? [] : textBlock()),
+      ...(mayBeOther ? [] : opened('text')),
     ],
+    think: (_index, thinking) => added('thinking', { type: 'thinking_delta', thinking }),
     more(_index, text) {
-      if (text === '' || (mayCall && !isText && text.trim() === '')) return [];
-      return [...textBlock(), event('content_block_delta', { index: blocks - 1, delta: { type: 'text_delta', text } })];
+      if (text === '' || (mayBeOther && open !== 'text' && text.trim() === '')) return [];
+      return added('text', { type: 'text_delta', text });
     },
     call(_index, call) {
       const before = closed();
@@ -158,7 +186,8 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[],
         event('content_block_stop', { index }),
       ];
     },
-    finish: () => closed(),
+    // A message has one block at least.
+    finish: () => [...(blocks === 0 ? opened('text') : []), ...closed()],
     end(choices) {
       const choice = choices[0] as FinishedChoice;
       return [event('message_delta', { delta: ending(choice), usage: usage(choices) }), event('message_stop', {})];

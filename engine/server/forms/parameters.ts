@@ -4,8 +4,8 @@ import { ApiError } from '../api-error.ts';
 import { problemOf } from '../complaint.ts';
 import type { Unsupported } from '../read-body.ts';
 
-/** Continuations of a prompt that a request may ask for. */
-export const MOST_CHOICES = 8;
+/** Continuations of a prompt that a request may ask for; some of them wait for others (queued.ts). */
+export const MOST_CHOICES = 128;
 export const MOST_STOPS = 16;
 const MOST_LOGPROBS = 20;
 
@@ -34,7 +34,11 @@ export function list<Item extends z.ZodType>(item: Item, most: number, least = 0
 }
 
 export const count = z.int().min(1).max(MOST_CHOICES);
-export const tokens = z.int().min(1);
+/** −1, as in llama.cpp's server: as many as there is room for. */
+export const tokens = z
+  .int()
+  .refine((value) => value >= 1 || value === -1, 'must be at least 1, or -1 for no limit')
+  .transform((value) => (value === -1 ? undefined : value));
 export const seed = z.int();
 export const stop = z.string().min(1);
 export const stops = z.union(
@@ -48,13 +52,17 @@ export const streamOptions = z.strictObject({
   include_obfuscation: z.literal(false).optional(),
 });
 
-/** Parameters of drawing tokens: OpenAI's, then those of llama.cpp's server. */
+/** Parameters of drawing tokens: OpenAI's, then those of llama.cpp's server and of vLLM. */
 export const sampling = {
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
-  top_k: z.int().min(0).optional(),
+  top_k: z.int().min(-1).optional(),
   min_p: z.number().min(0).max(1).optional(),
   repeat_penalty: z.number().min(0.01).max(100).optional(),
+  repetition_penalty: z.number().min(0.01).max(100).optional(),
+  logit_bias: z.record(z.string().regex(/^\d+$/, 'must be a token'), z.number().min(-100).max(100)).optional(),
+  ignore_eos: z.boolean().optional(),
+  stop_token_ids: z.array(z.int().min(0)).max(MOST_STOPS).optional(),
 };
 const penalty = z.number().min(-2).max(2).optional();
 export const penalties = { frequency_penalty: penalty, presence_penalty: penalty };
@@ -69,15 +77,27 @@ const PLAIN = 'leave it out, since this server writes text only';
 /** Parameters that several APIs have and that aren't supported. */
 export const UNSUPPORTED = {
   modalities: { neutral: [['text']], remedy: PLAIN },
-  logit_bias: { neutral: [{}], remedy: 'leave it out' },
-  reasoning_effort: { neutral: ['none'], remedy: 'leave it out, since the chat template decides on reasoning' },
-  service_tier: { neutral: ['auto', 'default'], remedy: 'leave it out' },
 } satisfies Readonly<Record<string, Unsupported>>;
 
-/** Parameters without influence on a text. */
-export const HARMLESS = ['user', 'metadata', 'store', 'safety_identifier', 'prompt_cache_key'];
+/** Parameters without influence on a text, and hints for other servers. */
+export const HARMLESS = [
+  ...['user', 'metadata', 'store', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier'],
+  ...['client_metadata', 'cache_prompt', 'cache_salt', 'verbosity', 'prediction', 'priority', 'request_id', 'id_slot'],
+  ...['add_generation_prompt', 'continue_final_message', 'skip_special_tokens', 'spaces_between_special_tokens'],
+];
 
-/** The content of a message: a text, or parts of a kind that are texts. */
+/** Parameters of chat completions that switch thoughts on and off, or say how long they are. */
+export const thinking = {
+  reasoning_effort: z.string().optional(),
+  reasoning: z.looseObject({ effort: z.string().nullish() }).optional(),
+  enable_thinking: z.boolean().optional(),
+  chat_template_kwargs: z.record(z.string(), z.unknown()).optional(),
+};
+
+/** Kinds of parts that are texts, in all APIs. */
+const TEXT_KINDS = ['text', 'input_text', 'output_text', 'summary_text', 'reasoning_text'];
+
+/** The content of a message: a text, or parts that are texts, of the API's kind or another's. */
 export function content(kind: string) {
   const part = z.looseObject({ type: z.string() });
   return z
@@ -85,11 +105,12 @@ export function content(kind: string) {
     .transform((value, context): string => {
       if (typeof value === 'string') return value;
       const texts = value.map((one, index) => {
-        if (one.type === kind && typeof one.text === 'string') return one.text;
-        const problem =
-          one.type === kind
-            ? 'has no text'
-            : `is of type "${one.type.slice(0, 40)}", which is not supported; send text`;
+        if (one.type === 'refusal' && typeof one.refusal === 'string') return one.refusal;
+        const isText = TEXT_KINDS.includes(one.type);
+        if (isText && typeof one.text === 'string') return one.text;
+        const problem = isText
+          ? 'has no text'
+          : `is of type "${one.type.slice(0, 40)}", which is not supported; send text`;
         context.addIssue({ code: 'custom', path: [index], message: problem });
         return '';
       });

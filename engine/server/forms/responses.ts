@@ -7,29 +7,42 @@ import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answe
 import { openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, conversationTokens, type FinishedChoice, samplingOf } from '../text-request.ts';
+import { checkModel, type FinishedChoice, promptOf, samplingOf } from '../text-request.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, textFormat } from './text-format.ts';
-import { argumentsText, responseChoice, responseTools, toolName, toolUse } from './tools.ts';
+import { thinkingVariables } from './thinking.ts';
+import { tokenRules } from './token-rules.ts';
+import { argumentsText, offered, responseChoice, responseTools, toolUse } from './tools.ts';
 
 /** What an earlier answer carries when a client sends it back; it changes nothing. */
-const ECHOED = { id: z.string().optional(), status: z.string().optional() };
-const message = z.strictObject({
+const ECHOED = { id: z.string().nullish(), status: z.string().nullish() };
+const message = z.looseObject({
   ...ECHOED,
   type: z.literal('message').optional(),
   role: z.string(),
   content: z.union([parameters.content('input_text'), parameters.content('output_text')]),
 });
 
-const called = z.strictObject({
+const called = z.looseObject({
   ...ECHOED,
   type: z.literal('function_call'),
-  ...{ call_id: z.string(), name: toolName, arguments: argumentsText },
+  ...{ call_id: z.string(), name: z.string(), arguments: argumentsText },
 });
-const returned = z.strictObject({
+const returned = z.looseObject({
   ...ECHOED,
   type: z.literal('function_call_output'),
   ...{ call_id: z.string(), output: parameters.content('input_text') },
+});
+const texts = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
+const thought = z.looseObject({
+  ...ECHOED,
+  type: z.literal('reasoning'),
+  ...{ summary: texts.nullish(), content: texts.nullish(), encrypted_content: z.string().nullish() },
+});
+
+/** What tools did that ran on other servers; the conversation goes on without it. */
+const elsewhere = z.looseObject({
+  type: z.enum(['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_call']),
 });
 
 const STATELESS = 'leave it out, and send the whole conversation as input; this server keeps none';
@@ -38,7 +51,10 @@ const RULES = {
   shape: z.object({
     model: z.string().optional(),
     input: z.union(
-      [z.string(), parameters.list(z.union([message, called, returned]), parameters.MOST_MESSAGES, 1)],
+      [
+        z.string(),
+        parameters.list(z.union([message, called, returned, thought, elsewhere]), parameters.MOST_MESSAGES, 1),
+      ],
       'must be a text, or a list of messages, calls and their outputs that is not empty',
     ),
     instructions: z.string().optional(),
@@ -50,19 +66,15 @@ const RULES = {
     tool_choice: responseChoice.optional(),
     parallel_tool_calls: z.boolean().optional(),
     ...parameters.sampling,
+    ...parameters.thinking,
   }),
-  harmless: parameters.HARMLESS,
+  harmless: [...parameters.HARMLESS, 'include', 'truncation', 'max_tool_calls', 'stream_options', 'context_management'],
   unsupported: {
     ...parameters.UNSUPPORTED,
-    stream_options: { neutral: [{}, { include_obfuscation: false }], remedy: 'leave it out' },
     previous_response_id: { neutral: [], remedy: STATELESS },
     conversation: { neutral: [], remedy: STATELESS },
     prompt: { neutral: [], remedy: 'send the text as input; this server stores no prompts' },
     background: { neutral: [false], remedy: 'leave it out' },
-    include: { neutral: [[]], remedy: 'leave it out' },
-    reasoning: { neutral: [{}], remedy: parameters.UNSUPPORTED.reasoning_effort.remedy },
-    truncation: { neutral: ['disabled'], remedy: 'leave it out, and shorten the input yourself' },
-    max_tool_calls: { neutral: [], remedy: 'leave it out, or allow one call by parallel_tool_calls: false' },
     top_logprobs: { neutral: [0], remedy: 'use /v1/chat/completions, which has logprobs' },
   },
 } satisfies BodyRules<z.ZodObject>;
@@ -76,15 +88,19 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
   const { instructions } = body;
   const messages = instructions === undefined ? turns : [{ role: 'system', content: instructions } as const, ...turns];
   const sampling = samplingOf(body);
+  const { own, leftOut } = offered(body.tools, isFunctionTool);
   const choice = body.tool_choice ?? 'auto';
   const several = body.parallel_tool_calls ?? true;
-  const { tools, form, reading } = toolUse(model, {
-    tools: (body.tools ?? []).map((tool) => ({ ...tool, schema: tool.parameters })),
+  const use = toolUse(model, {
+    tools: own.map((tool) => ({ ...tool, schema: tool.parameters })),
     ...{ choice, several, form: formOf(body.text?.format) },
   });
+  const { prompt, form, reading } = await promptOf(model, { messages, ...use, variables: thinkingVariables(body) });
+  const { grammar, ignored } = grammarOf(model, form, PLACES);
   return {
     stream: body.stream ?? false,
     reading,
+    ignored: [...leftOut, ...ignored],
     form: responseForm(
       {
         model: model.name,
@@ -97,37 +113,59 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
         tool_choice: choice,
         parallel_tool_calls: several,
       },
-      reading !== undefined,
+      reading.names.length > 0 || model.reasoning !== undefined,
     ),
     request: {
-      prompts: [await conversationTokens(model, messages, tools)],
+      prompts: [prompt],
       count: 1,
       tokens: body.max_output_tokens,
       sampling,
+      ...tokenRules(model, body),
       penalties: { frequency: 0, presence: 0 },
       seed: body.seed,
       stops: [],
       topLogprobs: undefined,
-      grammar: grammarOf(model, form, PLACES),
+      grammar,
     },
   };
 }
 
 const PLACES = { text: 'text.format.schema', tool: (index: number) => `tools[${index}].parameters` };
 
-type Item = z.output<typeof message> | z.output<typeof called> | z.output<typeof returned>;
+type Item = z.output<typeof message | typeof called | typeof returned | typeof thought | typeof elsewhere>;
 
-/** The messages of input items: calls belong to the assistant's message before them. */
+function isElsewhere(item: Item): item is z.output<typeof elsewhere> {
+  return elsewhere.shape.type.options.some((type) => type === item.type);
+}
+
+type ResponseTool = z.output<typeof responseTools>[number];
+
+function isFunctionTool(tool: ResponseTool): tool is Extract<ResponseTool, { readonly type: 'function' }> {
+  return tool.type === 'function';
+}
+
+/** The messages of input items: thoughts begin an assistant's message, and calls belong to the one before them. */
 function readItems(items: readonly Item[]): Message[] {
   const messages: Message[] = [];
+  let thoughts: string | undefined;
   /** Those of the last message, while they are its assistant's. */
   let calls: ToolCall[] | undefined;
   for (const [index, item] of items.entries()) {
+    if (isElsewhere(item)) continue;
+    if (item.type === 'reasoning') {
+      thoughts = [...(item.content ?? []), ...(item.content?.length ? [] : (item.summary ?? []))]
+        .map(({ text = '' }) => text)
+        .join('\n');
+      calls = undefined;
+      continue;
+    }
+    const reasoning = thoughts;
+    thoughts = undefined;
     if (item.type === 'function_call') {
       if (calls === undefined) {
         const last = messages.at(-1);
-        const before = last?.role === 'assistant' ? messages.pop() : undefined;
-        calls = [];
+        const before = last?.role === 'assistant' && reasoning === undefined ? messages.pop() : { reasoning };
+        calls = [...((before as Partial<Message>).calls ?? [])];
         messages.push({ role: 'assistant', content: '', ...before, calls });
       }
       calls.push({ id: item.call_id, name: item.name, arguments: item.arguments });
@@ -136,7 +174,10 @@ function readItems(items: readonly Item[]): Message[] {
     calls = undefined;
     if (item.type === 'function_call_output')
       messages.push({ role: 'tool', content: item.output, callId: item.call_id });
-    else messages.push({ role: parameters.roleOf(item.role, `input[${index}].role`), content: item.content });
+    else {
+      const role = parameters.roleOf(item.role, `input[${index}].role`);
+      messages.push({ role, content: item.content, ...(role === 'assistant' ? { reasoning } : {}) });
+    }
   }
   return messages;
 }
@@ -147,9 +188,9 @@ function messageId(): string {
 
 /**
  * @param echo fields of the request that an answer repeats
- * @param mayCall whether it may be calls of tools
+ * @param mayBeOther whether it may begin with something else than text
  */
-function responseForm(echo: object, mayCall: boolean): AnswerForm {
+function responseForm(echo: object, mayBeOther: boolean): AnswerForm {
   const id = `resp_${randomUUID()}`;
   const createdAt = Math.floor(Date.now() / 1000);
   const response = (status: string, more: object) => ({
@@ -165,18 +206,26 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
   const callItem = ({ id: callId, name, arguments: own }: ToolCall, status = 'completed') => ({
     ...{ id: callId.replace('call_', 'fc_'), type: 'function_call', status, call_id: callId, name, arguments: own },
   });
+  const thoughtId = `rs_${randomUUID()}`;
+  const thoughtItem = (itemId: string, status: string, text?: string) => ({
+    ...{ id: itemId, type: 'reasoning', status, summary: [] },
+    content: text === undefined ? [] : [{ type: 'reasoning_text', text }],
+  });
+  /** Thoughts that are under way. */
+  let thinking: string | undefined;
   /** Items of the output so far, and the text that is under way. */
   let items = 0;
   let message: { readonly index: number; readonly id: string; text: string } | undefined;
   const written: { readonly id: string }[] = [];
   const statusOf = ({ reason }: BatchResult) => (reason === 'length' ? 'incomplete' : 'completed');
   const whole = (choices: readonly FinishedChoice[]) => {
-    const { result, text, calls } = choices[0] as FinishedChoice;
+    const { result, reasoning, text, calls } = choices[0] as FinishedChoice;
     const status = statusOf(result);
-    const hasText = calls.length === 0 || text.trim() !== '';
-    const { prompt, cached, generated } = usageOf(choices, 1);
+    const hasText = (calls.length === 0 && reasoning === '') || text.trim() !== '';
+    const { prompt, cached, generated, reasoning: thought } = usageOf(choices, 1);
     return response(status, {
       output: [
+        ...(reasoning === '' ? [] : [thoughtItem(thoughtId, status, reasoning)]),
         ...(hasText ? [item(written[0]?.id ?? messageId(), status, [part(text)])] : []),
         ...calls.map((call) => callItem(call)),
       ],
@@ -185,7 +234,7 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
         input_tokens: prompt,
         input_tokens_details: { cached_tokens: cached },
         output_tokens: generated,
-        output_tokens_details: { reasoning_tokens: 0 },
+        output_tokens_details: { reasoning_tokens: thought },
         total_tokens: prompt + generated,
       },
     });
@@ -195,11 +244,38 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
     event: type,
     data: { type, sequence_number: sequence++, ...more },
   });
+  const thoughtPlace = { output_index: 0, content_index: 0, item_id: thoughtId };
+  const thought = (text: string): ServerEvent[] => {
+    const part = { type: 'reasoning_text', text: '' };
+    const before =
+      thinking === undefined
+        ? [
+            event('response.output_item.added', {
+              ...{ output_index: items++, item: thoughtItem(thoughtId, 'in_progress') },
+            }),
+            event('response.content_part.added', { ...thoughtPlace, part }),
+          ]
+        : [];
+    thinking = (thinking ?? '') + text;
+    return [...before, event('response.reasoning_text.delta', { ...thoughtPlace, delta: text })];
+  };
+  const thoughtEnded = (status = 'completed'): ServerEvent[] => {
+    if (thinking === undefined) return [];
+    const text = thinking;
+    thinking = undefined;
+    return [
+      event('response.reasoning_text.done', { ...thoughtPlace, text }),
+      event('response.content_part.done', { ...thoughtPlace, part: { type: 'reasoning_text', text } }),
+      event('response.output_item.done', { output_index: 0, item: thoughtItem(thoughtId, status, text) }),
+    ];
+  };
   const begun = (): ServerEvent[] => {
     if (message !== undefined) return [];
+    const before = thoughtEnded();
     message = { index: items++, id: messageId(), text: '' };
     written.push(message);
     return [
+      ...before,
       event('response.output_item.added', { output_index: message.index, item: item(message.id, 'in_progress', []) }),
       event('response.content_part.added', { ...placeOf(message), part: part('') }),
     ];
@@ -223,17 +299,18 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
     begin: () => [
       event('response.created', { response: response('in_progress', {}) }),
       event('response.in_progress', { response: response('in_progress', {}) }),
-      ...(mayCall ? [] : begun()),
+      ...(mayBeOther ? [] : begun()),
     ],
+    think: (_index, text) => thought(text),
     more(_index, text) {
-      if (text === '' || (mayCall && message === undefined && text.trim() === '')) return [];
+      if (text === '' || (mayBeOther && message === undefined && text.trim() === '')) return [];
       const before = begun();
       const now = message as NonNullable<typeof message>;
       now.text += text;
       return [...before, event('response.output_text.delta', { ...placeOf(now), delta: text, logprobs: [] })];
     },
     call(_index, call) {
-      const before = ended('completed');
+      const before = [...thoughtEnded(), ...ended('completed')];
       const [index, own] = [items++, callItem(call)];
       const place = { output_index: index, item_id: own.id };
       const added = { ...callItem(call, 'in_progress'), arguments: '' };
@@ -245,7 +322,11 @@ function responseForm(echo: object, mayCall: boolean): AnswerForm {
         event('response.output_item.done', { output_index: index, item: own }),
       ];
     },
-    finish: ({ result, calls }) => [...(calls.length > 0 ? [] : begun()), ...ended(statusOf(result))],
+    finish: ({ result, calls, reasoning, text }) => [
+      ...thoughtEnded(statusOf(result)),
+      ...(calls.length > 0 || (text === '' && reasoning !== '') ? [] : begun()),
+      ...ended(statusOf(result)),
+    ],
     end(choices) {
       const response = whole(choices);
       return [event(`response.${response.status}`, { response })];

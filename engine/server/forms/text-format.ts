@@ -11,7 +11,7 @@ const schema = z.strictObject({
   name: z.string().optional(),
   description: z.string().nullish(),
   schema: z.unknown().optional(),
-  /** Texts are held to the schema either way. */
+  /** Whether a schema that can't be held in all its parts is refused. */
   strict: z.boolean().nullish(),
 });
 const plain = z.strictObject({ type: z.literal('text') });
@@ -29,12 +29,36 @@ export const textFormat = z.strictObject({
   format: z
     .discriminatedUnion('type', [plain, object, schema.extend({ type: z.literal('json_schema') })], KINDS)
     .nullish(),
+  verbosity: z.string().nullish(),
 });
 
 /** `output_config` of messages. */
 export const outputConfig = z.strictObject({
   format: z.strictObject({ type: z.literal('json_schema'), schema: z.unknown().optional() }).nullish(),
+  effort: z.string().nullish(),
 });
+
+/** Other names of a schema: those of llama.cpp's server and of vLLM. */
+export const extraFormats = { json_schema: z.unknown().optional(), guided_json: z.unknown().optional() };
+
+/** The form that they ask for. @throws ApiError 400 for a schema that isn't JSON */
+export function extraForm({
+  json_schema: schema,
+  guided_json: guided,
+}: {
+  readonly json_schema?: unknown;
+  readonly guided_json?: unknown;
+}): TextForm | undefined {
+  const given = schema ?? guided;
+  if (given === undefined) return undefined;
+  if (typeof given !== 'string') return { schema: given };
+  try {
+    return { schema: JSON.parse(given) as unknown };
+  } catch {
+    const name = schema === undefined ? 'guided_json' : 'json_schema';
+    throw new ApiError(400, `${name}: must be a JSON schema`, name, 'invalid_value');
+  }
+}
 
 /** The form of a text that a format asks for; `undefined`: any. */
 export function formOf(
@@ -49,8 +73,12 @@ export function formOf(
     case 'json_object':
       return { schema: { type: 'object' } };
     case 'json_schema':
-      return { schema: ('json_schema' in format ? format.json_schema : format).schema ?? true };
+      return formOfSchema('json_schema' in format ? format.json_schema : format);
   }
+}
+
+function formOfSchema(given: { readonly schema?: unknown; readonly strict?: boolean | null | undefined }): TextForm {
+  return { schema: given.schema ?? true, isStrict: given.strict === true };
 }
 
 /** The parameters with the schema of the text, and of a tool's arguments. */
@@ -59,29 +87,36 @@ export interface SchemaPlaces {
   readonly tool: (index: number) => string;
 }
 
+/** What a text is held to, and the parameters that it isn't held to. */
+export interface Held {
+  /** `undefined`: it may be anything. */
+  readonly grammar: Grammar | undefined;
+  readonly ignored: readonly string[];
+}
+
 /**
- * The grammar of a form; `undefined` without one.
+ * The grammar of a form.
  * @throws ApiError 400 for schemas that aren't supported, and models whose texts have no end
  */
-export function grammarOf(
-  { grammars }: ServedModel,
-  form: TextForm | undefined,
-  places: SchemaPlaces,
-): Grammar | undefined {
-  if (form === undefined) return undefined;
+export function grammarOf({ grammars }: ServedModel, form: TextForm | undefined, places: SchemaPlaces): Held {
+  if (form === undefined) return { grammar: undefined, ignored: [] };
   const where = form.schema === undefined ? 'tools' : places.text;
   const param = where.split('.')[0] as string;
   const refuse = (problem: string, code: string, path = where): ApiError =>
     new ApiError(400, `${path}: ${problem}`, path === where ? param : path, code);
   if (!grammars.canHold)
     throw refuse('this model has no token that ends a text, so texts can not be held to a schema', 'unsupported_value');
+  const placeOf = ({ path, tool }: SchemaError): string => {
+    const place = tool === undefined ? places.text : places.tool(tool);
+    return path === '' ? place : `${place}.${path}`;
+  };
   try {
-    return grammars.of(form);
+    const grammar = grammars.of(form);
+    return { grammar, ignored: grammar.ignored.map(placeOf) };
   } catch (error) {
     if (error instanceof SchemaError) {
       const code = error.kind === 'unsupported' ? 'unsupported_parameter' : 'invalid_value';
-      const place = error.tool === undefined ? places.text : places.tool(error.tool);
-      throw refuse(error.problem, code, error.path === '' ? place : `${place}.${error.path}`);
+      throw refuse(error.problem, code, placeOf(error));
     }
     if (error instanceof InputError) throw refuse(error.problem, 'invalid_value');
     if (error instanceof GrammarError) throw refuse(error.message, 'invalid_value');

@@ -12,8 +12,25 @@ import { list } from './parameters.ts';
 export const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must have 1 to 128 letters, digits, "_" and "-"');
 /** Tools of a request, and calls of a message: OpenAI's API allows 128 tools. */
 export const MOST_TOOLS = 512;
-/** A JSON object as text. */
-export const argumentsText = z.string().refine(isObjectText, 'must be a JSON object as text');
+/**
+ * The arguments of an earlier call: a JSON object as text. An empty text stands for none; what isn't an object, such as
+ * a text that was cut, is kept as the argument `text`, so that a conversation can go on.
+ */
+export const argumentsText = z
+  .union(
+    [
+      z.string(),
+      z.custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value)),
+      z.null(),
+    ],
+    'must be a JSON object as text',
+  )
+  .optional()
+  .transform((given): string => {
+    if (given === undefined || given === null || given === '') return '{}';
+    if (typeof given !== 'string') return JSON.stringify(given);
+    return isObjectText(given) ? given : JSON.stringify({ text: given });
+  });
 
 const described = {
   name: toolName,
@@ -22,29 +39,48 @@ const described = {
   /** Arguments are held to the schema either way. */
   strict: z.boolean().nullish(),
 };
-const KIND = 'must be of type "function"; other tools are not supported';
+
+/** A tool that runs on a server, or that only its own server describes: it is left out. */
+const elsewhere = z.looseObject({ type: z.string('must be the kind of the tool') });
+const isFunction = (one: { readonly type?: unknown }): boolean => one.type === 'function';
 
 /** `tools` of chat completions. */
 export const chatTools = list(
-  z.strictObject({ type: z.literal('function', KIND), function: z.strictObject(described) }),
+  z.union([
+    z.looseObject({ type: z.literal('function'), function: z.looseObject(described) }),
+    elsewhere.refine((one) => !isFunction(one)),
+  ]),
   MOST_TOOLS,
 );
 /** `tools` of responses. */
-export const responseTools = list(z.strictObject({ type: z.literal('function', KIND), ...described }), MOST_TOOLS);
-/** `tools` of messages. */
-export const messageTools = list(
-  z.strictObject({
-    type: z.literal('custom', 'must be of type "custom"; tools of the server are not supported').nullish(),
-    ...{
-      name: toolName,
-      description: z.string().nullish(),
-      input_schema: z.unknown().optional(),
-      strict: z.boolean().nullish(),
-    },
-    cache_control: z.unknown().optional(),
-  }),
+export const responseTools = list(
+  z.union([z.looseObject({ type: z.literal('function'), ...described }), elsewhere.refine((one) => !isFunction(one))]),
   MOST_TOOLS,
 );
+const isCustom = (one: { readonly type?: unknown }): boolean => one.type == null || one.type === 'custom';
+/** `tools` of messages. */
+export const messageTools = list(
+  z.union([
+    z.looseObject({
+      ...{ type: z.literal('custom').nullish(), name: toolName, description: z.string().nullish() },
+      ...{ input_schema: z.unknown().optional(), strict: z.boolean().nullish() },
+    }),
+    elsewhere.refine((one) => !isCustom(one)),
+  ]),
+  MOST_TOOLS,
+);
+
+/** Tools of a list that this server can offer to a model, and the places of those that it leaves out. */
+export function offered<Tool extends { readonly type?: unknown }, Own extends Tool>(
+  tools: readonly Tool[] | undefined,
+  isOwn: (tool: Tool) => tool is Own,
+): { readonly own: readonly Own[]; readonly leftOut: readonly string[] } {
+  const all = tools ?? [];
+  return {
+    own: all.filter(isOwn),
+    leftOut: all.flatMap((tool, index) => (isOwn(tool) ? [] : [`tools[${index}]`])),
+  };
+}
 
 const CHOICE = 'must be "auto", "none", "required" or a function';
 const words = z.enum(['auto', 'none', 'required']);
@@ -53,8 +89,13 @@ export const chatChoice = z.union(
   [words, z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) })],
   CHOICE,
 );
+/** A choice among tools, or of one that runs on a server: the model may choose as with `auto`, or must with `required`. */
+const allowed = z
+  .looseObject({ type: z.string(), mode: z.enum(['auto', 'required']).optional() })
+  .refine(({ type }) => type !== 'function')
+  .transform(({ mode }) => mode ?? ('auto' as const));
 export const responseChoice = z.union(
-  [words, z.strictObject({ type: z.literal('function'), name: z.string() })],
+  [words, z.strictObject({ type: z.literal('function'), name: z.string() }), allowed],
   CHOICE,
 );
 export const messageChoice = z
@@ -88,8 +129,11 @@ export interface ToolUse {
   /** Those that the model is told of. */
   readonly tools: readonly Tool[];
   readonly form: TextForm | undefined;
-  readonly reading: CallReading | undefined;
+  readonly reading: CallReading;
 }
+
+/** Without tools only thoughts are looked for. */
+const NO_CALLS: CallReading = { form: undefined, names: [], isRequired: false };
 
 /**
  * What becomes of a request with tools: which the model is told of, what it may write, and how calls are found in it.
@@ -103,7 +147,7 @@ export function toolUse({ callForm }: ServedModel, { tools: given, choice, sever
   if (typeof choice === 'object' && !names.includes(choice.name))
     throw refuse('tool_choice', `no tool has the name "${choice.name.slice(0, 100)}"`);
   if (choice === 'required' && given.length === 0) throw refuse('tool_choice', 'needs tools to choose from');
-  if (given.length === 0 || choice === 'none') return { tools: [], form, reading: undefined };
+  if (given.length === 0 || choice === 'none') return { tools: [], form, reading: NO_CALLS };
   const tools = given.map(({ name, description, schema }): Tool => {
     return {
       name,

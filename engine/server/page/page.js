@@ -66,6 +66,7 @@ async function answer(content) {
   const controller = new AbortController();
   running = controller;
   show(true);
+  let thoughts;
   let first;
   let last;
   let pieces = 0;
@@ -77,11 +78,15 @@ async function answer(content) {
     for await (const { choices, usage, error } of events(response)) {
       if (error) throw new Error(error.message);
       reason = choices[0]?.finish_reason ?? reason;
-      const more = choices[0]?.delta.content ?? '';
-      if (more !== '') {
+      const { content: more = '', reasoning_content: thought = '' } = choices[0]?.delta ?? {};
+      if (more + thought !== '') {
         first ??= performance.now();
         const atEnd = turns.scrollHeight - turns.scrollTop - turns.clientHeight < 40;
         said.data += more;
+        if (thought !== '') {
+          thoughts ??= addThoughts(article, said);
+          thoughts.data += thought;
+        }
         if (atEnd) turns.scrollTop = turns.scrollHeight;
         last = performance.now();
         if (pieces++ > 0) showSpeed(pieces, last - first);
@@ -100,6 +105,13 @@ async function answer(content) {
   if (messages !== begun) return; // a new chat has begun meanwhile
   if (said.data !== '') messages = [...asked, { role: 'assistant', content: said.data }];
   else if (text.value === '') text.value = content; // to try again
+}
+
+/** The text of a model's thoughts, which opens and closes before its answer. */
+function addThoughts(article, answer) {
+  const details = article.insertBefore(document.createElement('details'), answer);
+  details.appendChild(document.createElement('summary')).textContent = 'thoughts';
+  return details.appendChild(document.createTextNode(''));
 }
 
 const reasons = { stop: 'ended', length: 'cut off: no room left' };

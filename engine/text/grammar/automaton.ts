@@ -10,6 +10,8 @@ export interface State {
   /** States in which it also is. */
   readonly others: readonly State[];
   readonly call: { readonly rule: State; readonly then: State } | undefined;
+  /** Items that follow each other, counted where the automaton is simulated. */
+  readonly repeat: Repeat | undefined;
   /** Whether the rule ends here, or the whole text. */
   readonly isEnd: boolean;
   /**
@@ -19,6 +21,16 @@ export interface State {
   readonly takesPlain: boolean;
   /** Whether tokens without bytes may follow, such as a model's control tokens. */
   readonly takesControls: boolean;
+}
+
+export interface Repeat {
+  /** A rule, which takes a byte at least. */
+  readonly item: State;
+  readonly least: number;
+  readonly most: number;
+  readonly after: State;
+  /** Up to how many items each of the next characters may be a plain one (State.takesPlain). */
+  readonly plainUntil: number;
 }
 
 /** Bytes from `low` to `high`. */
@@ -54,6 +66,7 @@ export interface Automaton {
   /** In all of these states. */
   either(states: readonly State[]): State;
   call(rule: State, then: State): State;
+  repeat(repeat: Repeat): State;
 }
 
 export type StateMarks = Partial<Pick<State, 'takesPlain' | 'takesControls'>>;
@@ -62,10 +75,16 @@ export type StateMarks = Partial<Pick<State, 'takesPlain' | 'takesControls'>>;
 export function createAutomaton(): Automaton {
   let count = 0;
   // Written out, since tens of thousands of states are made while others wait.
-  const made = (edges: ByteEdge[], others: State[], call?: State['call'], marks: StateMarks = {}): Draft => {
+  const made = (
+    edges: ByteEdge[],
+    others: State[],
+    call?: State['call'],
+    marks: StateMarks = {},
+    repeat?: State['repeat'],
+  ): Draft => {
     if (count === MOST_STATES) throw new InputError('schema', `needs more than ${MOST_STATES} states; make it smaller`);
     const { takesPlain = false, takesControls = false } = marks;
-    return { id: count++, bytes: edges, others, call, isEnd: false, takesPlain, takesControls };
+    return { id: count++, bytes: edges, others, call, repeat, isEnd: false, takesPlain, takesControls };
   };
   const bytes = (list: Uint8Array, then: State): State =>
     list.reduceRight((next, byte) => made([{ low: byte, high: byte, to: next }], []), then);
@@ -105,5 +124,6 @@ export function createAutomaton(): Automaton {
       ),
     either,
     call: (rule, then) => made([], [], { rule, then }),
+    repeat: (repeat) => made([], [], undefined, {}, repeat),
   };
 }

@@ -1,8 +1,10 @@
 import { CALL_TAGS, type CallForm, type Tool } from '../tools/tool.ts';
 import type { Automaton, State } from './automaton.ts';
 import type { JsonRules } from './json-rules.ts';
-import { schemaStates } from './json-schema.ts';
+import { type Relax, schemaStates } from './json-schema.ts';
 import { SchemaError } from './schema-error.ts';
+import { isObject, WHOLE } from './schema-keys.ts';
+import { gaps, textUntil } from './text-until.ts';
 
 /** The calls that a text may have. */
 export interface AllowedCalls {
@@ -12,6 +14,8 @@ export interface AllowedCalls {
   readonly isRequired: boolean;
   /** Whether there may be several. */
   readonly several: boolean;
+  /** What becomes of parts of the tools' schemas that can't be held; without it they are thrown. */
+  readonly relax?: Relax | undefined;
 }
 
 /** One call or, where several are allowed and have tags, some. */
@@ -30,64 +34,73 @@ function callsAfterTag(automaton: Automaton, rules: JsonRules, calls: AllowedCal
   return call;
 }
 
-function objectOf(automaton: Automaton, rules: JsonRules, { tools, form }: AllowedCalls, then: State): State {
-  return automaton.either(tools.map((tool, index) => oneCall(automaton, rules, { tool, index, key: form.key }, then)));
+function objectOf(automaton: Automaton, rules: JsonRules, { tools, form, relax }: AllowedCalls, then: State): State {
+  return automaton.either(
+    tools.map((tool, index) => oneCall(automaton, rules, { tool, index, key: form.key, relax }, then)),
+  );
 }
 
 interface OneCall {
   readonly tool: AllowedCalls['tools'][number];
   readonly index: number;
   readonly key: string;
+  readonly relax: Relax | undefined;
 }
 
 function oneCall(
   automaton: Automaton,
   { space, ...rules }: JsonRules,
-  { tool, index, key }: OneCall,
+  { tool, index, key, relax }: OneCall,
   then: State,
 ): State {
   const { bytes } = automaton;
   const member = (name: string, value: State): State => bytes(JSON.stringify(name), space(bytes(':', space(value))));
   try {
-    checkObject(tool.parameters);
-    const given = schemaStates(automaton, { space, ...rules }, tool.parameters, space(bytes('}', then)));
+    const schema = objectSchema(tool.parameters);
+    const ofTool = relax && ((problem: SchemaError) => relax(withTool(problem, index)));
+    const given = schemaStates(automaton, { space, ...rules }, schema, space(bytes('}', then)), ofTool);
     const name = bytes(JSON.stringify(tool.name), space(bytes(',', space(member(key, given)))));
     return bytes('{', space(member('name', name)));
   } catch (error) {
-    if (error instanceof SchemaError) throw new SchemaError(error.path, error.kind, error.problem, index);
+    if (error instanceof SchemaError) throw withTool(error, index);
     throw error;
   }
 }
 
-/** @throws SchemaError for arguments that may be something else than an object */
-function checkObject(parameters: unknown): void {
-  if ((parameters as { readonly type?: unknown } | null)?.type === 'object') return;
+function withTool({ path, kind, problem }: SchemaError, index: number): SchemaError {
+  return new SchemaError(path, kind, problem, index);
+}
+
+/** The schema of arguments. @throws SchemaError for arguments that may be something else than an object */
+function objectSchema(parameters: unknown): unknown {
+  if (!isObject(parameters)) throw new SchemaError('', 'invalid', 'must be a schema, an object');
+  if (parameters.type === 'object') return parameters;
+  if (parameters.type === undefined && !WHOLE.some((key) => key in parameters))
+    return { ...parameters, type: 'object' };
   throw new SchemaError('type', 'invalid', 'must be "object"; arguments are an object');
 }
 
-/** Any text, which may end anywhere. Where it has the tag of a call, a call follows. */
+/**
+ * Any text, which may end anywhere. Where it has the tag of a call and the begin of its object, a call follows; a tag
+ * before something else is text.
+ */
 export function textUntilCalls(automaton: Automaton, rules: JsonRules, calls: AllowedCalls, then: State): State {
-  const call = callsAfterTag(automaton, rules, calls, then);
-  const tag = [...new TextEncoder().encode(CALL_TAGS.begin)];
-  const first = tag[0] as number;
-  /** By the number of the tag's bytes that were just written; its first byte doesn't occur in it again. */
-  const states = tag.map(() => automaton.open());
-  const [plain] = states as [State];
-  for (const [count, state] of states.entries()) {
-    const expected = tag[count] as number;
-    const other = [...new Set([first, expected])].sort((a, b) => a - b);
-    const gaps = [-1, ...other].map((byte, index): [number, number, State] => [
-      byte + 1,
-      (other[index] ?? 256) - 1,
-      plain,
-    ]);
-    const edges = [
-      ...gaps.filter(([low, high]) => low <= high),
-      ...(expected === first ? [] : [[first, first, states[1] as State] as const]),
-      [expected, expected, states[count + 1] ?? call] as const,
-    ];
-    automaton.add(state, automaton.byte(edges, { takesControls: true }));
-    automaton.add(state, then);
-  }
+  const mention = automaton.open();
+  const plain = textUntil(automaton, CALL_TAGS.begin, mention);
+  automaton.add(plain, then);
+  automaton.add(mention, callsAfterTag(automaton, rules, calls, then));
+  automaton.add(mention, then);
+  const after = automaton.byte(
+    [
+      ...SPACES.map((byte) => [byte, byte, mention] as const),
+      ...gaps([...SPACES, OPENING]).map(([low, high]) => [low, high, plain] as const),
+    ],
+    { takesControls: true },
+  );
+  automaton.add(mention, after);
   return plain;
 }
+
+const SPACES = [0x09, 0x0a, 0x0d, 0x20];
+/** The brace of an object. */
+const OPENING = 0x7b;

@@ -1,4 +1,4 @@
-import type { State } from './automaton.ts';
+import { MOST_STATES, PLAIN_CHARACTERS, type State } from './automaton.ts';
 import { addToken, hasToken, type TokenBytes, type TokenTree } from './token-bytes.ts';
 
 /** What a text must be, byte by byte, and which tokens may come next. Texts with the same grammar share it. */
@@ -23,6 +23,8 @@ interface Frame {
   readonly id: number;
   readonly state: State;
   readonly below: Frame | undefined;
+  /** Items of a repeat so far. */
+  readonly count: number;
   readonly above: Map<number, Frame>;
 }
 
@@ -58,13 +60,17 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
   let nextId = 0;
   let work = 0;
   let roots = new Map<number, Frame>();
+  /** Frames that others may share. */
+  let made: Frame[] = [];
 
-  const frameOf = (state: State, below: Frame | undefined): Frame => {
+  const frameOf = (state: State, below: Frame | undefined, count = 0): Frame => {
     const siblings = below?.above ?? roots;
-    let frame = siblings.get(state.id);
+    const key = state.id + MOST_STATES * count;
+    let frame = siblings.get(key);
     if (frame === undefined) {
-      frame = { id: nextId++, state, below, above: new Map() };
-      siblings.set(state.id, frame);
+      frame = { id: nextId++, state, below, count, above: new Map() };
+      siblings.set(key, frame);
+      made.push(frame);
     }
     return frame;
   };
@@ -85,6 +91,12 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
       takesControls ||= state.takesControls;
       if (state.bytes.length > 0) frames.push(frame);
       for (const other of state.others) open.push(frameOf(other, below));
+      if (state.repeat !== undefined) {
+        const { item, least, most, after, plainUntil } = state.repeat;
+        takesPlain ||= plainUntil - frame.count >= PLAIN_CHARACTERS;
+        if (frame.count >= least) open.push(frameOf(after, below));
+        if (frame.count < most) open.push(frameOf(item, frameOf(state, below, frame.count + 1)));
+      }
       if (state.call !== undefined) open.push(frameOf(state.call.rule, frameOf(state.call.then, below)));
       if (state.isEnd && below === undefined) isEnd = true;
       if (state.isEnd && below !== undefined) open.push(below);
@@ -101,7 +113,8 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
   /** Situations that are in use keep their frames; new ones are others, with other numbers. */
   const forget = (): void => {
     for (const one of known.values()) one.next.fill(undefined);
-    [known, roots] = [new Map(), new Map()];
+    for (const frame of made) frame.above.clear();
+    [known, roots, made] = [new Map(), new Map(), []];
     forgetSets();
   };
   const forgetSets = (): void => {

@@ -1,5 +1,7 @@
-import { type Automaton, PLAIN_CHARACTERS, type State } from './automaton.ts';
+import type { Automaton, State } from './automaton.ts';
 import { type CharacterRange, characters, without } from './characters.ts';
+import { createExpressions, type Expression, type Expressions } from './patterns/expression.ts';
+import { textStates } from './patterns/text-states.ts';
 
 /** The parts of JSON (RFC 8259) that all schemas use. Each comes before the state that follows it. */
 export interface JsonRules {
@@ -7,6 +9,10 @@ export interface JsonRules {
   space(then: State): State;
   /** A text between quotes. */
   text(length: Counted, then: State): State;
+  /** Expressions of texts, for `matching`. */
+  readonly expressions: Expressions;
+  /** A text of an expression between quotes; `undefined` if there is none, or too many ways to write one. */
+  matching(texts: Expression, then: State): State | undefined;
   /** A text between quotes that is none of these. */
   otherText(texts: readonly string[], then: State): State;
   /** Up to MOST_DIGITS digits. */
@@ -19,8 +25,6 @@ export interface JsonRules {
   list(parts: ListParts, then: State): State;
   /** What it makes, made once and called. */
   rule(make: (then: State) => State): (then: State) => State;
-  /** From `least` to `most` digits. */
-  digits(count: Counted, then: State): State;
 }
 
 /** How often something occurs; `most` may be infinite. */
@@ -52,7 +56,7 @@ const RAW = without(
 const PLAIN = without(RAW, [[0x10000, 0x10ffff]]);
 
 export function createJsonRules(automaton: Automaton): JsonRules {
-  const { byte, bytes, either, end, call, open, add } = automaton;
+  const { byte, bytes, either, end, call, open, add, repeat } = automaton;
   const rule: JsonRules['rule'] = (make) => {
     let entry: State | undefined;
     return (then) => {
@@ -101,12 +105,11 @@ export function createJsonRules(automaton: Automaton): JsonRules {
   const text = ({ least, most }: Counted, then: State): State => {
     const quote = bytes(QUOTE, then);
     const isBounded = most !== Number.POSITIVE_INFINITY;
-    let state = isBounded ? quote : restOfText(then);
-    for (let place = (isBounded ? most : least) - 1; place >= 0; place--) {
-      const takesPlain = most - place >= PLAIN_CHARACTERS;
-      state = either([byte([], { takesPlain }), plainCharacter(state), ...(place >= least ? [quote] : [])]);
-    }
-    return bytes(QUOTE, state);
+    if (!isBounded && least === 0) return bytes(QUOTE, restOfText(then));
+    const counted = isBounded
+      ? { least, most, plainUntil: most, after: quote }
+      : { least, most: least, plainUntil: most, after: restOfText(then) };
+    return bytes(QUOTE, repeat({ ...counted, item: plainCharacter(end()) }));
   };
 
   const otherText = (texts: readonly string[], then: State): State => {
@@ -186,7 +189,16 @@ export function createJsonRules(automaton: Automaton): JsonRules {
   });
   const member = (then: State): State => text(ANY_COUNT, space(bytes(':', space(any(then)))));
 
-  return { space, text, otherText, integer, number, any, list, rule, digits };
+  const expressions = createExpressions();
+  /** The rule of each expression, since schemas have the same formats again and again. */
+  const known = new Map<Expression, State | undefined>();
+  const matching = (texts: Expression, then: State): State | undefined => {
+    if (!known.has(texts)) known.set(texts, textStates(automaton, expressions, texts, end()));
+    const entry = known.get(texts);
+    return entry && call(entry, then);
+  };
+
+  return { space, text, expressions, matching, otherText, integer, number, any, list, rule };
 }
 
 const ANY_COUNT: Counted = { least: 0, most: Number.POSITIVE_INFINITY };

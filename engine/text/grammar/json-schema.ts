@@ -1,14 +1,20 @@
 import type { Automaton, State } from './automaton.ts';
 import { areDisjoint } from './disjoint-schemas.ts';
 import type { JsonRules } from './json-rules.ts';
-import { integersWithin, numbersWithin } from './number-ranges.ts';
+import { mergeSchemas } from './merge-schemas.ts';
+import { isHeldStep, MOST_DECIMALS, MOST_STEP, numbersWithin } from './number-ranges.ts';
+import { objectStates } from './object-states.ts';
+import { CHARACTERS, type Expression } from './patterns/expression.ts';
+import { NUMBER_FORMATS, TEXT_FORMATS } from './patterns/formats.ts';
+import { PatternError, parsePattern } from './patterns/parse-pattern.ts';
 import { SchemaError } from './schema-error.ts';
 import {
   at,
   boundsOf,
-  checkKeys,
   countedOf,
   isObject,
+  isOnly,
+  keyProblems,
   listedValues,
   NOTES,
   resolve,
@@ -22,9 +28,6 @@ import {
 const MOST_DEPTH = 64;
 const MOST_LEVELS = 4 * MOST_DEPTH;
 const MOST_SCHEMA_CHARACTERS = 2 ** 17;
-const LONGEST_KEY = 256;
-/** Names of an object that may have others as well: those are spelled out as texts that are none of these. */
-const MOST_NAMES_OF_OPEN = 1000;
 
 /** A schema, and where it is. */
 interface Place {
@@ -35,15 +38,26 @@ interface Place {
   readonly from: string | undefined;
 }
 
+/** Called with each part of a schema that values aren't held to. */
+export type Relax = (problem: SchemaError) => void;
+
 /**
  * Values that satisfy a JSON schema, before a state. Each of them is valid, but not every valid value can be written:
  * properties come in the schema's order and none is added unless `additionalProperties` says so, and lengths, digits and
  * white space are bounded.
- * @throws SchemaError for a key that is not supported, with its path; nothing is ignored
+ * @param relax what becomes of parts that can't be held; without it they are thrown
+ * @throws SchemaError for a key that is not supported, with its path
  */
-export function schemaStates(automaton: Automaton, rules: JsonRules, root: unknown, then: State): State {
+export function schemaStates(
+  automaton: Automaton,
+  rules: JsonRules,
+  root: unknown,
+  then: State,
+  relax?: Relax | undefined,
+): State {
   checkSize(root);
   const { bytes, words, either } = automaton;
+  const texts = rules.expressions;
   const references = new Map<string, (next: State) => State>();
   /** What references name. */
   const targets = new Map<unknown, unknown>();
@@ -55,32 +69,91 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
   checkLeads(leads);
   return entry;
 
+  /** A part of a schema that can't be held: it is left out, or the schema refused. */
+  function leaveOut(problem: SchemaError): void {
+    if (relax === undefined) throw problem;
+    relax(problem);
+  }
+
+  function unsupported(path: string, problem: string): void {
+    leaveOut(new SchemaError(path, 'unsupported', problem));
+  }
+
+  /** The states of a value; where its schema can't be held at all, those of any value. */
   function valueStates(place: Place, next: State): State {
+    try {
+      return statesOf(place, next);
+    } catch (error) {
+      if (!(error instanceof SchemaError) || relax === undefined || place.path === '') throw error;
+      relax(error);
+      return rules.any(next);
+    }
+  }
+
+  function statesOf(place: Place, next: State): State {
     const { schema, path, depth } = place;
     if (depth > MOST_DEPTH) throw new SchemaError(path, 'invalid', `is nested deeper than ${MOST_DEPTH} levels`);
     if (schema === true) return rules.any(next);
     if (!isObject(schema)) throw new SchemaError(path, 'invalid', 'must be a schema, an object');
-    checkKeys(schema, path);
+    for (const problem of keyProblems(schema, path)) leaveOut(problem);
+    if (
+      schema.not !== undefined &&
+      !isOnly(schema.not, 'type') &&
+      !isOnly(schema.not, 'enum') &&
+      !isOnly(schema.not, 'const')
+    )
+      unsupported(at(path, 'not'), 'is supported with type, enum or const alone; leave it out');
     const whole = WHOLE.find((key) => key in schema);
     if (whole !== undefined) return wholeOf(place, schema, whole, next);
     return either(typesOf(schema, path).map((type) => typeOf(type, schema, place, next)));
   }
 
   function wholeOf(place: Place, schema: Schema, key: string, next: State): State {
-    const { path } = place;
-    const beside = Object.keys(schema).find((other) => other !== key && other !== 'type' && !NOTES.includes(other));
-    if (beside !== undefined)
-      throw new SchemaError(at(path, beside), 'unsupported', `is not supported beside ${key}; leave one of them out`);
-    if (key === 'enum' || key === 'const') return words(listedValues(schema, path), next);
-    if ('type' in schema)
-      throw new SchemaError(at(path, 'type'), 'unsupported', `is not supported beside ${key}; put it into its schemas`);
-    if (key === '$ref') return referenceOf(place, schema.$ref, next);
+    const { path, depth } = place;
+    const beside = Object.keys(schema).filter(
+      (other) =>
+        other !== key && !['type', 'nullable'].includes(other) && !NOTES.includes(other) && !other.startsWith('x-'),
+    );
+    if (key === 'enum' || key === 'const') {
+      for (const other of beside) unsupported(at(path, other), `is not supported beside ${key}; leave one of them out`);
+      const isNullable = schema.nullable === true ? ['null'] : [];
+      return words([...new Set([...listedValues(schema, path), ...isNullable])], next);
+    }
+    if (schema.nullable === true && !('type' in schema)) {
+      const { nullable: _, ...others } = schema;
+      return either([bytes('null', next), valueStates({ ...place, schema: others }, next)]);
+    }
+    const { [key]: own, ...others } = schema;
+    const isAlone = beside.length === 0 && !('type' in schema);
+    const inside = (one: unknown): Place => ({ ...place, schema: one, depth: depth + 1 });
+    if (key === '$ref') {
+      if (isAlone) return referenceOf(place, own, next);
+      return valueStates(inside(together(at(path, key), [resolved(own, at(path, key)), others])), next);
+    }
     const branches = branchesOf(place, schema, key);
-    if (key === 'allOf' && branches.length > 1)
-      throw new SchemaError(at(path, key), 'unsupported', 'has several schemas; write one that says the same');
+    if (key === 'allOf') {
+      if (isAlone && branches.length === 1) return valueStates(branches[0] as Place, next);
+      return valueStates(inside(together(at(path, key), [others, ...branches.map((branch) => branch.schema)])), next);
+    }
     if (key === 'oneOf' && !disjoint.has(schema.oneOf)) checkDisjoint(branches, at(path, key));
     disjoint.add(schema.oneOf);
-    return either(branches.map((branch) => valueStates(branch, next)));
+    const held = isAlone
+      ? branches
+      : branches.map((branch) => ({ ...branch, schema: together(branch.path, [others, branch.schema]) }));
+    return either(held.map((branch) => valueStates(branch, next)));
+  }
+
+  /** A schema that says what several say; those that can't be written with the others are left out. */
+  function together(path: string, schemas: readonly unknown[]): unknown {
+    return schemas.reduce<unknown>((merged, one) => {
+      const schema = isOnly(one, '$ref') ? targetOf(one, path) : one;
+      if (merged === true || isOnlyNotes(merged)) return schema;
+      if (schema === true || isOnlyNotes(schema)) return merged;
+      const both = isObject(merged) && isObject(schema) ? mergeSchemas(merged, schema) : undefined;
+      if (both === undefined)
+        unsupported(path, 'has several schemas that are not supported together; write one that says the same');
+      return both ?? merged;
+    }, true);
   }
 
   function branchesOf({ path, depth, from }: Place, schema: Schema, key: string): Place[] {
@@ -106,14 +179,16 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
   /** What two branches of oneOf have in common would match twice. */
   function checkDisjoint(branches: readonly Place[], path: string): void {
     if (areDisjoint(branches.map(({ schema, path: own }) => targetOf(schema, own)))) return;
-    const problem = 'has schemas that one value may match twice; use anyOf, or give each a type or a const of its own';
-    throw new SchemaError(path, 'unsupported', problem);
+    unsupported(
+      path,
+      'has schemas that one value may match twice; use anyOf, or give each a type or a const of its own',
+    );
   }
 
   /** The schema to which a schema's references lead, as far as they lead. */
   function targetOf(schema: unknown, path: string): unknown {
     let found = schema;
-    for (let steps = 0; isObject(found) && '$ref' in found && steps < MOST_DEPTH; steps++)
+    for (let steps = 0; isOnly(found, '$ref') && steps < MOST_DEPTH; steps++)
       found = resolved(found.$ref, at(path, '$ref'));
     return found;
   }
@@ -131,7 +206,7 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
       case 'boolean':
         return either([bytes('true', next), bytes('false', next)]);
       case 'string':
-        return rules.text(countedOf(schema, path, 'Length'), next);
+        return textOf(schema, place, next);
       case 'number':
       case 'integer':
         return numberOf(type, schema, path, next);
@@ -142,11 +217,64 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     }
   }
 
+  function textOf(schema: Schema, { path }: Place, next: State): State {
+    const length = countedOf(schema, path, 'Length');
+    const held = textParts(schema, path);
+    if (held.length === 0) return rules.text(length, next);
+    const isBounded = length.least > 0 || length.most !== Number.POSITIVE_INFINITY;
+    const counted = isBounded ? [texts.repeat(texts.character(CHARACTERS), length.least, length.most)] : [];
+    for (const parts of [[...held, ...counted], held]) {
+      const found = rules.matching(texts.both(parts), next);
+      if (found !== undefined) return found;
+      if (parts.length === held.length) break;
+      unsupported(at(path, 'maxLength'), 'leaves no text together with the other keys, or too many ways to write one');
+    }
+    const key = ['pattern', 'format', 'not'].find((one) => one in schema) ?? 'pattern';
+    unsupported(at(path, key), 'leaves no text, or too many ways to write one; make it simpler');
+    return rules.text(length, next);
+  }
+
+  function patternOf(pattern: string, path: string): Expression | undefined {
+    try {
+      return parsePattern(texts, pattern);
+    } catch (error) {
+      if (!(error instanceof PatternError)) throw error;
+      unsupported(path, `${error.message}, which is not supported; leave it out`);
+      return undefined;
+    }
+  }
+
+  /** The texts that pattern, format and not leave, for each that can be held. */
+  function textParts(schema: Schema, path: string): Expression[] {
+    const parts: Expression[] = [];
+    const add = (key: string, pattern: unknown): void => {
+      if (typeof pattern !== 'string') throw new SchemaError(at(path, key), 'invalid', 'must be a text');
+      const found = patternOf(pattern, at(path, key));
+      if (found !== undefined) parts.push(found);
+    };
+    if (schema.pattern !== undefined) add('pattern', schema.pattern);
+    if (typeof schema.format === 'string' && !NUMBER_FORMATS.includes(schema.format)) {
+      const pattern = Object.hasOwn(TEXT_FORMATS, schema.format) ? TEXT_FORMATS[schema.format] : undefined;
+      if (pattern !== undefined) add('format', pattern);
+      else
+        unsupported(
+          at(path, 'format'),
+          `"${schema.format.slice(0, 40)}" is not supported; supported: ${Object.keys(TEXT_FORMATS).join(', ')}`,
+        );
+    }
+    const { not } = schema;
+    if (isOnly(not, 'const') || isOnly(not, 'enum')) {
+      const listed = constantTexts(not);
+      if (listed.length > 0) parts.push(texts.not(texts.any(listed.map(texts.text))));
+    }
+    return parts;
+  }
+
   function numberOf(type: 'number' | 'integer', schema: Schema, path: string, next: State): State {
     const bounds = boundsOf(schema, path);
-    if (bounds.least === -Infinity && bounds.most === Infinity) return rules[type](next);
-    const within = type === 'integer' ? integersWithin : numbersWithin;
-    const found = within(automaton, rules, bounds, next);
+    const step = stepOf(schema, path);
+    if (bounds.least === -Infinity && bounds.most === Infinity && step === undefined) return rules[type](next);
+    const found = numbersWithin(automaton, bounds, { decimals: type === 'integer' ? 0 : MOST_DECIMALS, step }, next);
     if (found !== undefined) return found;
     const key = bounds.least === -Infinity ? 'maximum' : 'minimum';
     throw new SchemaError(
@@ -156,9 +284,25 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     );
   }
 
+  /** What numbers must be multiples of; `undefined`: of nothing. */
+  function stepOf({ multipleOf: step }: Schema, path: string): number | undefined {
+    if (step === undefined) return undefined;
+    if (typeof step !== 'number' || !(step > 0))
+      throw new SchemaError(at(path, 'multipleOf'), 'invalid', 'must be a number above 0');
+    if (isHeldStep(step)) return step;
+    unsupported(
+      at(path, 'multipleOf'),
+      `must be a whole number up to ${MOST_STEP}, or such a part of 1 as 0.5 or 0.25`,
+    );
+    return undefined;
+  }
+
   function arrayOf(schema: Schema, { path, depth }: Place, next: State): State {
-    const { prefixItems = [], items, uniqueItems = false } = schema;
-    if (uniqueItems !== false) throw new SchemaError(at(path, 'uniqueItems'), 'unsupported', 'is not supported');
+    const { uniqueItems = false } = schema;
+    const isTuple = Array.isArray(schema.items) && relax !== undefined;
+    // Drafts before 2020-12 call the list of them items.
+    const { prefixItems = [], items } = isTuple ? { prefixItems: schema.items, items: true } : schema;
+    if (uniqueItems !== false) unsupported(at(path, 'uniqueItems'), 'is not supported');
     if (!Array.isArray(prefixItems))
       throw new SchemaError(at(path, 'prefixItems'), 'invalid', 'must be a list of schemas');
     if (Array.isArray(items))
@@ -184,56 +328,28 @@ export function schemaStates(automaton: Automaton, rules: JsonRules, root: unkno
     );
   }
 
-  /** Properties in their order, those that aren't required or left out, and then others, if there may be any. */
   function objectOf(schema: Schema, { path, depth }: Place, next: State): State {
-    const { properties = {}, required = [], additionalProperties } = schema;
-    if (!isObject(properties)) throw new SchemaError(at(path, 'properties'), 'invalid', 'must be an object of schemas');
-    if (!(Array.isArray(required) && required.every((name) => typeof name === 'string')))
-      throw new SchemaError(at(path, 'required'), 'invalid', 'must be a list of property names');
-    const inside = (own: unknown, name: string): Place => ({
-      ...{ schema: own, path: at(path, name), depth: depth + 1, from: undefined },
+    const inside = (own: unknown, key: string): Place => ({
+      ...{ schema: own, path: at(path, key), depth: depth + 1, from: undefined },
     });
-    const further = inside(additionalProperties ?? true, 'additionalProperties');
-    const known = Object.entries(properties).map(([name, own]) => ({ name, place: inside(own, `properties.${name}`) }));
-    const wanted = new Set(required);
-    for (const name of wanted) {
-      if (Object.hasOwn(properties, name)) continue;
-      if (additionalProperties === false)
-        throw new SchemaError(at(path, 'required'), 'invalid', `has "${name}", which properties lacks`);
-      known.push({ name, place: further });
-    }
-    const long = known.find(({ name }) => name.length > LONGEST_KEY);
-    if (long !== undefined)
-      throw new SchemaError(at(path, 'properties'), 'unsupported', `has a name of over ${LONGEST_KEY} characters`);
-    const saysNothing = known.length === 0 && !('properties' in schema);
-    const isOpen = additionalProperties === undefined ? saysNothing : additionalProperties !== false;
-    if (isOpen && known.length > MOST_NAMES_OF_OPEN) {
-      const problem = `is not supported beside more than ${MOST_NAMES_OF_OPEN} names; make it false`;
-      throw new SchemaError(at(path, 'additionalProperties'), 'unsupported', problem);
-    }
-    const names = known.map(({ name }) => name);
-    const { space } = rules;
-    const comma = (member: State): State => space(bytes(',', space(member)));
-    const value = (place: Place, end: State): State => space(bytes(':', space(valueStates(place, end))));
-
-    const close = space(bytes('}', next));
-    /** What may follow a property, and what may follow the brace. */
-    let [after, first] = [close, close];
-    if (isOpen) {
-      after = automaton.open();
-      const other = rules.otherText(names, value(further, after));
-      automaton.add(after, close);
-      automaton.add(after, comma(other));
-      first = either([close, space(other)]);
-    }
-    for (const { name, place } of known.toReversed()) {
-      const member = bytes(JSON.stringify(name), value(place, after));
-      const isRequired = wanted.has(name);
-      first = either([space(member), ...(isRequired ? [] : [first])]);
-      after = either([comma(member), ...(isRequired ? [] : [after])]);
-    }
-    return bytes('{', first);
+    const value = (own: unknown, key: string, end: State): State => valueStates(inside(own, key), end);
+    return objectStates({ automaton, rules, value, textsOf, pattern: patternOf, leaveOut }, schema, path, next);
   }
+
+  /** The texts of a schema of texts, as propertyNames is. */
+  function textsOf(schema: Schema, path: string): Expression {
+    const listed = 'enum' in schema || 'const' in schema ? [texts.any(constantTexts(schema).map(texts.text))] : [];
+    const { least, most } = countedOf(schema, path, 'Length');
+    const isBounded = least > 0 || most !== Number.POSITIVE_INFINITY;
+    const counted = isBounded ? [texts.repeat(texts.character(CHARACTERS), least, most)] : [];
+    return texts.both([...listed, ...counted, ...textParts(schema, path)]);
+  }
+}
+
+/** The texts that const or enum list. */
+function constantTexts(schema: Schema): string[] {
+  const values: readonly unknown[] = 'const' in schema ? [schema.const] : Array.isArray(schema.enum) ? schema.enum : [];
+  return values.filter((value) => typeof value === 'string');
 }
 
 /**
@@ -276,4 +392,9 @@ function checkLeads(leads: ReadonlyMap<string, ReadonlySet<string>>): void {
   const [name] = left.keys();
   if (name === undefined) return;
   throw new SchemaError('$ref', 'invalid', `"${name.slice(0, 100)}" leads to itself without a value between`);
+}
+
+/** Whether a schema has notes alone. */
+function isOnlyNotes(schema: unknown): boolean {
+  return isObject(schema) && Object.keys(schema).every((key) => NOTES.includes(key) || key.startsWith('x-'));
 }

@@ -1,5 +1,5 @@
 import type { Automaton, State } from './automaton.ts';
-import { type JsonRules, MOST_DIGITS } from './json-rules.ts';
+import { MOST_DIGITS } from './json-rules.ts';
 
 /** Bounds of a number. */
 export interface NumberBounds {
@@ -12,85 +12,167 @@ export interface NumberBounds {
   readonly exceptMost: boolean;
 }
 
-const LARGEST = 10 ** MOST_DIGITS - 1;
+/** Most decimals of a number within bounds. */
+export const MOST_DECIMALS = 6;
 
-/** Decimals of a number within bounds, whose last is not 0, and the integers below which it has some. */
-const DECIMALS = 6;
-const LARGEST_WITH_DECIMALS = 10 ** 9;
+/** Largest number of which others are multiples, in units of its last decimal. */
+export const MOST_STEP = 1000;
+/** Parts of 1 that doubles hold exactly, so that dividing by them leaves no rest. */
+const PARTS = 8;
 
-/** Integers within bounds; `undefined` if there are none of MOST_DIGITS digits. */
-export function integersWithin(
-  automaton: Automaton,
-  rules: JsonRules,
-  bounds: NumberBounds,
-  then: State,
-): State | undefined {
-  const least = bounds.exceptLeast ? Math.floor(bounds.least) + 1 : Math.ceil(bounds.least);
-  const most = bounds.exceptMost ? Math.ceil(bounds.most) - 1 : Math.floor(bounds.most);
-  const whole = (from: number, to: number): State[] => natural({ automaton, rules, next: then }, from, to);
-  return eitherOf(automaton, [
-    ...whole(Math.max(0, least), Math.min(most, LARGEST)),
-    ...whole(Math.max(1, -most), Math.min(-least, LARGEST)).map((one) => automaton.bytes('-', one)),
-  ]);
+/** Whether multiples of a number can be told by their digits, and by dividing their doubles. */
+export function isHeldStep(step: number): boolean {
+  return Number.isInteger(step * PARTS) && step * 10 ** decimalsOf(step) <= MOST_STEP;
+}
+
+/** Decimals of a number that is a multiple of 1 / PARTS. */
+function decimalsOf(step: number): number {
+  return [0, 1, 2].find((decimals) => Number.isInteger(step * 10 ** decimals)) ?? 3;
+}
+
+export interface NumberDigits {
+  /** 0: integers. */
+  readonly decimals: number;
+  /** Of which numbers are multiples (isHeldStep); `undefined`: of nothing. */
+  readonly step: number | undefined;
 }
 
 /**
- * Integers within bounds, and numbers with up to DECIMALS decimals that are strictly between two such integers;
- * `undefined` if there are none.
+ * Numbers within bounds, with up to MOST_DIGITS digits before the point and at most `decimals` after it; `undefined` if
+ * there are none. A number is within bounds if its double is.
  */
 export function numbersWithin(
   automaton: Automaton,
-  rules: JsonRules,
   bounds: NumberBounds,
+  digits: NumberDigits,
   then: State,
 ): State | undefined {
-  const { byte, bytes } = automaton;
-  const decimals = bytes('.', rules.digits({ least: 0, most: DECIMALS - 1 }, byte([[0x31, 0x39, then]])));
-  const whole = (from: number, to: number): State[] => natural({ automaton, rules, next: decimals }, from, to);
-  const { least, most } = bounds;
-  const integers = integersWithin(automaton, rules, bounds, then);
-  return eitherOf(automaton, [
-    ...(integers === undefined ? [] : [integers]),
-    ...whole(Math.max(0, Math.ceil(least)), Math.min(Math.floor(most) - 1, LARGEST_WITH_DECIMALS)),
-    ...whole(Math.max(0, Math.ceil(-most)), Math.min(Math.floor(-least) - 1, LARGEST_WITH_DECIMALS)).map((one) =>
-      bytes('-', one),
-    ),
-  ]);
+  const { least, most, exceptLeast, exceptMost } = bounds;
+  const { step } = digits;
+  const decimals = step === undefined ? digits.decimals : Math.min(digits.decimals, decimalsOf(step));
+  const positive = naturals(
+    automaton,
+    { decimals, step, isBelow: below(least, exceptLeast), isWithin: upTo(most, exceptMost) },
+    then,
+  );
+  // Without −0, which equals 0.
+  const negative = naturals(
+    automaton,
+    {
+      decimals,
+      step,
+      isBelow: below(Math.max(-most, 0), exceptMost || most >= 0),
+      isWithin: upTo(-least, exceptLeast),
+    },
+    then,
+  );
+  const all = [...positive, ...negative.map((one) => automaton.bytes('-', one))];
+  return all.length === 0 ? undefined : automaton.either(all);
 }
 
-function eitherOf({ either }: Automaton, states: readonly State[]): State | undefined {
-  return states.length === 0 ? undefined : either(states);
+type Test = (value: number) => boolean;
+
+function below(least: number, isExcluded: boolean): Test {
+  return (value) => value < least || (isExcluded && value === least);
 }
 
-interface Parts {
-  readonly automaton: Automaton;
-  readonly rules: JsonRules;
-  readonly next: State;
+function upTo(most: number, isExcluded: boolean): Test {
+  return (value) => value < most || (!isExcluded && value === most);
 }
 
-/** Natural numbers from one to another: those of each length. */
-function natural(parts: Parts, from: number, to: number): State[] {
+interface Naturals extends NumberDigits {
+  /** Whether a number is too small; it holds for all that are smaller. */
+  readonly isBelow: Test;
+  /** Whether a number is not too large. */
+  readonly isWithin: Test;
+}
+
+/** Numbers from 0 on: those of each length before the point. */
+function naturals(automaton: Automaton, { decimals, step, isBelow, isWithin }: Naturals, then: State): State[] {
+  /** Numbers are counted in units of their last decimal. */
+  const unit = 10n ** BigInt(decimals);
+  const numberOf = (count: bigint): number => Number(`${count}e-${decimals}`);
+  const end = 10n ** BigInt(MOST_DIGITS) * unit;
+  const low = firstCount(end, (count) => !isBelow(numberOf(count)));
+  const high = firstCount(end, (count) => !isWithin(numberOf(count))) - 1n;
+  // A multiple of a part of 1 that is whole is one of a whole number.
+  const divisor = step === undefined ? 1 : wholeStep(step * 10 ** decimals);
   const found: State[] = [];
   for (let digits = 1; digits <= MOST_DIGITS; digits++) {
-    const [low, high] = [Math.max(from, digits === 1 ? 0 : 10 ** (digits - 1)), Math.min(to, 10 ** digits - 1)];
-    if (low <= high) found.push(between(parts, String(low), String(high)));
+    const smallest = digits === 1 ? 0n : 10n ** BigInt(digits - 1) * unit;
+    const largest = 10n ** BigInt(digits) * unit - 1n;
+    const [from, to] = [low > smallest ? low : smallest, high < largest ? high : largest];
+    const written = (count: bigint): string => String(count).padStart(digits + decimals, '0');
+    const first = ((from + BigInt(divisor) - 1n) / BigInt(divisor)) * BigInt(divisor);
+    if (first > to) continue;
+    found.push(between(automaton, { low: written(from), high: written(to), digits, divisor }, then));
   }
   return found;
 }
 
-/** Numbers of as many digits as both bounds have. */
-function between(parts: Parts, low: string, high: string): State {
-  const { automaton, rules, next } = parts;
-  const { length } = low;
-  if (length === 0) return next;
-  if (/^0*$/.test(low) && /^9*$/.test(high)) return rules.digits({ least: length, most: length }, next);
-  const [first, last] = [low.charCodeAt(0), high.charCodeAt(0)];
-  const [restOfLow, restOfHigh] = [low.slice(1), high.slice(1)];
-  if (first === last) return automaton.byte([[first, first, between(parts, restOfLow, restOfHigh)]]);
-  const rest = length - 1;
-  return automaton.byte([
-    [first, first, between(parts, restOfLow, '9'.repeat(rest))],
-    ...(first + 1 < last ? [[first + 1, last - 1, rules.digits({ least: rest, most: rest }, next)] as const] : []),
-    [last, last, between(parts, '0'.repeat(rest), restOfHigh)],
-  ]);
+/** The least whole number of which all whole multiples of a number are multiples. */
+function wholeStep(step: number): number {
+  return Number.isInteger(step) ? step : wholeStep(2 * step);
 }
+
+/** The first of 0 to `end` for which a test holds, which it then does for all that follow; `end` if it never does. */
+function firstCount(end: bigint, holds: (count: bigint) => boolean): bigint {
+  let [low, high] = [0n, end];
+  while (low < high) {
+    const middle = (low + high) / 2n;
+    if (holds(middle)) high = middle;
+    else low = middle + 1n;
+  }
+  return low;
+}
+
+interface Between {
+  /** Digits of the least and the largest number, of equal length: those before the point, then all decimals. */
+  readonly low: string;
+  readonly high: string;
+  /** Those before the point. */
+  readonly digits: number;
+  /** Of what numbers are multiples, in units of their last decimal. */
+  readonly divisor: number;
+}
+
+/** Numbers of a range. Decimals may end early: those left out are zeros. */
+function between(automaton: Automaton, { low, high, digits, divisor }: Between, then: State): State {
+  const known = new Map<string, State | undefined>();
+  const { length } = low;
+  /**
+   * After so many digits, which are those of `low`, of `high`, or between both, and leave a rest when divided;
+   * `undefined` where no multiple follows.
+   */
+  const after = (place: number, isLow: boolean, isHigh: boolean, rest: number): State | undefined => {
+    const key = `${place} ${isLow} ${isHigh} ${rest}`;
+    if (!known.has(key)) known.set(key, made(place, isLow, isHigh, rest));
+    return known.get(key);
+  };
+  const made = (place: number, isLow: boolean, isHigh: boolean, rest: number): State | undefined => {
+    const isMultiple = Number((BigInt(rest) * 10n ** BigInt(length - place)) % BigInt(divisor)) === 0;
+    const mayEnd = place >= digits && isMultiple && (!isLow || /^0*$/.test(low.slice(place)));
+    const next = place < length ? digit(place, isLow, isHigh, rest) : undefined;
+    const ways = [...(mayEnd ? [then] : []), ...(next === undefined ? [] : [next])];
+    return ways.length === 0 ? undefined : automaton.either(ways);
+  };
+  const digit = (place: number, isLow: boolean, isHigh: boolean, rest: number): State | undefined => {
+    const first = isLow ? low.charCodeAt(place) : ZERO;
+    const last = isHigh ? high.charCodeAt(place) : NINE;
+    const ways: [number, number, State][] = [];
+    for (let byte = first; byte <= last; byte++) {
+      const left = (10 * rest + byte - ZERO) % divisor;
+      const to = after(place + 1, isLow && byte === first, isHigh && byte === last, left);
+      const before = ways.at(-1);
+      if (to === undefined) continue;
+      if (before?.[2] === to && before[1] === byte - 1) before[1] = byte;
+      else ways.push([byte, byte, to]);
+    }
+    if (ways.length === 0) return undefined;
+    const state = automaton.byte(ways);
+    return place === digits ? automaton.bytes('.', state) : state;
+  };
+  return after(0, true, true, 0) as State;
+}
+
+const [ZERO, NINE] = [0x30, 0x39];

@@ -12,53 +12,75 @@ export type Type = (typeof TYPES)[number];
 /** Keys that restrict nothing, or that others refer to. */
 export const NOTES = [
   ...['$schema', '$id', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
-  ...['deprecated', 'readOnly', 'writeOnly', 'contentEncoding', 'contentMediaType'],
+  ...['deprecated', 'readOnly', 'writeOnly', 'contentEncoding', 'contentMediaType', 'id', 'example', '$anchor'],
 ];
 
 /** Keys that restrict values of a type, and say nothing of others. */
 const KEYS_OF_TYPES: Readonly<Partial<Record<Type, readonly string[]>>> = {
-  object: ['properties', 'required', 'additionalProperties'],
+  object: [
+    ...['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames'],
+    ...['minProperties', 'maxProperties'],
+  ],
   array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
-  string: ['minLength', 'maxLength'],
-  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 };
 
 /** Keys that say everything, and beside which only notes and a type may stand. */
 export const WHOLE = ['$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'];
 
-const KNOWN = [...NOTES, 'type', ...Object.values(KEYS_OF_TYPES).flat(), ...WHOLE];
+/** Keys that change the types that a value may have, or leave some values out. */
+const CHANGES = ['nullable', 'not'];
+
+const KNOWN = [...NOTES, 'type', ...CHANGES, ...Object.values(KEYS_OF_TYPES).flat(), ...WHOLE];
 
 /** Keys of the standard that are not supported: a name close to one isn't a misspelling. */
 const UNSUPPORTED = [
-  ...['not', 'if', 'then', 'else', 'dependentSchemas', 'dependentRequired', 'patternProperties', 'propertyNames'],
-  ...['minProperties', 'maxProperties', 'unevaluatedProperties', 'unevaluatedItems', 'contains', 'minContains'],
-  ...['maxContains', 'multipleOf', 'pattern', 'format', '$anchor', '$dynamicRef', '$dynamicAnchor', '$vocabulary'],
-  ...['contentSchema', 'dependencies', 'additionalItems'],
+  ...['if', 'then', 'else', 'dependentSchemas', 'dependentRequired', 'unevaluatedProperties', 'unevaluatedItems'],
+  ...['contains', 'minContains', 'maxContains', '$dynamicRef', '$dynamicAnchor', '$vocabulary', 'contentSchema'],
+  ...['dependencies', 'additionalItems'],
 ];
 
-/** @throws SchemaError for an unknown or unsupported key */
-export function checkKeys(schema: Schema, path: string): void {
-  for (const key of Object.keys(schema)) {
-    if (KNOWN.includes(key) || key.startsWith('x-')) continue;
-    const shown = key.slice(0, 100);
-    if (UNSUPPORTED.includes(key))
-      throw new SchemaError(at(path, shown), 'unsupported', 'is not supported; leave it out');
-    throw new SchemaError(at(path, shown), 'invalid', `unknown key of JSON schema${suggestion(shown, KNOWN)}`);
-  }
+/** What is wrong with the keys of a schema: those that are unknown or not supported. */
+export function keyProblems(schema: Schema, path: string): SchemaError[] {
+  return Object.keys(schema)
+    .filter((key) => !KNOWN.includes(key) && !key.startsWith('x-'))
+    .map((key) => {
+      const shown = key.slice(0, 100);
+      if (UNSUPPORTED.includes(key))
+        return new SchemaError(at(path, shown), 'unsupported', 'is not supported; leave it out');
+      return new SchemaError(at(path, shown), 'invalid', `unknown key of JSON schema${suggestion(shown, KNOWN)}`);
+    });
 }
 
 /** The types that a value may have; by the keys where none is named. */
 export function typesOf(schema: Schema, path: string): Type[] {
-  const { type } = schema;
-  if (type === undefined) {
-    const meant = TYPES.filter((one) => KEYS_OF_TYPES[one]?.some((key) => key in schema));
-    return meant.length > 0 ? meant : ['object', 'array', 'string', 'number', 'boolean', 'null'];
-  }
+  const { type, nullable = false, not } = schema;
   const listed: unknown[] = Array.isArray(type) ? type : [type];
   const unknown = listed.find((one) => !TYPES.some((known) => known === one));
-  if (unknown !== undefined || listed.length === 0)
+  if (type !== undefined && (unknown !== undefined || listed.length === 0))
     throw new SchemaError(at(path, 'type'), 'invalid', `must be one or a list of ${TYPES.join(', ')}`);
-  return [...new Set(listed as Type[])];
+  const meant = TYPES.filter((one) => KEYS_OF_TYPES[one]?.some((key) => key in schema));
+  const usual: readonly Type[] = meant.length > 0 ? meant : ['object', 'array', 'string', 'number', 'boolean', 'null'];
+  const types = type === undefined ? usual : (listed as Type[]);
+  const excluded = excludedTypes(not);
+  const left = [...new Set([...types, ...(nullable === true ? ['null' as const] : [])])].filter(
+    (one) => !excluded.includes(one),
+  );
+  if (left.length === 0) throw new SchemaError(at(path, 'not'), 'invalid', 'leaves no value');
+  return left;
+}
+
+/** The types that `not` leaves out, where it says nothing but types. */
+function excludedTypes(not: unknown): readonly unknown[] {
+  if (!isOnly(not, 'type')) return [];
+  const types: readonly unknown[] = Array.isArray(not.type) ? not.type : [not.type];
+  return types.includes('number') ? [...types, 'integer'] : types;
+}
+
+/** Whether a schema has this key, and nothing else but notes. */
+export function isOnly(schema: unknown, key: string): schema is Schema {
+  return isObject(schema) && key in schema && Object.keys(schema).every((one) => one === key || NOTES.includes(one));
 }
 
 /** The values of enum or const as JSON; those that have another type are left out. */
@@ -89,7 +111,7 @@ function hasType(value: unknown, type: Type): boolean {
   }
 }
 
-export function countedOf(schema: Schema, path: string, what: 'Length' | 'Items'): Counted {
+export function countedOf(schema: Schema, path: string, what: 'Length' | 'Items' | 'Properties'): Counted {
   const [least, most] = [`min${what}`, `max${what}`].map((key) => {
     const value = schema[key];
     if (value === undefined) return undefined;

@@ -1,51 +1,112 @@
 import { randomUUID } from 'node:crypto';
+import { beginningLength } from '../beginning-length.ts';
+import { createReasoningReader } from '../reasoning/read-reasoning.ts';
+import { type OpenedReasoning, THINK } from '../reasoning/reasoning.ts';
 import { CALL_TAGS, type CallForm, type ToolCall } from './tool.ts';
 
-/** A text without the calls in it, and these. */
-export interface ReadText {
+/** A text without thoughts and calls, and these. */
+export interface ReadText extends ReadCalls {
+  readonly reasoning: string;
+}
+
+interface ReadCalls {
   readonly text: string;
   readonly calls: readonly ToolCall[];
 }
 
-/** Finds calls in a text as it grows. What may be one is held back. */
+/** Finds thoughts and calls in a text as it grows. What may be one is held back. */
 export interface CallReader {
+  /** Whether it is within thoughts. */
+  readonly isThinking: boolean;
   add(text: string): ReadText;
   /** The rest. A call that isn't complete is left out. */
   finish(): ReadText;
 }
 
 export interface CallReading {
-  readonly form: Pick<CallForm, 'kind'>;
+  /** `undefined`: no calls are looked for. */
+  readonly form: Pick<CallForm, 'kind'> | undefined;
   /** Names of the tools. */
   readonly names: readonly string[];
   /** Whether the text can be nothing but calls. */
   readonly isRequired: boolean;
+  /** Default: the most common marks, which the text itself begins. */
+  readonly reasoning?: OpenedReasoning | undefined;
 }
 
-/** @param reading `undefined`: there are no tools, and the text is only text */
+/**
+ * Calls are looked for in the answer alone: those that a model only thinks of are thoughts.
+ * @param reading `undefined`: the text is only text
+ */
 export function createCallReader(reading: CallReading | undefined): CallReader {
-  if (reading === undefined) return { add: (text) => ({ text, calls: [] }), finish: () => ({ text: '', calls: [] }) };
-  return reading.form.kind === 'tagged' ? taggedReader(reading) : bareReader(reading);
+  if (reading === undefined)
+    return {
+      isThinking: false,
+      add: (text) => ({ reasoning: '', text, calls: [] }),
+      finish: () => ({ reasoning: '', text: '', calls: [] }),
+    };
+  const thoughts = createReasoningReader(reading.reasoning ?? { ...THINK, isOpened: false });
+  const answer = answerReader(reading);
+  return {
+    get isThinking() {
+      return thoughts.isThinking;
+    },
+    add(more) {
+      const { reasoning, text } = thoughts.add(more);
+      return { reasoning, ...answer.add(text) };
+    },
+    finish() {
+      const { reasoning, text } = thoughts.finish();
+      const [last, rest] = [answer.add(text), answer.finish()];
+      return { reasoning, text: last.text + rest.text, calls: [...last.calls, ...rest.calls] };
+    },
+  };
 }
 
-function taggedReader({ names }: CallReading): CallReader {
+interface AnswerReader {
+  add(text: string): ReadCalls;
+  finish(): ReadCalls;
+}
+
+function answerReader(reading: CallReading): AnswerReader {
+  switch (reading.form?.kind) {
+    case 'tagged':
+      return taggedReader(reading);
+    case 'bare':
+      return bareReader(reading);
+    case undefined:
+      return { add: (text) => ({ text, calls: [] }), finish: () => ({ text: '', calls: [] }) };
+  }
+}
+
+/** What follows the tag of a call; where something else does, the tag is only mentioned. */
+const CALL_BEGINS = /^\s*(?:[{[]|$)/;
+
+function taggedReader({ names }: CallReading): AnswerReader {
   const { begin, end } = CALL_TAGS;
   let held = '';
   let isInside = false;
+  let hasCalls = false;
+  const shownBefore = (text: string): string => (hasCalls && text.trim() === '' ? '' : text);
   return {
     add(more) {
       held += more;
       let text = '';
       const calls: ToolCall[] = [];
       for (;;) {
+        if (isInside && !CALL_BEGINS.test(held)) {
+          text += begin;
+          isInside = false;
+        }
         const at = held.indexOf(isInside ? end : begin);
         if (at < 0) break;
         const before = held.slice(0, at);
         const found = isInside ? callsIn(before, names) : [];
         // What is between the tags and no call of a tool is shown as it is.
         if (isInside && found.length === 0) text += `${begin}${before}${end}`;
-        else if (!isInside && (calls.length === 0 || before.trim() !== '')) text += before;
+        else if (!isInside) text += shownBefore(before);
         calls.push(...found);
+        hasCalls ||= found.length > 0;
         held = held.slice(at + (isInside ? end : begin).length);
         isInside = !isInside;
       }
@@ -56,28 +117,37 @@ function taggedReader({ names }: CallReading): CallReader {
       return { text: text + shown, calls };
     },
     finish() {
-      const rest = isInside ? '' : held;
+      const rest = held;
       held = '';
-      return { text: rest, calls: [] };
+      if (!isInside) return { text: rest, calls: [] };
+      // A model may end its turn in place of the tag.
+      const calls = callsIn(rest, names);
+      return { text: calls.length > 0 || isCut(rest) ? '' : `${begin}${rest}`, calls };
     },
   };
 }
 
-/**
- * What models write before calls, where it isn't a control token, which texts don't show: Mistral's, Llama 3.1's and
- * Phi 4's.
- */
-const MARKS = ['[TOOL_CALLS]', '<|python_tag|>', '<|tool_call|>'] as const;
-const LAST_MARK = '<|/tool_call|>';
+/** Whether a JSON text lacks its end. */
+function isCut(text: string): boolean {
+  const unquoted = text.replaceAll(/"(?:[^"\\]|\\.)*(?:"|$)/gs, '');
+  const count = (letters: RegExp): number => unquoted.match(letters)?.length ?? 0;
+  return count(/[{[]/g) > count(/[}\]]/g) || text.trim() === '';
+}
+
+/** What models write before calls: Mistral's, Llama 3.1's and Phi 4's. */
+export const CALL_MARKS = ['[TOOL_CALLS]', '<|python_tag|>', '<|tool_call|>'] as const;
+/** Marks within and after calls: Mistral's and Phi 4's. */
+export const CALL_PART_MARKS = ['[ARGS]', '[CALL_ID]', '[/TOOL_CALLS]', '<|/tool_call|>'] as const;
+const LAST_MARKS = ['<|/tool_call|>', '[/TOOL_CALLS]'] as const;
 
 /** Whether a text may turn out to be calls. */
 function mayBeCalls(text: string): boolean {
   const begin = text.trimStart();
-  return /^(?:[{[]|$)/.test(begin) || MARKS.some((mark) => begin.startsWith(mark) || mark.startsWith(begin));
+  return /^(?:[{[]|$)/.test(begin) || CALL_MARKS.some((mark) => begin.startsWith(mark) || mark.startsWith(begin));
 }
 
 /** The whole text is a call, a list of calls, or text, which begins with neither a bracket nor a mark. */
-function bareReader({ names, isRequired }: CallReading): CallReader {
+function bareReader({ names, isRequired }: CallReading): AnswerReader {
   let held = '';
   let isText = false;
   return {
@@ -102,12 +172,13 @@ function bareReader({ names, isRequired }: CallReading): CallReader {
  */
 function bareCalls(text: string, names: readonly string[]): ToolCall[] {
   const trimmed = text.trim();
-  const mark = MARKS.find((one) => trimmed.startsWith(one)) ?? '';
-  const unmarked = trimmed.slice(mark.length, trimmed.endsWith(LAST_MARK) ? -LAST_MARK.length : undefined);
+  const mark = CALL_MARKS.find((one) => trimmed.startsWith(one)) ?? '';
+  const last = LAST_MARKS.find((one) => trimmed.endsWith(one)) ?? '';
+  const unmarked = trimmed.slice(mark.length, trimmed.length - last.length);
   const alone = callsIn(unmarked, names);
   if (alone.length > 0) return alone;
   const parts = unmarked
-    .split(new RegExp(MARKS.map(escaped).join('|')))
+    .split(new RegExp(CALL_MARKS.map(escaped).join('|')))
     .map((part) => part.trim())
     .filter((part) => part !== '');
   const calls = parts.map((part) => {
@@ -142,11 +213,4 @@ function callsIn(text: string, names: readonly string[]): ToolCall[] {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Length of the longest end of a text with which a tag begins. */
-function beginningLength(text: string, tag: string): number {
-  for (let length = Math.min(tag.length - 1, text.length); length > 0; length--)
-    if (tag.startsWith(text.slice(-length))) return length;
-  return 0;
 }

@@ -18,16 +18,24 @@ export interface TemplateMessage {
   readonly name?: string | undefined;
   readonly tool_call_id?: string;
   readonly tool_calls?: readonly { readonly id: string }[];
+  /** Thoughts, under the key that the template knows. */
+  readonly [reasoningKey: string]: unknown;
 }
 
 /** Messages as chat templates have them: calls and results as they know them, or as text if they don't. */
 export function templateMessages(
   messages: readonly Message[],
   tools: readonly Tool[],
-  { isTaught, hasShortIds }: CallForm,
+  { isTaught, hasShortIds }: Pick<CallForm, 'isTaught' | 'hasShortIds'>,
+  reasoningKey?: string,
 ): TemplateMessage[] {
-  if (isTaught) return messages.map((message) => knownMessage(message, hasShortIds ? shortId : (id) => id));
-  const written = messages.map(writtenMessage);
+  const idOf = hasShortIds ? shortId : (id: string) => id;
+  const written = messages.map((message) => {
+    const known = isTaught ? knownMessage(message, idOf) : writtenMessage(message);
+    const { reasoning = '' } = message;
+    return reasoningKey === undefined || reasoning === '' ? known : { ...known, [reasoningKey]: reasoning };
+  });
+  if (isTaught) return written;
   if (tools.length === 0) return written;
   const [first] = written;
   const text = describe(tools);
@@ -67,10 +75,10 @@ function writtenCall({ name, arguments: own }: Pick<ToolCall, 'name' | 'argument
 
 function describe(tools: readonly Tool[]): string {
   return [
-    'You can call functions. Each is described by its name, what it does, and the JSON schema of its arguments:',
+    'You can call functions, each with the JSON schema of its arguments:',
     ...tools.map(({ name, description, parameters }) => JSON.stringify({ name, description, parameters })),
-    'To call one, write its name and its arguments in this form, and nothing after it:',
+    'To call one, write this and nothing after it:',
     writtenCall({ name: 'NAME', arguments: '{…}' }),
-    'What it returns is then given to you between <tool_response> and </tool_response>.',
+    'Its result comes between <tool_response> and </tool_response>.',
   ].join('\n');
 }

@@ -28,12 +28,27 @@ test('required calls, with tags', () => {
   assert.not(accepts(grammars.of({ calls: { ...calls, several: false } }), `${dice}\n${now}`));
 });
 
-test('calls or a text: what follows a tag is a call', () => {
+test('calls or a text: an object that follows a tag is a call', () => {
   const grammar = grammars.of({ calls: { ...calls, isRequired: false } });
-  for (const text of ['', 'Hi \u00e9', 'a <tool_cal <<tool_calx', `Well. ${dice}`, now])
+  const mentions = ['<tool_call>', 'The `<tool_call>` tag', `<tool_call> <tool_call>x ${now}`];
+  for (const text of ['', 'Hi \u00e9', 'a <tool_cal <<tool_calx', `Well. ${dice}`, now, ...mentions])
     assert.ok(accepts(grammar, text), text);
-  for (const text of ['<tool_call>', `Hi <${now.slice(0, -1)}`, 'x<tool_call>{"name":"other"', `${now} and more`])
+  for (const text of [`Hi <${now.slice(0, -1)}`, '<tool_call>\n{}', 'x<tool_call>{"name":"other"', `${now} and more`])
     assert.not(accepts(grammar, text), text);
+});
+
+test('thoughts come before what is held, and are free', () => {
+  const marks = { begin: '<think>', end: '</think>', leads: [] };
+  const schema = { type: 'integer' };
+  const before = grammars.of({ schema, reasoning: { ...marks, isOpened: false } });
+  for (const text of ['5', '<think>\nAbout {"five"}.\n</think>\n\n5']) assert.ok(accepts(before, text), text);
+  for (const text of ['x', '<think>5', '<think>x</think>y']) assert.not(accepts(before, text), text);
+  const within = grammars.of({ schema, reasoning: { ...marks, isOpened: true } });
+  assert.ok(accepts(within, 'Hm </thin </think>5'));
+  assert.not(accepts(within, '5'));
+  const free = grammars.of({ calls: { ...calls, isRequired: false }, reasoning: { ...marks, isOpened: true } });
+  for (const text of ['a <tool_call>{"x": no}</think>', `b</think>${now}`]) assert.ok(accepts(free, text), text);
+  assert.not(accepts(free, 'a</think><tool_call>{"x"'));
 });
 
 test('calls without tags, beside a schema', () => {

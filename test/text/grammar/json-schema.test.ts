@@ -1,10 +1,16 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomStream } from '../../../engine/input/random-stream.ts';
+import { createAutomaton } from '../../../engine/text/grammar/automaton.ts';
+import { createGrammar } from '../../../engine/text/grammar/grammar.ts';
+import { createJsonRules } from '../../../engine/text/grammar/json-rules.ts';
+import { schemaStates } from '../../../engine/text/grammar/json-schema.ts';
+import { TEXT_FORMATS } from '../../../engine/text/grammar/patterns/formats.ts';
 import { SchemaError } from '../../../engine/text/grammar/schema-error.ts';
-import { accepts, grammarOf, randomText, vocabularyOf } from './held.ts';
+import { accepts, BYTES, grammarOf, randomText, vocabularyOf } from './held.ts';
 
 const person = {
   type: 'object',
@@ -45,7 +51,22 @@ const CASES: readonly (readonly [schema: unknown, accepted: readonly string[], r
   [{ type: 'string', minLength: 2 }, ['"ab"', '"\\"\\""'], ['"a"', '""']],
   [{ type: ['integer', 'null'] }, ['0', '-7', 'null'], ['1.5', '"1"', 'true']],
   [{ type: 'integer', exclusiveMinimum: -3, maximum: 1005 }, ['-2', '0', '99', '1005'], ['-3', '-10', '1006', '2000']],
-  [{ type: 'number', minimum: 0, maximum: 1 }, ['0', '1', '0.5', '0.000001'], ['-0.5', '1.5', '2', '1e1']],
+  [{ type: 'number', minimum: 0, maximum: 1 }, ['0', '1', '0.5', '0.000001', '1.0'], ['-0.5', '1.5', '2', '1e1', '-0']],
+  [
+    { type: 'number', minimum: 36.5, maximum: 37.5 },
+    ['36.5', '37', '37.50', '36.999999'],
+    ['36', '36.49', '37.500001', '38'],
+  ],
+  [
+    { type: 'number', exclusiveMinimum: -0.5, exclusiveMaximum: 0.25 },
+    ['-0.499999', '-0.1', '0', '0.249999'],
+    ['-0.5', '0.25', '-0', '1'],
+  ],
+  [
+    { type: 'number', minimum: 1e12, exclusiveMaximum: 1e12 + 1 },
+    ['1000000000000.5'],
+    ['1000000000001', '1000000000000.999999', '999999999999.9'],
+  ],
   [
     { type: 'array', items: { type: 'boolean' }, minItems: 1, maxItems: 2 },
     ['[true]', '[ true , false ]'],
@@ -66,6 +87,64 @@ const CASES: readonly (readonly [schema: unknown, accepted: readonly string[], r
     ['{"a":true}', '{"b":true,"a":1}', '{"b":1}', '{"\\u0061":true}'],
   ],
   [{ type: 'object', required: ['a'] }, ['{"a":[]}'], ['{}', '{"b":1}']],
+  [{ type: 'string', pattern: '^[a-c]{2,3}$' }, ['"ab"', '"abc"'], ['"a"', '"abca"', '"ad"', '""']],
+  [{ type: 'string', pattern: 'b+' }, ['"b"', '"abba"', '"b\\n"'], ['"ac"', '""']],
+  [{ type: 'string', pattern: '^(?!.*\\.\\.)[a.]+$' }, ['"a.a"', '"."'], ['"a..a"', '""']],
+  [{ type: 'string', pattern: '^\\p{Lu}["\\\\]$' }, ['"É\\""', '"A\\\\"'], ['"a\\""', '"A"']],
+  [
+    { type: 'string', pattern: '^a|b$', minLength: 2, maxLength: 3 },
+    ['"ax"', '"xb"', '"xxb"'],
+    ['"a"', '"xx"', '"xxxb"'],
+  ],
+  [{ type: 'string', format: 'date' }, ['"2024-02-29"', '"1999-12-31"'], ['"2023-02-29"', '"1999-13-01"', '"x"']],
+  [
+    { type: 'string', format: 'uuid', pattern: '^a' },
+    ['"a1b2c3d4-0000-1111-2222-333344445555"'],
+    ['"b1b2c3d4-0000-1111-2222-333344445555"'],
+  ],
+  [{ type: 'string', not: { const: 'no' } }, ['"yes"', '"n"', '"noo"', '""'], ['"no"']],
+  [{ type: 'string', maxLength: 100000 }, ['"abc"', '""'], []],
+  [{ type: 'string', nullable: true }, ['"a"', 'null'], ['1']],
+  [{ not: { type: ['number', 'string'] } }, ['null', '[]', '{}'], ['1', '"a"', '1.5']],
+  [
+    { type: 'integer', multipleOf: 7, minimum: -20, maximum: 30 },
+    ['-14', '0', '7', '28'],
+    ['-21', '1', '35', '8', '-0'],
+  ],
+  [{ type: 'integer', multipleOf: 5 }, ['5', '-10', '1000'], ['1', '-11']],
+  [{ type: 'number', multipleOf: 0.25, maximum: 1 }, ['0.25', '1', '-0.5', '0.75'], ['0.2', '1.25', '0.3']],
+  [
+    { type: 'object', patternProperties: { '^x': { type: 'integer' } }, additionalProperties: false },
+    ['{}', '{"x":1}', '{"xy":1,"x":2}'],
+    ['{"y":1}', '{"x":"a"}'],
+  ],
+  [
+    { type: 'object', propertyNames: { pattern: '^[ab]$' }, additionalProperties: { type: 'null' } },
+    ['{}', '{"a":null,"b":null}'],
+    ['{"c":null}', '{"ab":null}'],
+  ],
+  [
+    {
+      type: 'object',
+      properties: { a: { const: 1 }, b: { const: 2 }, c: { const: 3 } },
+      minProperties: 2,
+      maxProperties: 2,
+    },
+    ['{"a":1,"b":2}', '{"a":1,"c":3}', '{"b":2,"c":3}'],
+    ['{}', '{"a":1}', '{"a":1,"b":2,"c":3}'],
+  ],
+  [
+    { type: 'object', additionalProperties: { type: 'integer' }, minProperties: 1, maxProperties: 2 },
+    ['{"a":1}', '{"a":1,"b":2}'],
+    ['{}', '{"a":1,"b":2,"c":3}'],
+  ],
+  [{ allOf: [{ type: 'string' }, { minLength: 3 }] }, ['"abc"'], ['"ab"', '1']],
+  [{ anyOf: [{ type: 'string' }, { type: 'null' }], minLength: 3 }, ['"abc"', 'null'], ['"ab"']],
+  [
+    { $ref: '#/$defs/a', required: ['b'], $defs: { a: { type: 'object', properties: { b: { type: 'null' } } } } },
+    ['{"b":null}'],
+    ['{}'],
+  ],
 ];
 
 for (const [schema, accepted, refused] of CASES) {
@@ -106,10 +185,53 @@ test('integers within any bounds are those, and no others', () => {
   );
 });
 
+test('numbers between any bounds are those of up to six decimals, as enumerated, and no others', () => {
+  const bound = fc
+    .tuple(fc.integer({ min: -3_000, max: 3_000 }), fc.constantFrom(1, 10, 100, 1000))
+    .map(([a, b]) => a / b);
+  const near = fc.integer({ min: -12, max: 12 });
+  fc.assert(
+    fc.property(bound, bound, fc.boolean(), fc.boolean(), near, (one, other, exceptLeast, exceptMost, offset) => {
+      const [least, most] = [Math.min(one, other), Math.max(one, other)];
+      const schema = {
+        ...{ type: 'number', [exceptLeast ? 'exclusiveMinimum' : 'minimum']: least },
+        [exceptMost ? 'exclusiveMaximum' : 'maximum']: most,
+      };
+      const isWithin = (value: number) =>
+        (exceptLeast ? value > least : value >= least) && (exceptMost ? value < most : value <= most);
+      const grammar = held(schema);
+      for (const decimals of [0, 1, 2, 6])
+        for (const start of [least, most, 0, (least + most) / 2]) {
+          const text = (start + offset * 10 ** -decimals).toFixed(decimals);
+          const expected = isWithin(Number(text)) && !/^-0(\.0*)?$/.test(text);
+          assert.is(
+            grammar === undefined ? false : accepts(grammar, text),
+            expected,
+            `${text}: ${JSON.stringify(schema)}`,
+          );
+        }
+    }),
+    { numRuns: 300 },
+  );
+  // Only where nothing is left between the bounds.
+  function held(schema: object) {
+    try {
+      return grammarOf(schema);
+    } catch (error) {
+      assert.instance(error, SchemaError);
+      return undefined;
+    }
+  }
+});
+
 /** Schemas of everything that is supported. */
 const schemas = fc.letrec<{ schema: object }>((tie) => {
   const few = fc.integer({ min: 0, max: 3 });
   const text = fc.record({ type: fc.constant('string'), minLength: few, maxLength: few.map((more) => 3 + more) });
+  const matched = fc.record({
+    type: fc.constant('string'),
+    pattern: fc.constantFrom('^a', '[b-é]+$', '"', '^(ab|\\d)*$'),
+  });
   const open = fc.record({ type: fc.constant('string'), minLength: few }, { requiredKeys: ['type'] });
   const number = fc
     .tuple(fc.constantFrom('integer', 'number'), fc.integer({ min: -99, max: 99 }), fc.integer({ min: 1, max: 500 }))
@@ -151,6 +273,7 @@ const schemas = fc.letrec<{ schema: object }>((tie) => {
     schema: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
       text,
+      matched,
       open,
       number,
       free,
@@ -179,19 +302,25 @@ test('whatever is written satisfies its schema, and nothing leads into a dead en
 });
 
 const REFUSED: readonly (readonly [schema: unknown, message: RegExp])[] = [
-  [{ type: 'object', properties: { a: { not: {} } } }, /^properties\.a\.not: is not supported; leave it out$/],
-  [{ type: 'string', pattern: '^a' }, /^pattern: is not supported/],
-  [{ type: 'array', items: { format: 'date' } }, /^items\.format: is not supported/],
-  [{ type: 'integer', multipleOf: 5 }, /^multipleOf: is not supported/],
+  [
+    { type: 'object', properties: { a: { not: {} } } },
+    /^properties\.a\.not: is supported with type, enum or const alone/,
+  ],
+  [{ type: 'string', pattern: '(a)\\1' }, /^pattern: has \\1, which is not supported; leave it out$/],
+  [{ type: 'string', pattern: '(?<=a)b' }, /^pattern: looks behind/],
+  [{ type: 'string', pattern: '[' }, /^pattern: has a class without end/],
+  [{ type: 'array', items: { format: 'iban' } }, /^items\.format: "iban" is not supported; supported: date, time/],
+  [{ type: 'string', format: 'uuid', maxLength: 3 }, /^maxLength: leaves no text together with the other keys/],
+  [{ type: 'number', multipleOf: 0.01 }, /^multipleOf: must be a whole number up to 1000, or such a part of 1/],
+  [{ type: 'object', additionalProperties: true, minProperties: 2 }, /^minProperties: leaves no object/],
   [{ type: 'array', uniqueItems: true }, /^uniqueItems: is not supported/],
   [{ requierd: ['a'] }, /^requierd: unknown key of JSON schema; did you mean "required"\?/],
   [{ type: 'text' }, /^type: must be one or a list of object, array, string/],
-  [{ allOf: [{ type: 'string' }, { minLength: 3 }] }, /^allOf: has several schemas/],
+  [{ allOf: [{ type: 'string', pattern: 'a' }, { pattern: 'b' }] }, /^allOf: has several schemas/],
   [
     { oneOf: [{ type: 'integer' }, { type: 'number' }] },
     /^oneOf: has schemas that one value may match twice; use anyOf/,
   ],
-  [{ anyOf: [{ type: 'string' }], minLength: 3 }, /^minLength: is not supported beside anyOf/],
   [{ $ref: 'https://example.com/schema' }, /^\$ref: must name a part of the same schema/],
   [{ $ref: '#/$defs/none' }, /^\$ref: "#\/\$defs\/none" is not a part of the schema/],
   [
@@ -199,7 +328,8 @@ const REFUSED: readonly (readonly [schema: unknown, message: RegExp])[] = [
     /leads to itself without a value between/,
   ],
   [{ type: 'string', minLength: 5, maxLength: 4 }, /^minLength: is more than maxLength/],
-  [{ type: 'number', minimum: 0.1, maximum: 0.9 }, /^minimum: leaves no number/],
+  [{ type: 'number', minimum: 1.1e-7, maximum: 9e-7 }, /^minimum: leaves no number/],
+  [{ type: 'integer', minimum: 0.1, maximum: 0.9 }, /^minimum: leaves no integer/],
   [{ type: 'object', required: ['a'], additionalProperties: false }, /^required: has "a", which properties lacks/],
   [{ type: 'array', items: [{}] }, /^items: must be a schema; a list of them is prefixItems/],
   [false, /must be a schema/],
@@ -213,6 +343,68 @@ for (const [schema, message] of REFUSED) {
     );
   });
 }
+
+test('what is written of a format has it, and of a pattern matches it', () => {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats(ajv);
+  const vocabulary = vocabularyOf(['ab', '://', '12', '-0', '.c', '@x', '::', '/a']);
+  const patterns = [
+    '^a+b?$',
+    'x.y',
+    '^(?:[^@]|ab)+@\\w{2,}$',
+    '^(?=.*\\d)\\S{3,8}$',
+    '[\\u0041-\\u005a]$',
+    '^$|^\\d{1,3}(,\\d{3})*$',
+  ];
+  const schemas = [
+    ...Object.keys(TEXT_FORMATS).map((format) => ({ format })),
+    ...patterns.map((pattern) => ({ pattern })),
+  ];
+  for (const [seed, more] of schemas.entries()) {
+    const schema = { type: 'string', ...more };
+    const validate = ajv.compile(schema);
+    const grammar = grammarOf(schema, vocabulary);
+    for (let draw = 0; draw < 8; draw++) {
+      const text = randomText(grammar, vocabulary, randomStream(100 * seed + draw, 'text').next, 3 * draw);
+      if (text !== undefined) assert.ok(validate(JSON.parse(text)), `${JSON.stringify(more)}: ${text}`);
+    }
+  }
+});
+
+test('parts that can not be held are left out and named, where that is allowed', () => {
+  const ignored: string[] = [];
+  const automaton = createAutomaton();
+  const schema = {
+    type: 'object',
+    properties: {
+      a: { type: 'string', pattern: '\\bx' },
+      b: { $ref: 'https://example.com' },
+      c: { type: 'integer', if: {} },
+    },
+    required: ['a', 'b', 'c'],
+    unknownKey: 1,
+  };
+  const entry = schemaStates(automaton, createJsonRules(automaton), schema, automaton.end(), ({ path }) =>
+    ignored.push(path),
+  );
+  const grammar = createGrammar(entry, BYTES);
+  assert.equal(ignored.sort(), ['properties.a.pattern', 'properties.b.$ref', 'properties.c.if', 'unknownKey']);
+  assert.ok(accepts(grammar, '{"a":"x","b":[null],"c":1}'));
+  assert.not(accepts(grammar, '{"a":1,"b":[null],"c":1}'));
+});
+
+test('lengths of thousands take no states, and are kept', () => {
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(
+      Array.from({ length: 12 }, (_, index) => [`p${index}`, { type: 'string', maxLength: 2000 }]),
+    ),
+  };
+  const grammar = grammarOf(schema);
+  assert.ok(accepts(grammar, `{"p3":"${'a'.repeat(2000)}","p11":""}`));
+  assert.not(accepts(grammar, `{"p3":"${'a'.repeat(2001)}"}`));
+  assert.ok(accepts(grammarOf({ type: 'string', minLength: 300, maxLength: 100_000 }), `"${'é'.repeat(301)}"`));
+});
 
 test('values of an enum are written as they are, also those with which others begin, and hundreds of them', () => {
   const grammar = grammarOf({ enum: ['a', 'ab', 'ba', 1, 12, 'a', null] });
@@ -237,7 +429,6 @@ test('hostile schemas are refused in a moment', () => {
   );
   const hostile: readonly unknown[] = [
     deep,
-    { type: 'string', maxLength: 1e9 },
     { type: 'array', maxItems: 1e9 },
     { type: 'array', minItems: 1e6, items: { type: 'string', minLength: 1e6 } },
     { enum: ['x'.repeat(2 ** 17)] },

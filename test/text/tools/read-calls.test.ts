@@ -30,6 +30,23 @@ const CASES: readonly (readonly [
   [reading('tagged'), 'a < b <tool', 'a < b <tool', []],
   [
     reading('tagged'),
+    '<think>\nPerhaps <tool_call>{"name":"f","arguments":{}}</tool_call>? No.\n</think>\n\nFour.',
+    'Four.',
+    [],
+  ],
+  [reading('tagged'), '<think>So <tool_call></think><tool_call>{"name":"f","arguments":{}}</tool_call>', '', ['f{}']],
+  [reading('bare'), '<think>\n{"name":"f"}\n</think>\n{"name":"f","parameters":{}}', '', ['f{}']],
+  [
+    reading('tagged'),
+    'Write <tool_call> and then a call, `<tool_call>`, as I do: <tool_call>{"name":"f","arguments":{}}</tool_call>',
+    'Write <tool_call> and then a call, `<tool_call>`, as I do: ',
+    ['f{}'],
+  ],
+  [reading('tagged'), '<tool_call>{"name":"f","arguments":{"a":"}"}}', '', ['f{"a":"}"}']],
+  [reading('tagged'), '<tool_call>{"name":"f","arguments":{"a":"}"}', '', []],
+  [reading('tagged'), '<tool_call>{} is how it begins.', '<tool_call>{} is how it begins.', []],
+  [
+    reading('tagged'),
     'Well.<tool_call>\n{"name": "f", "arguments": {"a": [1]}}\n</tool_call>',
     'Well.',
     ['f{"a":[1]}'],
@@ -85,7 +102,7 @@ const CASES: readonly (readonly [
 ];
 
 for (const [how, text, shown, calls] of CASES) {
-  test(`${how?.form.kind ?? 'no tools'}: ${text.slice(0, 60)}`, () => {
+  test(`${how?.form?.kind ?? 'no tools'}: ${text.slice(0, 60)}`, () => {
     assert.equal(read(how, [text]), { text: shown, calls });
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: text.length }), { maxLength: 6 }), (cuts) => {

@@ -2,20 +2,22 @@
 // it starts without a compiler.
 const { writeFileSync } = require('node:fs');
 const { runInThisContext } = require('node:vm');
-const { Template } = require('@huggingface/jinja');
-require('./python-semantics.cjs');
+const { run } = require('./interpreter.cjs');
+const { TemplateFault } = require('./lexer.cjs');
+const { parse } = require('./parser.cjs');
+const { fromJson } = require('./values.cjs');
 
 const MOST_MESSAGE = 1000;
 
 /** The last template: all conversations of a server have the same. */
-let parsed = { source: undefined, template: undefined };
+let parsed = { source: undefined, statements: undefined };
 
 /** What template-process.ts reads: a text, or why there is none. */
 function answer({ source, values, mostSeconds, mostCharacters }) {
   try {
     globalThis.render = () => {
-      if (parsed.source !== source) parsed = { source, template: new Template(source) };
-      return parsed.template.render(values);
+      if (parsed.source !== source) parsed = { source, statements: parse(source) };
+      return run(parsed.statements, fromJson(values));
     };
     // Ends it even where nobody waits for it any more.
     const text = runInThisContext('render()', { timeout: 1000 * mostSeconds });
@@ -24,7 +26,8 @@ function answer({ source, values, mostSeconds, mostCharacters }) {
   } catch (error) {
     if (error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
       return { kind: 'unbounded', message: `it takes longer than ${mostSeconds} s` };
-    return { kind: 'refused', message: String(error.message).slice(0, MOST_MESSAGE) };
+    const where = error instanceof TemplateFault && error.line != null ? `line ${error.line}: ` : '';
+    return { kind: 'refused', message: `${where}${error.message}`.slice(0, MOST_MESSAGE) };
   }
 }
 

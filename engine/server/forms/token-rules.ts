@@ -1,0 +1,34 @@
+import { ApiError } from '../api-error.ts';
+import type { ServedModel } from '../served-model.ts';
+
+/** What a request says of single tokens. */
+export interface TokenRules {
+  /** Added to the logits of tokens. */
+  readonly bias: ReadonlyMap<number, number>;
+  /** Tokens that end the text beside those of the vocabulary. */
+  readonly stopTokens: ReadonlySet<number>;
+}
+
+interface Asked {
+  readonly logit_bias?: Readonly<Record<string, number>> | undefined;
+  readonly ignore_eos?: boolean | undefined;
+  readonly stop_token_ids?: readonly number[] | undefined;
+}
+
+/** @throws ApiError 400 for tokens that the model doesn't have */
+export function tokenRules(
+  { tokenizer }: Pick<ServedModel, 'tokenizer'>,
+  { logit_bias: bias = {}, ignore_eos: isEndless = false, stop_token_ids: stops = [] }: Asked,
+): TokenRules {
+  const known = (token: number, name: string): number => {
+    if (token < tokenizer.size) return token;
+    const problem = `${name}: there is no token ${token}; tokens are 0 to ${tokenizer.size - 1}`;
+    throw new ApiError(400, problem, name, 'invalid_value');
+  };
+  const biases = Object.entries(bias).map(([token, value]) => [known(Number(token), 'logit_bias'), value] as const);
+  const ends = isEndless ? Array.from(tokenizer.stops, (token) => [token, Number.NEGATIVE_INFINITY] as const) : [];
+  return {
+    bias: new Map([...biases, ...ends]),
+    stopTokens: new Set(stops.map((token) => known(token, 'stop_token_ids'))),
+  };
+}

@@ -1,0 +1,150 @@
+import type { Automaton, State } from '../automaton.ts';
+import { type CharacterRange, characters, without } from '../characters.ts';
+import { CHARACTERS, type Expression, type Expressions } from './expression.ts';
+
+/** Different ways to go on in a text: more are not worth their time. */
+const MOST_PLACES = 2048;
+
+/** Characters that JSON writes after a backslash, and how. */
+const QUOTE = 0x22;
+const ESCAPED: readonly (readonly [code: number, written: string])[] = [
+  [QUOTE, '\\"'],
+  [0x5c, '\\\\'],
+  [8, '\\b'],
+  [9, '\\t'],
+  [10, '\\n'],
+  [12, '\\f'],
+  [13, '\\r'],
+];
+const CONTROL_END = 0x1f;
+const RAW = without(CHARACTERS, [[0, CONTROL_END], ...ESCAPED.map(([code]): CharacterRange => [code, code])]);
+
+interface Step {
+  readonly ranges: readonly CharacterRange[];
+  readonly to: Expression;
+}
+
+/**
+ * The texts of an expression between quotes, as JSON; `undefined` if there are none, or finding them takes too many
+ * states. Characters are written as they are where JSON allows it.
+ */
+export function textStates(
+  automaton: Automaton,
+  expressions: Expressions,
+  texts: Expression,
+  then: State,
+): State | undefined {
+  const steps = stepsOf(expressions, texts);
+  if (steps === undefined) return undefined;
+  const alive = leadingToEnd(steps);
+  if (!alive.has(texts)) return undefined;
+  const { open, add, bytes, byte } = automaton;
+  const quote = byte([[QUOTE, QUOTE, then]]);
+  const states = new Map([...alive].map((place) => [place, open()]));
+  for (const [place, state] of states) {
+    if (place.hasEmpty) add(state, quote);
+    for (const { ranges, to } of steps.get(place) ?? []) {
+      const next = states.get(to);
+      if (next === undefined) continue;
+      const raw = intersection(ranges, RAW);
+      if (raw.length > 0) add(state, characters(automaton, raw, next));
+      for (const [code, written] of ESCAPED)
+        if (ranges.some(([first, last]) => first <= code && code <= last)) add(state, bytes(written, next));
+    }
+  }
+  return bytes('"', states.get(texts) as State);
+}
+
+/** All places of an expression, and how they go on; `undefined`: too many. */
+function stepsOf(expressions: Expressions, begin: Expression): ReadonlyMap<Expression, readonly Step[]> | undefined {
+  const steps = new Map<Expression, readonly Step[]>();
+  const open = [begin];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    if (steps.has(place)) continue;
+    if (steps.size === MOST_PLACES) return undefined;
+    const byTarget = new Map<Expression, CharacterRange[]>();
+    for (const ranges of classesOf(place)) {
+      if (!expressions.spend()) return undefined;
+      const to = expressions.derivative(place, (ranges[0] as CharacterRange)[0]);
+      if (to === expressions.none) continue;
+      byTarget.set(to, [...(byTarget.get(to) ?? []), ...ranges]);
+    }
+    steps.set(
+      place,
+      [...byTarget].map(([to, ranges]) => ({ to, ranges })),
+    );
+    open.push(...byTarget.keys());
+  }
+  return steps;
+}
+
+/** Characters in classes: those of one class lead from a place to the same one. */
+function classesOf(place: Expression): readonly (readonly CharacterRange[])[] {
+  const leaves = new Set<readonly CharacterRange[]>();
+  collect(place, leaves);
+  const bounds = new Set(CHARACTERS.flatMap(([first, last]) => [first, last + 1]));
+  for (const ranges of leaves)
+    for (const [first, last] of ranges) {
+      bounds.add(first);
+      bounds.add(last + 1);
+    }
+  const sorted = [...bounds].sort((a, b) => a - b);
+  const sets = [...leaves];
+  const places = sets.map(() => 0);
+  const classes = new Map<string, CharacterRange[]>();
+  for (const [index, first] of sorted.entries()) {
+    const end = sorted[index + 1];
+    if (end === undefined || !CHARACTERS.some(([from, to]) => from <= first && first <= to)) continue;
+    let key = '';
+    for (const [number, ranges] of sets.entries()) {
+      while ((ranges[places[number] as number]?.[1] ?? Number.POSITIVE_INFINITY) < first)
+        places[number] = (places[number] as number) + 1;
+      key += (ranges[places[number] as number]?.[0] ?? Number.POSITIVE_INFINITY) <= first ? '1' : '0';
+    }
+    classes.set(key, [...(classes.get(key) ?? []), [first, end - 1]]);
+  }
+  return [...classes.values()];
+}
+
+/** Characters that an expression may begin with, or tell from others there. */
+function collect(place: Expression, leaves: Set<readonly CharacterRange[]>): void {
+  switch (place.kind) {
+    case 'none':
+    case 'empty':
+      return;
+    case 'character':
+      leaves.add(place.ranges);
+      return;
+    case 'then':
+      collect(place.first, leaves);
+      if (place.first.hasEmpty) collect(place.rest, leaves);
+      return;
+    case 'any':
+    case 'all':
+      for (const part of place.parts) collect(part, leaves);
+      return;
+    case 'not':
+    case 'repeat':
+      collect(place.inner, leaves);
+  }
+}
+
+/** Places from which a text can end. */
+function leadingToEnd(steps: ReadonlyMap<Expression, readonly Step[]>): ReadonlySet<Expression> {
+  const before = new Map<Expression, Expression[]>();
+  for (const [place, own] of steps) for (const { to } of own) before.set(to, [...(before.get(to) ?? []), place]);
+  const found = new Set<Expression>();
+  const open = [...steps.keys()].filter(({ hasEmpty }) => hasEmpty);
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    if (found.has(place)) continue;
+    found.add(place);
+    open.push(...(before.get(place) ?? []));
+  }
+  return found;
+}
+
+function intersection(ranges: readonly CharacterRange[], others: readonly CharacterRange[]): CharacterRange[] {
+  return ranges
+    .flatMap(([first, last]) => others.map(([from, to]): CharacterRange => [Math.max(first, from), Math.min(last, to)]))
+    .filter(([first, last]) => first <= last);
+}

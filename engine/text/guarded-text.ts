@@ -1,0 +1,45 @@
+import type { Reasoning } from './reasoning/reasoning.ts';
+import type { Tokenizer } from './tokenizer.ts';
+import type { TemplateMessage } from './tools/tool-messages.ts';
+
+/** Characters that mark places of a text while it goes through a template. */
+export interface Signs {
+  /** Within what must not become a control token. */
+  readonly guard: string;
+  /** At the end of an answer that is to be continued. */
+  readonly end: string;
+}
+
+/** Noncharacters, U+FDD0 to U+FDEF: Unicode reserves them for use within a program. */
+const NONCHARACTERS = Array.from({ length: 32 }, (_, index) => String.fromCharCode(0xfdd0 + index));
+
+/** Two noncharacters that a text doesn't have. */
+export function unusedSigns(text: string): Signs {
+  const [guard = '', end = ''] = NONCHARACTERS.filter((sign) => !text.includes(sign));
+  return { guard, end };
+}
+
+/** Puts signs into texts of strangers, so that no part of them becomes a control token. */
+export interface Guard {
+  messages(messages: readonly TemplateMessage[]): TemplateMessage[];
+  /** The texts within a value. */
+  values<Value>(value: Value): Value;
+}
+
+/** @param reasoning marks that an assistant's messages keep, as the model wrote them */
+export function guardOf(tokenizer: Pick<Tokenizer, 'guarded'>, sign: string, reasoning: Reasoning | undefined): Guard {
+  const own = reasoning === undefined ? [] : [reasoning.begin, reasoning.end];
+  const values = <Value>(value: Value, kept: readonly string[] = []): Value => {
+    if (typeof value === 'string') return tokenizer.guarded(value, sign, kept) as Value;
+    if (Array.isArray(value)) return value.map((one) => values(one, kept)) as Value;
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, values(one, kept)])) as Value;
+  };
+  return {
+    values,
+    messages: (messages) =>
+      messages.map(
+        ({ role, ...message }) => ({ role, ...values(message, role === 'assistant' ? own : []) }) as TemplateMessage,
+      ),
+  };
+}
