@@ -7,6 +7,7 @@ import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
+import { NoNumbersError } from '../ring/device/window-runner.ts';
 import type { RingHead } from '../ring/head/head.ts';
 import type { RecoveringRing } from '../ring/head/lost-worker.ts';
 import { fittedPlan, planRing } from '../ring/head/planning.ts';
@@ -14,7 +15,7 @@ import { createRingTexts, type RingModel, ringModel } from '../ring/head/ring-te
 import { ringTrace } from '../ring/head/trace.ts';
 import { clock } from '../ring/wire/clock.ts';
 import { allFinite } from '../runtime/finite-logits.ts';
-import { noNumbers } from '../runtime/no-numbers.ts';
+import { damagedTensor, noNumbers } from '../runtime/no-numbers.ts';
 import { generate } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { promptTokens } from '../text/prompt-tokens.ts';
@@ -156,7 +157,10 @@ interface Checks {
 function checkedModel(model: RingModel, promptTokens: number, { intervals, file }: Checks): RingModel {
   const checked = async (logits: Promise<Float32Array>, tokens: readonly number[]): Promise<Float32Array> => {
     const start = clock();
-    const found = await logits;
+    const found = await logits.catch((error: Error) => {
+      // The head's own file has the same weights, and names the tensor.
+      throw (error.cause instanceof NoNumbersError ? damagedTensor(file) : undefined) ?? error;
+    });
     if (!allFinite(found)) throw noNumbers(file);
     intervals.push({ phase: tokens.length === promptTokens ? 'prefill' : 'decode', start, end: clock() });
     return found;

@@ -12,6 +12,13 @@ import { allFinite } from './finite-logits.ts';
  * @param path the model's file, or the part of it that this device has
  */
 export function noNumbers(path: string): InputError {
+  const problem =
+    "the file's weights give no numbers, though those of this file are finite; if others have parts of the model, look at theirs";
+  return damagedTensor(path) ?? new InputError(path, problem);
+}
+
+/** The first tensor of a file that has a weight that is no number; `undefined` if there is none. */
+export function damagedTensor(path: string): InputError | undefined {
   return withFile(path, (source) => {
     for (const tensor of readGguf(source).tensors) {
       const index = firstNonFinite(tensor, (offset, length) => source.read(offset, length));
@@ -21,10 +28,7 @@ export function noNumbers(path: string): InputError {
           `the file's weights give no numbers: ${tensor.name} has NaN or infinity at value ${index}; use another file`,
         );
     }
-    return new InputError(
-      path,
-      "the file's weights give no numbers, though those of this file are finite; if others have parts of the model, look at theirs",
-    );
+    return undefined;
   });
 }
 

@@ -10,8 +10,11 @@ export function toCsv(header: readonly string[], rows: readonly (readonly CsvVal
 
 /** Beginnings of formulas, in half and full width, and characters before them that spreadsheets skip. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
+/** A number in text, which a spreadsheet computes to itself. */
+const NUMBER = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 function cell(value: CsvValue): string {
-  const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value ?? '');
+  const isComputed = typeof value === 'string' && FORMULA.test(value) && !NUMBER.test(value);
+  const text = isComputed ? `'${value}` : String(value ?? '');
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

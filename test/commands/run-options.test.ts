@@ -35,7 +35,7 @@ test('by default links are encrypted, activations are exact and weights follow t
     device: undefined,
     drafts: { draft: undefined, lookup: undefined, tokens: undefined },
     requested: { prefetch: undefined, release: undefined },
-    ...{ maxPressure: undefined, trace: undefined, json: false, chat: false, system: undefined },
+    ...{ maxPressure: undefined, trace: undefined, json: false, chat: false, system: undefined, measure: false },
   });
 });
 
@@ -62,7 +62,7 @@ test('every option reaches the request', async () => {
         '--device',
         'none',
       ],
-      ...['--max-pressure', '0.06', '--chat', '--system', 'Be brief.'],
+      ...['--max-pressure', '0.06', '--chat', '--system', 'Be brief.', '--measure'],
     )) as RunRequest;
     const { memory, memoryLimit, ...others } = request;
     const inputs = ['m.gguf', undefined, 'p.json', 'plan.json', file];
@@ -81,7 +81,7 @@ test('every option reaches the request', async () => {
       device: 'none',
       trace: output('--trace', 'run.json', 'a trace'),
       drafts: { draft: undefined, lookup: undefined, tokens: undefined },
-      ...{ json: true, chat: true, system: 'Be brief.' },
+      ...{ json: true, chat: true, system: 'Be brief.', measure: true },
     });
   } finally {
     rmSync(folder, { recursive: true });

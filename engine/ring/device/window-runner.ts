@@ -157,11 +157,14 @@ export function firstRequest({ segments: [first] }: Pick<ActivationFrame, 'segme
   return (first as FrameSegment).request;
 }
 
-/** @throws InputError if a device's results are no numbers, which no later layer mends */
+/** A device's results are no numbers. */
+export class NoNumbersError extends InputError {}
+
+/** @throws NoNumbersError if a device's results are none, which no later layer mends */
 export function checkNumbers(values: Float32Array, sender: string): void {
   if (allFinite(values)) return;
   const reason = 'sent activations that are not numbers: its weights are damaged, or too large for --activations F16';
-  throw new InputError(nameOf(sender), reason);
+  throw new NoNumbersError(nameOf(sender), reason);
 }
 
 /** The rows of a stream whose logits are wanted: of one segment they are a view of it. */

@@ -210,7 +210,7 @@ export function startHead(options: HeadOptions): RingHead {
       record(span) {
         if (settings.trace && spans.length < MOST_SPANS) spans.push(span);
       },
-      onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
+      onFailed: (error) => assembly.breakUp(Object.assign(new RingError(head, error.message), { cause: error })),
     });
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
     const passes = createRingPasses({
@@ -220,7 +220,7 @@ export function startHead(options: HeadOptions): RingHead {
       pending: assembly.pending,
       broken: () => assembly.broken,
       enter: own.enter,
-      onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
+      onFailed: (error) => assembly.breakUp(Object.assign(new RingError(head, error.message), { cause: error })),
       late(seconds) {
         const { devices } = own.awaited() ?? { devices: [head] };
         const error = new RingError(devices.join(', '), `no result for ${seconds} s`);

@@ -20,7 +20,7 @@ test('cells are quoted if necessary', () => {
 
 test('texts that a spreadsheet would compute are marked as texts; numbers are not', () => {
   const texts = ['=1+1', '+cmd', '-2+3', '@SUM(A1)', '\t=1', '＝1', 'a=b', '−1 %'];
-  const rows = [...texts.map((text) => [text]), [-1.5], [-0.001], [true]];
+  const rows = [...texts.map((text) => [text]), [-1.5], [-0.001], ['-0.25'], [true]];
   assert.equal(parse(toCsv(['=x'], rows), { record_delimiter: '\n' }).flat(), [
     "'=x",
     "'=1+1",
@@ -33,6 +33,7 @@ test('texts that a spreadsheet would compute are marked as texts; numbers are no
     '−1 %',
     '-1.5',
     '-0.001',
+    '-0.25',
     'true',
   ]);
 });
