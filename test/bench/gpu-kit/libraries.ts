@@ -40,13 +40,19 @@ export function packLibraries(box: string): void {
   const node = join(box, 'node');
   copyFileSync(realpathSync(process.execPath), node);
   attempt(() => execFileSync('strip', ['--strip-unneeded', node], { stdio: 'ignore' }));
-  const missing: string[] = [];
   for (const name of Object.keys(LIBRARIES)) {
-    const folder = FOLDERS.find((one) => existsSync(join(one, name)));
-    if (folder === undefined) missing.push(name);
-    else take(box, name, join(folder, name));
+    const path = ownLibrary(name);
+    if (path !== undefined) take(box, name, path);
   }
+  const missing = missingLibraries();
   if (missing.length > 0) fromPackages(box, missing);
+}
+
+/** Libraries of the box that this system lacks, which are downloaded as packages. */
+export const missingLibraries = (): string[] => Object.keys(LIBRARIES).filter((name) => ownLibrary(name) === undefined);
+
+function ownLibrary(name: string): string | undefined {
+  return FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
 function take(box: string, name: string, from: string): void {

@@ -10,6 +10,7 @@ import type { Shape } from '../../../engine/model/architecture.ts';
 import type { FileMix } from '../../../engine/model/mix.ts';
 import { SMALL_MODEL } from '../../../experiments/measure/made-models.ts';
 import { SHAPES } from '../engine/bench-model.ts';
+import { CONTESTS } from './contests.ts';
 import type { Cell } from './results.ts';
 
 /** A model of the box, which is made from a seed where it is needed. */
@@ -35,6 +36,12 @@ const modelBytes = ({ shape, mix }: KitModel): number =>
 
 /** Pieces of 4 MB of each kind of matrix, more than the caches of GPUs hold; whole models take minutes. */
 const DISTINCT_PIECES = 24;
+
+/** The model of splits, batches and rings: the first of the contests, or one whose single format a GPU in software probes in seconds. */
+export function splitModel(software: boolean): KitModel {
+  const [[name, mix]] = CONTESTS;
+  return { shape: kitShapes(software)[name], mix: software ? 'F16' : mix };
+}
 
 /** Bytes that stay free where models are written. */
 const SPARE = 2 ** 30;

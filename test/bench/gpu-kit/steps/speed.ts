@@ -26,26 +26,29 @@ export const speed: Step = {
   weight: 30,
   async run(tools) {
     const shapes = kitShapes(tools.software);
-    let cells = 0;
+    let [cells, leftOut] = [0, 0];
     for (const [index, [name, mix]] of CONTESTS.entries()) {
       const model = { shape: shapes[name], mix };
-      const before = tools.secondsLeft();
-      if (index > 0 && before < LEAST_SECONDS) break;
+      const what = `${model.shape.name} ${mix}`;
+      if (index > 0 && tools.secondsLeft() < LEAST_SECONDS) {
+        tools.save({ kind: 'missing', what, reason: 'no time was left' });
+        leftOut++;
+        continue;
+      }
       try {
         cells += await contestOf(model, CONTESTS.length - index, tools);
       } catch (error) {
         const reason = (error as Error).message;
-        tools.save(
-          { kind: 'missing', what: `${model.shape.name} ${mix}`, reason },
-          `${model.shape.name} ${mix}: ${reason}`,
-        );
+        tools.save({ kind: 'missing', what, reason }, `${what}: ${reason}`);
       }
       if (index > 0) dropModel(tools.models, model);
     }
-    return `${cells} cells`;
+    return `${cells} cells${leftOut === 0 ? '' : `; no time was left for ${leftOut} models`}`;
   },
 };
 
+/** A model may have so much of the time that is left, or its equal part of it if that is more. */
+const MOST_SHARE = 0.4;
 /** No model is begun with less time left. */
 const LEAST_SECONDS = 8;
 
@@ -57,8 +60,8 @@ async function contestOf(
 ): Promise<number> {
   const { path, made } = await kitModel(tools.models, model);
   if (made !== undefined) tools.save(made, `made ${model.shape.name} ${model.mix} in ${secondsOf(made)} s`);
-  // The large models take most of the time: each may have half of what is left, or its part of it.
-  const until = tools.secondsLeft() * (1 - Math.max(0.4, 1 / left));
+  // The large models come first and take most of the time.
+  const until = tools.secondsLeft() * (1 - Math.max(MOST_SHARE, 1 / left));
   const engines = new Set<string>();
   const contest: GpuContest = {
     ...{ file: path, repeats: REPEATS, device: tools.device, folder: tools.peer, programs: [] },

@@ -9,13 +9,11 @@ import { measureDisk } from '../../../../engine/profile/disk.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from '../../../../engine/profile/probes/weights-file.ts';
 import { clockFor } from '../../../../engine/profile/processor-clock.ts';
 import { openSplitModel } from '../../../../engine/runtime/split-transformer.ts';
-import { median } from '../../../../experiments/report/median.ts';
 import { openProbes } from '../../../../experiments/split-measured/probes.ts';
 import { splitRunner } from '../../../../experiments/split-measured/runner.ts';
-import { ANSWERS, allSplits, answersBy, PHASES, type Split } from '../../../../experiments/split-measured/splits.ts';
-import { CONTESTS } from '../contests.ts';
-import { kitModel, kitShapes } from '../models.ts';
-import type { Cell } from '../results.ts';
+import { allSplits, answersBy, type Split } from '../../../../experiments/split-measured/splits.ts';
+import { kitModel, splitModel } from '../models.ts';
+import { deviations, type SplitCell } from '../split-errors.ts';
 import type { Step, StepTools } from '../step-tools.ts';
 
 const TOKENS = { promptTokens: 128, outputTokens: 8 };
@@ -32,9 +30,7 @@ export const splits: Step = {
   title: 'every split between CPU and GPU: predicted, simulated, measured',
   weight: 16,
   async run(tools) {
-    const [[name, mix]] = CONTESTS;
-    const shape = kitShapes(tools.software)[name];
-    const { path, made } = await kitModel(tools.models, { shape, mix });
+    const { path, made } = await kitModel(tools.models, splitModel(tools.software));
     if (made !== undefined) tools.save(made);
     const addon = loadAddon();
     if (typeof addon === 'string') throw new InputError('native kernels', `not available (${addon})`);
@@ -77,8 +73,8 @@ async function measured(tools: StepTools, { path, weightsFile, disk }: Files): P
   const chosen = spread(all, Math.max(3, Math.floor((2 * roundSeconds) / endSeconds)));
   const runs: Awaited<ReturnType<typeof running>>[] = [];
   for (const split of chosen) runs.push(await running(split));
-  let longest = 0;
-  let rounds = -1; // the first isn't counted
+  for (const { run } of runs) await run.once(); // brings weights to where they are used, and isn't counted
+  let [longest, rounds] = [0, 0];
   let cells: SplitCell[] = [];
   while (rounds < MOST_ROUNDS && (rounds < 1 || tools.secondsLeft() > 1.2 * longest)) {
     const seconds = await timed(async () => {
@@ -87,7 +83,6 @@ async function measured(tools: StepTools, { path, weightsFile, disk }: Files): P
     });
     longest = Math.max(longest, seconds);
     rounds++;
-    if (rounds === 0) continue;
     const cluster = probes.profile();
     tools.save({ kind: 'profile', cluster });
     const answers = answersBy(parseCluster(cluster, 'profile'), { model, ...tokens });
@@ -110,26 +105,12 @@ async function measured(tools: StepTools, { path, weightsFile, disk }: Files): P
     for (const cell of cells) tools.save(cell);
   }
   const left = chosen.length < all.length ? ` of ${all.length}, spread evenly, as time was short` : '';
-  return `${chosen.length}${left}, ${rounds} rounds: ${deviations(cells)}`;
+  return `${chosen.length} splits${left}, ${rounds} rounds: ${deviations(cells)}`;
 }
-
-type SplitCell = Extract<Cell, { kind: 'split' }>;
 
 /** At most so many of the splits, both ends among them. */
 export function spread(all: readonly Split[], most: number): Split[] {
   if (all.length <= most) return [...all];
   const places = Array.from({ length: most }, (_, index) => Math.round((index * (all.length - 1)) / (most - 1)));
   return places.map((place) => all[place] as Split);
-}
-
-/** How far the answers are off, over all splits: median and worst. */
-export function deviations(cells: readonly SplitCell[]): string {
-  const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
-  const each = PHASES.flatMap((phase) =>
-    ANSWERS.map((answer) => {
-      const errors = cells.map((cell) => Math.abs(cell[answer][phase] / cell.measured[phase].median - 1));
-      return `${phase} ${answer} within ${percent(median(errors))} (worst ${percent(Math.max(...errors))})`;
-    }),
-  );
-  return each.join(', ');
 }

@@ -12,8 +12,7 @@ import { median } from '../../../../experiments/report/median.ts';
 import { batchRuns } from '../../../../experiments/split-measured/batches.ts';
 import { allSplits, type Split } from '../../../../experiments/split-measured/splits.ts';
 import { headHere, requestOf, SETTINGS } from '../../../ring/ring-in-process.ts';
-import { CONTESTS } from '../contests.ts';
-import { kitModel, kitShapes } from '../models.ts';
+import { kitModel, splitModel } from '../models.ts';
 import { RING_MEMORY, ringGpu } from '../ring-gpu.ts';
 import type { RingWorkerTask } from '../ring-worker.ts';
 import type { Step, StepTools } from '../step-tools.ts';
@@ -31,8 +30,7 @@ export const together: Step = {
   title: 'batches of 1, 4, 8, 16; a ring of two processes',
   weight: 9,
   async run(tools) {
-    const [[name, mix]] = CONTESTS;
-    const { path, made } = await kitModel(tools.models, { shape: kitShapes(tools.software)[name], mix });
+    const { path, made } = await kitModel(tools.models, splitModel(tools.software));
     if (made !== undefined) tools.save(made);
     const batches = await batchesOf(path, tools);
     return `${batches}; ${await ringOf(path, tools)}`;
@@ -43,7 +41,8 @@ async function batchesOf(path: string, tools: StepTools): Promise<string> {
   const tokens = tools.software ? SMALL_TOKENS : TOKENS;
   const cpu = openKernels({ threads: 1 });
   const gpu = await openGpuKernels({ adapter: tools.device });
-  const context = tokens.promptTokens + tokens.outputTokens;
+  // A pass has at most as many tokens as a context.
+  const context = Math.max(...BATCHES, tokens.promptTokens + tokens.outputTokens);
   const opened = openSplitModel(path, { cpu, gpu: gpu.kernels, context });
   const { model } = opened;
   const onGpu = allSplits(model)[0] as Split;
