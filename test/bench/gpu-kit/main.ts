@@ -121,7 +121,7 @@ async function runKit({ out, minutes, chosen, folder, isOwn, device }: Kit): Pro
     }
     const left = 60 * minutes - performance.now() / 1000;
     const weights = later.reduce((sum, { weight }) => sum + weight, 0);
-    const seconds = Math.max(1, (left * step.weight) / weights);
+    const seconds = Math.max(1, Math.min(left, LEAST_SECONDS), (left * step.weight) / weights);
     const kept: StepResults = { name: step.name, state: 'running', seconds: 0, allowed: seconds, cells: [] };
     results.steps.push(kept);
     save();
@@ -135,7 +135,10 @@ async function runKit({ out, minutes, chosen, folder, isOwn, device }: Kit): Pro
     if (making === undefined) removeUnfinished(folder);
     const [first] = kept.cells;
     if (first?.kind === 'device') software = first.software;
-    if (index === 0 && kept.state === 'failed') break;
+    if (index === 0 && kept.state !== 'ended') {
+      process.exitCode = 1;
+      break;
+    }
     if (index === 0 && chosen.some(({ name }) => TIMED.includes(name) && name !== 'profile')) {
       const models = CONTESTS.slice(0, MADE_BEFORE);
       const maker = start(new URL('./make-models.ts', import.meta.url), { folder, software, models });
@@ -152,6 +155,9 @@ async function runKit({ out, minutes, chosen, folder, isOwn, device }: Kit): Pro
 function removeUnfinished(folder: string): void {
   for (const name of readdirSync(folder)) if (name.endsWith('.tmp')) rmSync(join(folder, name), { force: true });
 }
+
+/** Seconds that a step may take in a short run, as long as there are any left. */
+const LEAST_SECONDS = 10;
 
 /** Steps that measure times, beside which no models are made. */
 const TIMED: readonly string[] = STEPS.slice(2).map(({ name }) => name);

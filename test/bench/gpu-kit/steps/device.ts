@@ -11,9 +11,10 @@ export const device: Step = {
   title: 'driver, adapter, features, limits',
   weight: 4,
   async run({ device: named, save }) {
+    // Before all else: what an older glibc lacks is told by its error.
+    const { create, globals } = await import('webgpu');
     const { gpus: listed, problem } = await probedGpus();
     if (listed.length === 0) throw noGpu(problem);
-    const { create, globals } = await import('webgpu');
     Object.assign(globalThis, globals);
     const gpu = create([...DAWN_OPTIONS, ...(named === undefined ? [] : [`adapter=${named}`])]);
     const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
