@@ -86,8 +86,10 @@ export function recordedCells(comparisons: readonly Comparison[]): RecordedCell[
 /** Reads a record. @throws InputError with file, row and column */
 export function parseErrorRecord(text: string, file: string): RecordedCell[] {
   const columns = ['paper', 'table', 'row', 'column', 'policy', 'predicted_error', 'simulated_error'] as const;
+  // Labels like "+AVX2" are written with the apostrophe that marks texts for spreadsheets (report/csv.ts).
+  const label = (cell: string): string => cell.replace(/^'(?=[=+\-@])/, '');
   return parseCsv(text, file, columns).map(({ cell }) => ({
-    key: keyOf([cell('paper'), cell('table'), cell('row'), cell('column'), cell('policy')]),
+    key: keyOf([cell('paper'), cell('table'), cell('row'), cell('column'), cell('policy')].map(label)),
     predicted: read(cell('predicted_error')),
     simulated: read(cell('simulated_error')),
   }));
