@@ -1,8 +1,6 @@
-import { pathToFileURL } from 'node:url';
-import { inputOf, type Judged, type Task } from './child.ts';
+import type { Judged } from './child.ts';
 import { minimise } from './minimise.ts';
 import { type Ended, type JudgingProcess, LIMITS, type Limits, startProcess } from './process.ts';
-import type { TargetModule } from './target.ts';
 
 /** A fault, and the shortest input that shows it. */
 export interface Fault {
@@ -60,21 +58,21 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   };
   while (next < options.inputs && passed() < options.seconds) {
     const to = Math.min(next + BATCH, options.inputs);
-    const answer = await child.judge({ kind: 'batch', from: next, to });
+    const answer = await child.judge({ kind: 'batch', from: next, to, seconds: options.seconds - passed() });
     if ('reason' in answer) {
       // What the batch judged before the culprit is judged again, so that every input counts once.
       const { number, reason } = answer;
       child.close();
       note(number, reason);
       child = await startProcess(module, seed, limits);
-      const before = await child.judge({ kind: 'batch', from: next, to: number });
+      const before = await child.judge({ kind: 'batch', from: next, to: number, seconds: Number.POSITIVE_INFINITY });
       if (!('reason' in before)) add(before);
       kinds.fault = (kinds.fault ?? 0) + 1;
       next = number + 1;
     } else {
       add(answer);
-      next = to;
-      if (answer.peakBytes > limits.bytes) note(to, `took more than ${limits.bytes / 1e9} GB of memory`);
+      next += answer.inputs;
+      if (answer.peakBytes > limits.bytes) note(next, `took more than ${limits.bytes / 1e9} GB of memory`);
     }
     onProgress(next, passed());
   }
@@ -104,13 +102,13 @@ async function isolate(
   number: number,
   fault: string,
 ): Promise<Fault> {
-  const target = await ((await import(pathToFileURL(module).href)) as TargetModule).open();
-  const input = inputOf(target, seed, number);
-  let child: JudgingProcess | undefined;
+  let child: JudgingProcess | undefined = await startProcess(module, seed, limits);
+  const made = await child.judge({ kind: 'make', number });
+  if (!('made' in made && made.made)) throw new Error(`input ${number} can't be made again`);
+  const input = made.made;
   const faultOf = async (one: Uint8Array): Promise<string | undefined> => {
     child ??= await startProcess(module, seed, limits);
-    const task: Task = { kind: 'one', input: one };
-    const answer: Judged | Ended = await child.judge(task);
+    const answer: Judged | Ended = await child.judge({ kind: 'one', input: one });
     if (!('reason' in answer)) return answer.faults[0]?.fault;
     child.close();
     child = undefined;
