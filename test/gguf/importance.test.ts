@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -43,10 +43,13 @@ test('the file has the keys, names and shapes of llama.cpp, and is read back', a
   assert.equal(
     tensors.map(({ name, shape, type }) => [name, shape, type]),
     ['blk.0.ffn_up.weight', 'blk.1.ffn_up.weight'].flatMap((name) => [
-      [`${name}.in_sum2`, [3, 1], 'F32'],
-      [`${name}.counts`, [1, 1], 'F32'],
+      [`${name}.in_sum2`, [3], 'F32'],
+      [`${name}.counts`, [1], 'F32'],
     ]),
   );
+  // Two dimensions each, of which readers here drop those of length 1.
+  const bytes = readFileSync(path);
+  for (const { name } of tensors) assert.is(bytes.readUInt32LE(bytes.indexOf(name) + name.length), 2, name);
   const read = withFile(path, readImportance);
   assert.equal(read, { ...IMPORTANCE, inputs: new Map([...IMPORTANCE.inputs].reverse()) });
 });

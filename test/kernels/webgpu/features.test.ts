@@ -30,7 +30,10 @@ async function checked(without: readonly UsedFeature[], operations: (kernels: Ke
     codes.push(descriptor.code);
     return createShaderModule(descriptor);
   };
-  const kernels = webgpuKernels({ device, adapter: 'null', openFile, openScratch: scratchFile, packedDot });
+  const kernels = webgpuKernels({
+    ...{ device, adapter: 'null', openFile, openScratch: scratchFile, packedDot },
+    halves: true,
+  });
   const last = kernels.vector(1);
   kernels.run(operations(kernels));
   await kernels.read(last);
