@@ -131,7 +131,7 @@ export function encodeAll(
       index += 2;
       continue;
     }
-    if ((operation.kind === 'rms-norm' || operation.kind === 'swiglu') && isRoundedNext(context, operation, next)) {
+    if (roundsNorm(context, operation) || (operation.kind === 'swiglu' && isRoundedNext(context, operation, next))) {
       const place = context.rounded((operation.y.values.length / ROUNDED_GROUP) * ROUNDED_WORDS);
       rounded = { x: operation.y, place };
       add(operation.kind === 'swiglu' ? roundSwiglu(context, operation, place) : roundNorm(context, operation, place));
@@ -161,15 +161,18 @@ export function prepareAll(context: EncodingContext, operations: readonly Operat
   return parts;
 }
 
+/**
+ * Whether a norm is rounded as well: wherever it can be, whatever follows, since the shader that doesn't round adds squares
+ * in another order, and a token's norm must not depend on what it is evaluated with.
+ */
+function roundsNorm({ units, packedDot }: EncodingContext, operation: Operation): operation is RmsNormOperation {
+  return operation.kind === 'rms-norm' && units && packedDot && operation.weight.values.length % ROUNDED_GROUP === 0;
+}
+
 /** Whether the next operation is a product that rounds what this one computes. */
-function isRoundedNext(
-  context: EncodingContext,
-  { y, ...operation }: RmsNormOperation | SwigluOperation,
-  next: Operation | undefined,
-): boolean {
+function isRoundedNext(context: EncodingContext, { y }: SwigluOperation, next: Operation | undefined): boolean {
   if (next?.kind !== 'multiply' || !isSame(next.x, y) || !usesUnits(context, next)) return false;
-  const width = operation.kind === 'rms-norm' ? operation.weight.values.length : y.values.length;
-  return shaderFormat(next.matrix.type).unit?.packed === true && width % ROUNDED_GROUP === 0;
+  return shaderFormat(next.matrix.type).unit?.packed === true && y.values.length % ROUNDED_GROUP === 0;
 }
 
 function isSame(one: Vector, other: Vector): boolean {
