@@ -58,12 +58,12 @@ export function answer(question: Question, { simulates, cuts = true }: AnswerOpt
     const reason = scheduled.plan === undefined ? scheduled.message : `no plan of ${model.name} fits ${cluster.name}`;
     return { status: 'does-not-fit', model, reason };
   }
-  const { plan, predictedSeconds } = best;
+  const { plan, predictedSeconds, seconds } = best;
   const { devices, reloadedBytes } = memoryOf(question, plan);
   return {
     plan,
     predictedSeconds,
-    simulated: simulates ? simulatedTimes(question, plan) : undefined,
+    simulated: simulates ? simulatedTimes(question, plan, seconds) : undefined,
     status: reloadedBytes > 0 || plan.stages.some(({ streamed }) => streamed !== undefined) ? 'from-disk' : 'in-memory',
     model,
     reloadedBytes,

@@ -17,7 +17,10 @@ export interface RankedPlan {
   readonly seconds: number;
 }
 
-/** The fastest plan of whole layers, and the fastest that cuts tensors among devices; `undefined` where none can run. */
+/**
+ * The fastest plan of whole layers, and the fastest that cuts tensors among devices; `undefined` where none can run, and
+ * where cuts are provably no faster than whole layers.
+ */
 export interface BestPlans {
   readonly whole: RankedPlan | undefined;
   readonly cut: RankedPlan | undefined;
@@ -31,11 +34,11 @@ export interface BestPlans {
 export function bestPlans(question: Question, { simulates }: { readonly simulates: boolean }): BestPlans {
   const { cluster: belief, model, workload, head } = question;
   const found = candidates({ belief, model, workload }, head);
-  const best = (plans: readonly Candidate[]) => (simulates ? fastest(question, plans) : plans.map(rankedByForm)[0]);
-  return {
-    whole: best(found.filter(({ plan }) => plan.kind !== 'tensor-parallel')),
-    cut: best(found.filter(({ plan }) => plan.kind === 'tensor-parallel')),
-  };
+  const best = (plans: readonly Candidate[], limit = Number.POSITIVE_INFINITY): RankedPlan | undefined =>
+    simulates ? fastest(question, plans, limit) : plans.map(rankedByForm)[0];
+  const whole = best(found.filter(({ plan }) => plan.kind !== 'tensor-parallel'));
+  const cuts = found.filter(({ plan }) => plan.kind === 'tensor-parallel');
+  return { whole, cut: best(cuts, whole?.seconds) };
 }
 
 /** The faster of two plans, of equals the first; `undefined` if there is none. */
@@ -44,10 +47,11 @@ export function faster(one: RankedPlan | undefined, other: RankedPlan | undefine
   return other.seconds < one.seconds ? other : one;
 }
 
-function fastest(question: Question, found: readonly Candidate[]): RankedPlan | undefined {
+/** @param limit seconds of a plan that is known already */
+function fastest(question: Question, found: readonly Candidate[], limit: number): RankedPlan | undefined {
   const ranked: RankedPlan[] = [];
   for (const { plan, seconds: predictedSeconds } of found) {
-    if (leastSeconds(question, plan) >= (ranked[0]?.seconds ?? Number.POSITIVE_INFINITY)) continue;
+    if (leastSeconds(question, plan) >= Math.min(limit, ranked[0]?.seconds ?? limit)) continue;
     ranked.push({ plan, predictedSeconds, seconds: simulatedTokenSeconds(question, plan) });
     ranked.sort((one, other) => one.seconds - other.seconds);
   }

@@ -58,17 +58,14 @@ export function candidates(problem: SchedulingProblem, head?: string): Candidate
  */
 function ringsOf(cluster: Cluster, head: string | undefined): Cluster[] {
   const { links } = cluster;
-  const sorted = cluster.devices.toSorted((one, other) => compareTexts(hardwareText(one), hardwareText(other)));
+  const texts = new Map(cluster.devices.map((device) => [device, hardwareText(device)]));
+  const textOf = (device: Device | undefined): string => (device && texts.get(device)) ?? '';
+  const sorted = cluster.devices.toSorted((one, other) => compareTexts(textOf(one), textOf(other)));
   const isUniform = links.pairs.size === 0 && links.unreachable === undefined;
   const heads = sorted.filter(
     (device, index) =>
       (head === undefined || device.name === head) &&
-      !(
-        head === undefined &&
-        isUniform &&
-        index > 0 &&
-        hardwareText(device) === hardwareText(sorted[index - 1] as Device)
-      ),
+      !(head === undefined && isUniform && index > 0 && textOf(device) === textOf(sorted[index - 1])),
   );
   return heads.map((first) =>
     createCluster({ ...cluster, devices: [first, ...sorted.filter((device) => device !== first)] }),

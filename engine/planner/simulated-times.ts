@@ -18,9 +18,15 @@ export interface SimulatedTimes {
   readonly warmSeconds: number;
 }
 
-/** Simulates a plan, with each operating system's own way to reclaim: in the steady state, and once from disk, once warm. */
-export function simulatedTimes(question: Question, plan: Plan): SimulatedTimes {
-  const tokenSeconds = simulatedTokenSeconds(question, plan);
+/**
+ * Simulates a plan, with each operating system's own way to reclaim: in the steady state, and once from disk, once warm.
+ * @param tokenSeconds simulatedTokenSeconds of the plan, where it is known
+ */
+export function simulatedTimes(
+  question: Question,
+  plan: Plan,
+  tokenSeconds = simulatedTokenSeconds(question, plan),
+): SimulatedTimes {
   if (tokenSeconds === Number.POSITIVE_INFINITY)
     return { tokenSeconds, coldSeconds: tokenSeconds, warmSeconds: tokenSeconds };
   const coldSeconds = loadingSeconds(question, plan) + firstTokenSeconds(question, plan, false);

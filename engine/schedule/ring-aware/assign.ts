@@ -16,14 +16,18 @@ export interface RingAwareAssignment {
   readonly seconds: number;
 }
 
-export interface AssignmentProblem {
+/** What the windows of devices depend on. */
+export interface WindowsProblem {
   readonly costs: RingCosts;
   readonly rounds: number;
-  readonly output: ProcessorKind;
   /** Granularity of the page cache, see WindowLoad. */
   readonly extentBytes: number;
   /** See SchedulingProblem. */
   readonly maxPressure?: number | undefined;
+}
+
+export interface AssignmentProblem extends WindowsProblem {
+  readonly output: ProcessorKind;
 }
 
 /**
@@ -34,11 +38,14 @@ export interface AssignmentProblem {
  * a dynamic program finds the least sum (bestWindows). The sum falls as the bound rises: a binary search over the
  * values finds the few bounds at which the time can be least. Windows of the head are tried by rising lower bound,
  * until none can be better.
+ * @param others what the search needs of them; the same wherever the output layer is
  * @returns undefined if no assignment fits
  */
-export function assignWindows(problem: AssignmentProblem): RingAwareAssignment | undefined {
+export function assignWindows(
+  problem: AssignmentProblem,
+  others = createOthers(problem),
+): RingAwareAssignment | undefined {
   const { rounds, output } = problem;
-  const others = createOthers(problem);
   const loosest = others.bounds.length - 1;
   const heads = headWindows(problem)
     .map((head) => ({ head, least: timeWith(problem, others, head, loosest, head.roundSeconds) }))
@@ -59,7 +66,7 @@ export function assignWindows(problem: AssignmentProblem): RingAwareAssignment |
 }
 
 /** All devices but the head. A bound is an index into `bounds`. */
-interface Others {
+export interface Others {
   /** Every value that the longest of their rounds can have, rising. */
   readonly bounds: readonly number[];
   /** The least sum of their seconds and of all hops beside a window of the head, with rounds within a bound. */
@@ -68,7 +75,7 @@ interface Others {
   window(device: number, layers: number, bound: number): ManagedWindow;
 }
 
-function createOthers(problem: AssignmentProblem): Others {
+export function createOthers(problem: WindowsProblem): Others {
   const { costs, rounds } = problem;
   const choices = costs.devices.map((_, index) => (index === 0 ? [] : windowsByLayers(problem, index)));
   const all = choices.flat(2).map(({ roundSeconds }) => roundSeconds);
@@ -161,13 +168,13 @@ function firstOf(count: number, holds: (index: number) => boolean): number {
 
 /** Every window that the head may have, under every policy. */
 function headWindows(problem: AssignmentProblem): ManagedWindow[] {
-  return possibleLayers(problem).flatMap((layers) => windowsOf(problem, 0, layers));
+  return possibleLayers(problem).flatMap((layers) => windowsOf(problem, 0, layers, problem.output));
 }
 
 /**
  * By number of layers, the windows of another device that no other beats in both times, by rising round, falling sum.
  */
-function windowsByLayers(problem: AssignmentProblem, index: number): ManagedWindow[][] {
+function windowsByLayers(problem: WindowsProblem, index: number): ManagedWindow[][] {
   const found = Array.from({ length: problem.costs.layers / problem.rounds + 1 }, (): ManagedWindow[] => []);
   for (const layers of possibleLayers(problem)) {
     const all = windowsOf(problem, index, layers);
@@ -183,16 +190,18 @@ function windowsByLayers(problem: AssignmentProblem, index: number): ManagedWind
 }
 
 /** Sizes that a window may have. A ring of one device has no second round. */
-function possibleLayers({ costs, rounds }: AssignmentProblem): number[] {
+function possibleLayers({ costs, rounds }: WindowsProblem): number[] {
   const total = costs.layers / rounds;
   return Array.from({ length: rounds === 1 ? total + 1 : total }, (_, layers) => layers);
 }
 
-/** Windows of so many layers on a device, over all splits between CPU and GPU and all policies. */
-function windowsOf(problem: AssignmentProblem, index: number, layers: number): ManagedWindow[] {
+/**
+ * Windows of so many layers on a device, over all splits between CPU and GPU and all policies.
+ * @param output the processor of the output layer, on the head
+ */
+function windowsOf(problem: WindowsProblem, index: number, layers: number, output?: ProcessorKind): ManagedWindow[] {
   const { costs, rounds, extentBytes, maxPressure } = problem;
   const device = costs.devices[index] as DeviceCosts;
-  const output = index === 0 ? problem.output : undefined;
   if (output === 'gpu' && costs.outputBytes > device.gpuRoom) return [];
   const mostOnGpu = Math.min(layers, gpuLayerRoom(costs, device, output, rounds));
   const all: ManagedWindow[] = [];

@@ -5,7 +5,7 @@ import { ringPlan } from '../../plan/ring-plan.ts';
 import type { Prefetch } from '../../plan/weights-policy.ts';
 import { optimal } from '../exact/optimal.ts';
 import { divisors, noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
-import { type AssignmentProblem, assignWindows, type RingAwareAssignment } from './assign.ts';
+import { assignWindows, createOthers, type RingAwareAssignment, type WindowsProblem } from './assign.ts';
 
 export interface RingAwareOptions {
   /** Seconds per token of a plan by simulation, infinite if it can't run; without it the predicted time decides. */
@@ -85,11 +85,14 @@ function resultOf(considered: readonly ConsideredPlan[]): RingAwareResult {
 }
 
 /** The best assignment for every number of rounds and place of the output layer, by rising predicted time. */
-function bestAssignments(problem: Omit<AssignmentProblem, 'rounds' | 'output'>): RingAwareAssignment[] {
+function bestAssignments(problem: Omit<WindowsProblem, 'rounds'>): RingAwareAssignment[] {
   const { costs } = problem;
   const outputs = costs.devices[0]?.gpu === undefined ? (['cpu'] as const) : (['cpu', 'gpu'] as const);
   return divisors(costs.layers)
-    .flatMap((rounds) => outputs.map((output) => assignWindows({ ...problem, rounds, output })))
+    .flatMap((rounds) => {
+      const others = createOthers({ ...problem, rounds });
+      return outputs.map((output) => assignWindows({ ...problem, rounds, output }, others));
+    })
     .filter((assignment) => assignment !== undefined)
     .sort((one, other) => one.seconds - other.seconds);
 }
