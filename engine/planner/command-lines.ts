@@ -134,7 +134,10 @@ function primaLines({ plan, file, context, kvFormat = DEFAULT_KV_FORMAT }: Carri
 /** The port of a worker of distributed-llama, as in its documentation. */
 const WORKER_PORT = 9999;
 
-/** distributed-llama cuts evenly, computes on CPUs, and has workers wait for a root that sends them their parts. */
+/**
+ * distributed-llama (its README.md and src/app.cpp of 2025) cuts evenly, computes on CPUs, and has workers wait for a root
+ * that sends them their parts. `--steps` counts tokens of prompt and answer, and `inference` demands it.
+ */
 function distributedLlamaLines(
   { cluster, context }: CarriedPlan,
   { stages: [stage] }: TensorParallelPlan,
@@ -153,7 +156,7 @@ function distributedLlamaLines(
     }),
     {
       ...{ program: 'distributed-llama', device: stage.device, note },
-      line: `${root} ${threads(stage.device)} --workers ${addresses} --prompt TEXT`,
+      line: `${root} ${threads(stage.device)} --workers ${addresses} --prompt TEXT --steps ${context}`,
     },
   ];
 }

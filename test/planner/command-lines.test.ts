@@ -114,4 +114,26 @@ test('a ring whose windows differ from round to round has no command line of pri
   );
 });
 
+test('distributed-llama has a line for each worker and for the root, in the order in which they start', () => {
+  const root = { device: 'D1', processor: 'cpu' } as const;
+  const cut = (shares: readonly number[]) => {
+    const parts = ['D1', 'D3'].map((device, at) => ({ device, share: shares[at] as number }));
+    const stages = [{ ...root, from: 0, to: 32, cut: parts }];
+    const plan = createPlan({ ...alone, stages, embedding: root, output: root, allReduce: 'exchange' });
+    return commandLines({ ...settings, plan });
+  };
+  assert.equal(
+    cut([0.5, 0.5]).map(({ program, device, line }) => [program, device, line]),
+    [
+      ['distributed-llama', 'D3', 'dllama worker --port 9999 --nthreads 16'],
+      [
+        'distributed-llama',
+        'D1',
+        'dllama inference --model MODEL.m --tokenizer TOKENIZER.t --buffer-float-type q80 --max-seq-len 512 --nthreads 8 --workers ADDRESS-OF-D3:9999 --prompt TEXT --steps 512',
+      ],
+    ],
+  );
+  assert.equal(cut([0.75, 0.25]), []);
+});
+
 test.run();
