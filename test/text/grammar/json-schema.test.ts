@@ -417,8 +417,8 @@ test('once patterns took too much work the others are left out, and formats and 
   const schema = {
     type: 'object',
     properties: {
-      a: { type: 'string', not: { enum: numbers(9000).map((n) => `v${n}`) } },
-      b: { type: 'string', pattern: '^b$' },
+      a: { type: 'string', pattern: '^b$' },
+      b: { type: 'string', not: { enum: numbers(9000).map((n) => `v${n}`) } },
       c: { type: 'string', format: 'date' },
       d: { type: 'integer', minimum: 5 },
     },
@@ -428,7 +428,7 @@ test('once patterns took too much work the others are left out, and formats and 
     ignored.push(path),
   );
   const grammar = createGrammar(entry, BYTES);
-  assert.equal(ignored.sort(), ['properties.a.not', 'properties.b.pattern']);
+  assert.equal(ignored.sort(), ['properties.a.pattern', 'properties.b.not']);
   assert.ok(accepts(grammar, '{"a":"x","b":"x","c":"2024-02-29","d":5}'));
   assert.not(accepts(grammar, '{"a":"x","b":"x","c":"2023-02-29","d":5}'));
   assert.not(accepts(grammar, '{"a":"x","b":"x","c":"2024-02-29","d":4}'));
