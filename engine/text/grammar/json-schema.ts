@@ -25,9 +25,9 @@ import {
 } from './schema-keys.ts';
 
 /** Bounds of a schema that nobody writes by hand, far below those at which its reading would take long. */
-const MOST_DEPTH = 64;
+export const MOST_DEPTH = 64;
 const MOST_LEVELS = 4 * MOST_DEPTH;
-const MOST_SCHEMA_CHARACTERS = 2 ** 17;
+export const MOST_SCHEMA_CHARACTERS = 2 ** 17;
 /** Steps of work for a part that is left out. */
 const PROBLEM_STEPS = 32;
 

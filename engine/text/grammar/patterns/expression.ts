@@ -41,7 +41,7 @@ export class PatternError extends Error {
 }
 
 /** Most steps for the patterns of a schema, each well below a microsecond: others wait for them. */
-const MOST_STEPS = 2 ** 14;
+export const MOST_STEPS = 2 ** 14;
 /** Ranges of characters that are looked through in a step. */
 export const RANGES_OF_STEP = 8;
 /** Steps to find what is known. */

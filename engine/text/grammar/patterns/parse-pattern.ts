@@ -9,8 +9,8 @@ import {
 } from './expression.ts';
 
 /** Bounds of a pattern that nobody writes by hand. */
-const MOST_CHARACTERS = 2 ** 12;
-const MOST_GROUPS = 64;
+export const MOST_CHARACTERS = 2 ** 12;
+export const MOST_GROUPS = 64;
 const LONGEST_NAME = 64;
 /** Steps for a property of Unicode: all characters are tried. */
 const PROPERTY_STEPS = 2 ** 12;
