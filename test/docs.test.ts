@@ -3,6 +3,21 @@ import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { QUANTIZATION_NAMES } from '../engine/model/quantization.ts';
+import {
+  IDLE_MILLISECONDS,
+  LEAST_STRANGERS,
+  MOST_WAITING,
+  PATIENCE_SECONDS,
+  STRANGERS,
+} from '../engine/server/connections.ts';
+import { MOST_MESSAGES } from '../engine/server/forms/parameters.ts';
+import { MOST_PROMPTS } from '../engine/server/forms/prompts.ts';
+import { MOST_TOOLS } from '../engine/server/forms/tools.ts';
+import { BOUNDS } from '../engine/server/read-json.ts';
+import { MOST_STATES } from '../engine/text/grammar/automaton.ts';
+import { MOST_DEPTH, MOST_SCHEMA_CHARACTERS } from '../engine/text/grammar/json-schema.ts';
+import { MOST_STEPS } from '../engine/text/grammar/patterns/expression.ts';
+import { MOST_CHARACTERS, MOST_GROUPS } from '../engine/text/grammar/patterns/parse-pattern.ts';
 
 const PAGES = [
   'README.md',
@@ -80,5 +95,35 @@ test('docs/running-models.md names every format of weights', () => {
     /\*\*Formats\.\*\* Tensors may be in ([^.]*?), mixed/.exec(readFileSync('docs/running-models.md', 'utf8')) ?? [];
   assert.equal(list.split(/, | and /), QUANTIZATION_NAMES);
 });
+
+test("docs/security.md has the server's bounds", () => {
+  const bounds: readonly (readonly [what: string, value: string])[] = [
+    ['connections of strangers', `${{ 0.25: 'a quarter' }[STRANGERS]} as many, and at least ${LEAST_STRANGERS}`],
+    ['requests that a connection may send', whole(MOST_WAITING)],
+    ['time to send a request whole', `${PATIENCE_SECONDS} s`],
+    ['time of a connection between requests', `${IDLE_MILLISECONDS / 1000} s`],
+    ['levels of JSON', whole(BOUNDS.levels)],
+    ['lists, objects and names', whole(BOUNDS.parts)],
+    ['items and properties', whole(BOUNDS.values)],
+    ['messages of a conversation', whole(MOST_MESSAGES)],
+    ['prompts of a request', whole(MOST_PROMPTS)],
+    ['tools of a request', whole(MOST_TOOLS)],
+    ['characters of a schema', whole(MOST_SCHEMA_CHARACTERS)],
+    ['levels of a schema', whole(MOST_DEPTH)],
+    ['states and steps', whole(MOST_STATES)],
+    ['steps of its patterns', whole(MOST_STEPS)],
+    ['characters of a pattern', whole(MOST_CHARACTERS)],
+    ['levels of groups', whole(MOST_GROUPS)],
+  ];
+  const rows = readFileSync('docs/security.md', 'utf8').split('\n');
+  for (const [what, value] of bounds) {
+    const row = rows.find((line) => line.startsWith(`| ${what}`));
+    assert.is(row?.split('|')[2]?.trim(), value, what);
+  }
+});
+
+function whole(count: number): string {
+  return count.toLocaleString('en');
+}
 
 test.run();

@@ -18,7 +18,8 @@ export type CheckAccess = (headers: IncomingHttpHeaders) => ApiError | undefined
 export function accessCheck(key: string | undefined): CheckAccess {
   if (key === undefined) {
     return ({ host = '' }) => {
-      const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+      // Names are the same in capital letters, and with the dot of the root at their end.
+      const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$|\.$/, '$1');
       if (isLoopback(name.toLowerCase())) return undefined;
       return new ApiError(403, 'the Host header must name this machine, such as localhost', null, 'wrong_host');
     };

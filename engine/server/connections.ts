@@ -28,21 +28,21 @@ export interface Connections {
 /** Receives a request, and answers it. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-const PATIENCE_SECONDS = 30;
+export const PATIENCE_SECONDS = 30;
 /** Milliseconds between looks at the connections. */
 const LOOK_MILLISECONDS = 1000;
 /** Milliseconds for a connection between requests. */
-const IDLE_MILLISECONDS = 5000;
+export const IDLE_MILLISECONDS = 5000;
 
 /** Requests of a connection that may wait for the answer before them; one with more is closed. */
-const MOST_WAITING = 8;
+export const MOST_WAITING = 8;
 
 /**
  * Connections of clients that haven't shown a key, for each that may have: they are a quota of their own, and a new one
  * takes the place of the oldest, so that strangers keep nobody out.
  */
-const STRANGERS = 1 / 4;
-const LEAST_STRANGERS = 16;
+export const STRANGERS = 1 / 4;
+export const LEAST_STRANGERS = 16;
 
 interface Connection {
   readonly socket: PacedSocket;

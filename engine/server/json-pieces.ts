@@ -1,11 +1,6 @@
 /** Characters of a piece, about. */
 const PIECE = 2 ** 14;
 
-/** A list whose items are made while it is written. */
-export class LazyList {
-  constructor(readonly items: () => Iterable<unknown>) {}
-}
-
 /**
  * A value as JSON in pieces of some 16 KiB, as JSON.stringify has it: a long answer is made and sent bit by bit, and
  * other events are handled between.
@@ -22,8 +17,7 @@ export function* jsonPieces(value: unknown): Generator<string> {
 }
 
 function* parts(value: unknown): Generator<string> {
-  if (value instanceof LazyList) yield* listParts(value.items());
-  else if (Array.isArray(value)) yield* listParts(value);
+  if (Array.isArray(value)) yield* listParts(value);
   else if (typeof value === 'object' && value !== null) {
     let before = '{';
     for (const [name, own] of Object.entries(value)) {
@@ -36,7 +30,7 @@ function* parts(value: unknown): Generator<string> {
   } else yield JSON.stringify(value);
 }
 
-function* listParts(items: Iterable<unknown>): Generator<string> {
+function* listParts(items: readonly unknown[]): Generator<string> {
   let before = '[';
   for (const item of items) {
     yield before;

@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts';
 
 /** Bounds on what a text of JSON has, which keep the time in which it is read below some 20 ms. */
-const BOUNDS = {
+export const BOUNDS = {
   /** Nested lists and objects: far more than any schema has. */
   levels: 512,
   /** Lists, objects, and names of properties. */

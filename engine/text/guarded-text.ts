@@ -1,4 +1,5 @@
 import type { Reasoning } from './reasoning/reasoning.ts';
+import type { Slices } from './slices.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import type { TemplateMessage } from './tools/tool-messages.ts';
 
@@ -21,25 +22,31 @@ export function unusedSigns(text: string): Signs {
 
 /** Puts signs into texts of strangers, so that no part of them becomes a control token. */
 export interface Guard {
-  messages(messages: readonly TemplateMessage[]): TemplateMessage[];
+  messages(messages: readonly TemplateMessage[]): Slices<TemplateMessage[]>;
   /** The texts within a value. */
-  values<Value>(value: Value): Value;
+  values<Value>(value: Value): Slices<Value>;
 }
 
 /** @param reasoning marks that an assistant's messages keep, as the model wrote them */
 export function guardOf(tokenizer: Pick<Tokenizer, 'guarded'>, sign: string, reasoning: Reasoning | undefined): Guard {
   const own = reasoning === undefined ? [] : [reasoning.begin, reasoning.end];
-  const values = <Value>(value: Value, kept: readonly string[] = []): Value => {
-    if (typeof value === 'string') return tokenizer.guarded(value, sign, kept) as Value;
-    if (Array.isArray(value)) return value.map((one) => values(one, kept)) as Value;
+  const values = function* <Value>(value: Value, kept: readonly string[] = []): Slices<Value> {
+    if (typeof value === 'string') return (yield* tokenizer.guarded(value, sign, kept)) as Value;
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, values(one, kept)])) as Value;
+    const guarded: [string, unknown][] = [];
+    for (const [key, one] of Object.entries(value)) {
+      guarded.push([key, yield* values(one, kept)]);
+      yield;
+    }
+    return (Array.isArray(value) ? guarded.map(([, one]) => one) : Object.fromEntries(guarded)) as Value;
   };
   return {
     values,
-    messages: (messages) =>
-      messages.map(
-        ({ role, ...message }) => ({ role, ...values(message, role === 'assistant' ? own : []) }) as TemplateMessage,
-      ),
+    *messages(messages) {
+      const guarded: TemplateMessage[] = [];
+      for (const { role, ...message } of messages)
+        guarded.push({ role, ...(yield* values(message, role === 'assistant' ? own : [])) });
+      return guarded;
+    },
   };
 }

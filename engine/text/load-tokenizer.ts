@@ -89,15 +89,21 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
     stops: ends,
     encode: (text, options) => atOnce(encoded(text, options)),
     encodeInTurns: (text, options) => inTurns(encoded(text, options)),
-    guarded: (text, sign, kept) =>
-      Array.from(cut(text, true), (fragment) => {
-        if (typeof fragment !== 'number') return fragment ?? '';
-        const spelling = spellings.at(fragment) as string;
-        const isUserDefined = kinds[fragment] === TOKEN_KIND.userDefined;
-        const isHarmless = isUserDefined && !ends.has(fragment) && !TURN_MARK.test(spelling);
-        if (isHarmless || kept.includes(spelling)) return spelling;
-        return `${spelling.slice(0, 1)}${sign}${spelling.slice(1)}`;
-      }).join(''),
+    *guarded(text, sign, kept) {
+      const parts: string[] = [];
+      for (const fragment of cut(text, true)) {
+        if (fragment === undefined) yield;
+        else if (typeof fragment === 'string') parts.push(fragment);
+        else {
+          const spelling = spellings.at(fragment) as string;
+          const isUserDefined = kinds[fragment] === TOKEN_KIND.userDefined;
+          const isHarmless = isUserDefined && !ends.has(fragment) && !TURN_MARK.test(spelling);
+          if (isHarmless || kept.includes(spelling)) parts.push(spelling);
+          else parts.push(`${spelling.slice(0, 1)}${sign}${spelling.slice(1)}`);
+        }
+      }
+      return parts.join('');
+    },
     spell: (id) => spellings.at(id) ?? '',
     bytesOf(id) {
       const spelling = spellings.at(id) ?? '';

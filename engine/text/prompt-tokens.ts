@@ -4,6 +4,7 @@ import { InputError } from '../input/input-error.ts';
 import { guardOf, unusedSigns } from './guarded-text.ts';
 import type { Message } from './message.ts';
 import { endsInThoughts, isUnclosed, type Reasoning, reasoningKeyOf } from './reasoning/reasoning.ts';
+import { inTurns } from './slices.ts';
 import { startTemplateProcess, TemplateError, type TemplateProcess } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { callFormOf, type Tool } from './tools/tool.ts';
@@ -91,13 +92,17 @@ export async function chatPrompt(
   const signs = unusedSigns(JSON.stringify([messages, tools, variables]));
   const guard = guardOf(tokenizer, signs.guard, reasoning);
   const { turns, answer } = withoutAnswer(messages);
+  const known = {
+    variables: await inTurns(guard.values(variables)),
+    tools: form.isTaught ? await inTurns(guard.values(templateTools(tools))) : [],
+  };
   const process = templates ?? startTemplateProcess();
   const render = async (own: readonly TemplateMessage[], isAnswered: boolean): Promise<string | TemplateError> => {
     try {
       return await process.render(source, {
-        ...guard.values(variables),
+        ...known.variables,
         messages: own,
-        ...(form.isTaught && tools.length > 0 ? { tools: guard.values(templateTools(tools)) } : {}),
+        ...(known.tools.length > 0 ? { tools: known.tools } : {}),
         add_generation_prompt: !isAnswered,
         bos_token: begin,
         eos_token: end,
@@ -109,10 +114,10 @@ export async function chatPrompt(
     }
   };
   const accepted = async (own: readonly Message[], isAnswered = false): Promise<string | TemplateError> => {
-    const known = guard.messages(templateMessages(own, tools, form, reasoningKeyOf(source)));
-    const first = await render(known, isAnswered);
-    const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && known[0]?.role === 'system';
-    const second = isSystemRefused ? await render(withoutSystem(known), isAnswered) : first;
+    const guarded = await inTurns(guard.messages(templateMessages(own, tools, form, reasoningKeyOf(source))));
+    const first = await render(guarded, isAnswered);
+    const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && guarded[0]?.role === 'system';
+    const second = isSystemRefused ? await render(withoutSystem(guarded), isAnswered) : first;
     return typeof second === 'string' ? second : first;
   };
   /** The prompt and, at its end, the beginning of the answer, if there is one. */
@@ -125,7 +130,7 @@ export async function chatPrompt(
     }
     const text = await accepted(turns);
     if (typeof text !== 'string') return text;
-    const [message] = guard.messages([{ ...answer, role: 'assistant' }]);
+    const [message] = await inTurns(guard.messages([{ ...answer, role: 'assistant' }]));
     const content = message?.content ?? '';
     const isRepeated = isThinking && endsInThoughts(text, reasoning);
     return text + (isRepeated ? content.trimStart().slice(reasoning.begin.length).trimStart() : content);

@@ -11,7 +11,7 @@ export interface Tokenizer {
    * A text with a sign in each of its control tokens, which then stay text where the sign is the guard of `encode`.
    * @param kept spellings of control tokens that remain
    */
-  guarded(text: string, sign: string, kept: readonly string[]): string;
+  guarded(text: string, sign: string, kept: readonly string[]): Slices<string>;
   /** The same, during which the process handles other events, however long the text is. */
   encodeInTurns(text: string, options?: EncodeOptions): Promise<number[]>;
   /** The UTF-8 bytes of a token; characters may span tokens. Control tokens have none. */

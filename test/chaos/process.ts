@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -27,6 +28,8 @@ export interface ProcessOptions {
   /** Files to which the process writes its id first: control groups. */
   readonly joins: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** What Node.js runs. Default: `hearth` with what makes it hang and lie on signals. */
+  readonly script?: readonly string[];
   readonly options: readonly string[];
 }
 
@@ -40,11 +43,18 @@ const PRELOADED = ['hang-on-signal.mjs', 'lie-on-signal.mjs'].flatMap((file) => 
   join(import.meta.dirname, file),
 ]);
 
-/** Starts `hearth` as one process: a shell joins the groups and becomes the wrapper, which becomes Node.js. */
-export function startTimed({ wrapper, joins, environment, options }: ProcessOptions): TimedProcess {
+const HEARTH = join(ROOT, 'bin/hearth.js');
+
+/** Starts a script as one process: a shell joins the groups and becomes the wrapper, which becomes Node.js. */
+export function startTimed({
+  wrapper,
+  joins,
+  environment,
+  options,
+  script: own = [...PRELOADED, HEARTH],
+}: ProcessOptions): TimedProcess {
   const script = `${joins.map((file) => `echo $$ > ${file} && `).join('')}exec "$@"`;
-  const hearth = [process.execPath, ...PRELOADED, join(ROOT, 'bin/hearth.js'), ...options];
-  const child = spawn('sh', ['-c', script, 'sh', ...wrapper, ...hearth], {
+  const child = spawn('sh', ['-c', script, 'sh', ...wrapper, process.execPath, ...own, ...options], {
     cwd: ROOT,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -75,6 +85,33 @@ export function startTimed({ wrapper, joins, environment, options }: ProcessOpti
     ),
     signal: (name) => void child.kill(name),
   };
+}
+
+/** A process of a script in the background: on loopback, and after all others of the machine. */
+export function startBehind(script: readonly string[], options: readonly string[]): TimedProcess {
+  return startTimed({ wrapper: ['nice', '-n', '10'], joins: [], environment: {}, script, options });
+}
+
+/** A `hearth` in the background. */
+export function startHearth(...options: readonly string[]): TimedProcess {
+  return startBehind([HEARTH], options);
+}
+
+/** Memory and descriptors of a process. */
+export interface Held {
+  readonly bytes: number;
+  readonly descriptors: number;
+}
+
+/** What a process holds (Linux); `undefined` elsewhere, or once it has ended. */
+export function heldBy(pid: number): Held | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const bytes = 1024 * Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]);
+    return { bytes, descriptors: readdirSync(`/proc/${pid}/fd`).length };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Waits until `found` returns a value; `undefined` after `seconds`. */

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
@@ -11,12 +11,6 @@ export const DEVICES = ['head', 'one', 'two', 'three'] as const;
 export type DeviceName = (typeof DEVICES)[number];
 export type WorkerName = Exclude<DeviceName, 'head'>;
 export const WORKERS = DEVICES.slice(1) as WorkerName[];
-
-/** What a process holds. */
-export interface Held {
-  readonly bytes: number;
-  readonly descriptors: number;
-}
 
 /** How a request is run. */
 export interface RequestOptions {
@@ -151,17 +145,6 @@ export async function openRing(folder: string): Promise<ChaosRing> {
       return (await until(seconds, idle)) !== undefined;
     },
   };
-}
-
-/** Memory and descriptors of a process (Linux); `undefined` elsewhere, or once it has ended. */
-export function heldBy(pid: number): Held | undefined {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const bytes = 1024 * Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]);
-    return { bytes, descriptors: readdirSync(`/proc/${pid}/fd`).length };
-  } catch {
-    return undefined;
-  }
 }
 
 /** The cluster file with and without hardware facts, and the profile that every device gives of itself. */

@@ -24,15 +24,17 @@ const SCALES: Partial<Record<Quantization, readonly number[]>> = {
   IQ3_S: [0],
   IQ1_S: [0],
 };
-const ONE = floatToHalf(1);
+/** Scales and minima, with which sums stay exact. */
+const FACTORS = [1, -1, 0.5, -0.5].map(floatToHalf);
 
 /**
- * Weights whose values are whole numbers, of lattices eighths or quarters: random blocks with scale and minimum 1, or
- * random numbers from −8 to 8.
+ * Weights whose values are whole or half numbers, of lattices sixteenths or eighths: random blocks, each with a scale
+ * and a minimum of 1 or ½ and a sign of its own, or random numbers from −8 to 8.
  */
 export function wholeNumberRows(type: Quantization, count: number, random: () => number): Uint8Array {
   const bytes = Uint8Array.from({ length: quantizedBytes(count, type) }, () => Math.floor(256 * random()));
   const view = new DataView(bytes.buffer);
+  const factor = (): number => FACTORS[Math.floor(FACTORS.length * random())] as number;
   const small = (): number => Math.floor(17 * random()) - 8;
   for (let i = 0; i < count / QUANTIZATIONS[type].block; i++) {
     const at = i * QUANTIZATIONS[type].bytes;
@@ -40,13 +42,14 @@ export function wholeNumberRows(type: Quantization, count: number, random: () =>
     if (type === 'F16') view.setUint16(at, floatToHalf(small()), true);
     if (type === 'BF16') view.setUint16(at, floatToBf16(small()), true);
     // A power of two, of which levels are doubled.
-    if (type === 'MXFP4') view.setUint8(at, 128);
+    if (type === 'MXFP4') view.setUint8(at, 127 + Math.floor(2 * random()));
     // Four bits in each of four numbers.
+    const digits = factor();
     for (let part = 0; part < 4 && type === 'IQ1_M'; part++) {
       const place = at + 49 + 2 * part;
-      bytes[place] = ((bytes[place] as number) & 15) | (((ONE >>> (4 * part)) & 15) << 4);
+      bytes[place] = ((bytes[place] as number) & 15) | (((digits >>> (4 * part)) & 15) << 4);
     }
-    for (const place of SCALES[type] ?? []) view.setUint16(at + place, ONE, true);
+    for (const place of SCALES[type] ?? []) view.setUint16(at + place, factor(), true);
   }
   return bytes;
 }

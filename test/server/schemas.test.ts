@@ -151,7 +151,7 @@ const REFUSED: readonly (readonly [schema: object, param: string, message: RegEx
     'response_format.json_schema.schema.requierd',
     /unknown key of JSON schema; did you mean "required"\?/,
   ],
-  [{ type: 'array', maxItems: 1e7 }, 'response_format', /needs more than 32768 states; make it smaller/],
+  [{ type: 'array', maxItems: 1e7 }, 'response_format', /needs more than 32768 states and steps; make it smaller/],
 ];
 
 test('of other schemas what can not be held is left out, and named in a header and the log', async () => {

@@ -3,7 +3,7 @@ import { ApiError } from '../api-error.ts';
 import type { ServedModel } from '../served-model.ts';
 
 /** Texts of one request, as OpenAI has it; some of them wait for others (queued.ts). */
-const MOST_PROMPTS = 2048;
+export const MOST_PROMPTS = 2048;
 
 type Prompts = string | readonly string[] | readonly number[] | readonly (readonly number[])[];
 

@@ -43,7 +43,10 @@ export interface ByteEdge {
 /** See State. */
 export const PLAIN_CHARACTERS = 16;
 
-/** Most states, which take some 15 ms to make: a schema of 50 kB has fewer, unless it counts far. A state takes about 200 bytes. */
+/**
+ * Most states, with other steps of work of a fraction of a microsecond each, some 15 ms in all: a schema of 50 kB has
+ * fewer, unless it counts far. A state takes about 200 bytes.
+ */
 export const MOST_STATES = 2 ** 15;
 
 /** A state while it is made. */
@@ -67,13 +70,20 @@ export interface Automaton {
   either(states: readonly State[]): State;
   call(rule: State, then: State): State;
   repeat(repeat: Repeat): State;
+  /** Counts steps of other work on the same schema. */
+  spend(steps: number): void;
 }
 
 export type StateMarks = Partial<Pick<State, 'takesPlain' | 'takesControls'>>;
 
 /** @throws InputError from its functions beyond MOST_STATES */
 export function createAutomaton(): Automaton {
-  let count = 0;
+  let [count, spent] = [0, 0];
+  const spend = (steps: number): void => {
+    spent += steps;
+    if (count + spent < MOST_STATES) return;
+    throw new InputError('schema', `needs more than ${MOST_STATES} states and steps; make it smaller`);
+  };
   // Written out, since tens of thousands of states are made while others wait.
   const made = (
     edges: ByteEdge[],
@@ -82,7 +92,7 @@ export function createAutomaton(): Automaton {
     marks: StateMarks = {},
     repeat?: State['repeat'],
   ): Draft => {
-    if (count === MOST_STATES) throw new InputError('schema', `needs more than ${MOST_STATES} states; make it smaller`);
+    spend(0);
     const { takesPlain = false, takesControls = false } = marks;
     return { id: count++, bytes: edges, others, call, repeat, isEnd: false, takesPlain, takesControls };
   };
@@ -125,5 +135,6 @@ export function createAutomaton(): Automaton {
     either,
     call: (rule, then) => made([], [], { rule, then }),
     repeat: (repeat) => made([], [], undefined, {}, repeat),
+    spend,
   };
 }

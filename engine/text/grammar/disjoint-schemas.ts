@@ -1,4 +1,4 @@
-import { isObject, WHOLE } from './schema-keys.ts';
+import { canonicalText, isObject, WHOLE } from './schema-keys.ts';
 
 /**
  * Whether no value matches two of the schemas: by their types, or by a property that both require with other constants.
@@ -55,12 +55,12 @@ function aspectsOf(schema: unknown): Aspects {
   const types = constants === undefined ? statedTypes(schema) : constants.map(typeOf);
   if (types === undefined || !isObject(schema)) return aspects;
   aspects.set('type', new Set(types));
-  if (constants !== undefined) aspects.set('value', new Set(constants.map(textOf)));
+  if (constants !== undefined) aspects.set('value', new Set(constants.map(canonicalText)));
   else if (types.join() === 'object' && isObject(schema.properties) && Array.isArray(schema.required))
     for (const name of schema.required) {
       if (!Object.hasOwn(schema.properties, name)) continue;
       const own = constantsOf(schema.properties[name]);
-      if (own !== undefined) aspects.set(`property ${name}`, new Set(own.map(textOf)));
+      if (own !== undefined) aspects.set(`property ${name}`, new Set(own.map(canonicalText)));
     }
   return aspects;
 }
@@ -80,11 +80,4 @@ function constantsOf(schema: unknown): readonly unknown[] | undefined {
   if (!isObject(schema)) return undefined;
   if ('const' in schema) return [schema.const];
   return Array.isArray(schema.enum) ? schema.enum : undefined;
-}
-
-/** A value as JSON, in which equal ones are the same text. */
-function textOf(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
 }

@@ -1,7 +1,8 @@
 import type { Automaton, State } from './automaton.ts';
 import { type CharacterRange, characters, without } from './characters.ts';
 import { createExpressions, type Expression, type Expressions } from './patterns/expression.ts';
-import { textStates } from './patterns/text-states.ts';
+import { formatSteps } from './patterns/formats.ts';
+import { textStates, textSteps } from './patterns/text-states.ts';
 
 /** The parts of JSON (RFC 8259) that all schemas use. Each comes before the state that follows it. */
 export interface JsonRules {
@@ -11,8 +12,13 @@ export interface JsonRules {
   text(length: Counted, then: State): State;
   /** Expressions of texts, for `matching`. */
   readonly expressions: Expressions;
-  /** A text of an expression between quotes; `undefined` if there is none, or too many ways to write one. */
+  /**
+   * A text of an expression between quotes; `undefined` if there is none, or too many ways to write one.
+   * @throws PatternError
+   */
   matching(texts: Expression, then: State): State | undefined;
+  /** A text of a format between quotes. @param format one of TEXT_FORMATS */
+  format(format: string, then: State): State;
   /** A text between quotes that is none of these. */
   otherText(texts: readonly string[], then: State): State;
   /** Up to MOST_DIGITS digits. */
@@ -190,15 +196,23 @@ export function createJsonRules(automaton: Automaton): JsonRules {
   const member = (then: State): State => text(ANY_COUNT, space(bytes(':', space(any(then)))));
 
   const expressions = createExpressions();
-  /** The rule of each expression, since schemas have the same formats again and again. */
-  const known = new Map<Expression, State | undefined>();
+  /** The rule of each expression and format, since schemas have the same again and again. */
+  const known = new Map<Expression | string, State | undefined>();
   const matching = (texts: Expression, then: State): State | undefined => {
-    if (!known.has(texts)) known.set(texts, textStates(automaton, expressions, texts, end()));
+    if (!known.has(texts)) {
+      const steps = textSteps(expressions, texts);
+      known.set(texts, steps && textStates(automaton, steps, end()));
+    }
     const entry = known.get(texts);
     return entry && call(entry, then);
   };
+  const format = (name: string, then: State): State => {
+    const entry = known.get(name) ?? textStates(automaton, formatSteps(name), end());
+    known.set(name, entry);
+    return call(entry, then);
+  };
 
-  return { space, text, expressions, matching, otherText, integer, number, any, list, rule };
+  return { space, text, expressions, matching, format, otherText, integer, number, any, list, rule };
 }
 
 const ANY_COUNT: Counted = { least: 0, most: Number.POSITIVE_INFINITY };

@@ -1,12 +1,12 @@
 import type { Automaton, State } from './automaton.ts';
 import { areDisjoint } from './disjoint-schemas.ts';
-import type { JsonRules } from './json-rules.ts';
+import type { Counted, JsonRules } from './json-rules.ts';
 import { mergeSchemas } from './merge-schemas.ts';
 import { isHeldStep, MOST_DECIMALS, MOST_STEP, numbersWithin } from './number-ranges.ts';
 import { objectStates } from './object-states.ts';
-import { CHARACTERS, type Expression } from './patterns/expression.ts';
+import { CHARACTERS, type Expression, PatternError } from './patterns/expression.ts';
 import { NUMBER_FORMATS, TEXT_FORMATS } from './patterns/formats.ts';
-import { PatternError, parsePattern } from './patterns/parse-pattern.ts';
+import { parsePattern } from './patterns/parse-pattern.ts';
 import { SchemaError } from './schema-error.ts';
 import {
   at,
@@ -25,9 +25,11 @@ import {
 } from './schema-keys.ts';
 
 /** Bounds of a schema that nobody writes by hand, far below those at which its reading would take long. */
-const MOST_DEPTH = 64;
+export const MOST_DEPTH = 64;
 const MOST_LEVELS = 4 * MOST_DEPTH;
-const MOST_SCHEMA_CHARACTERS = 2 ** 17;
+export const MOST_SCHEMA_CHARACTERS = 2 ** 17;
+/** Steps of work for a part that is left out. */
+const PROBLEM_STEPS = 32;
 
 /** A schema, and where it is. */
 interface Place {
@@ -61,6 +63,8 @@ export function schemaStates(
   const references = new Map<string, (next: State) => State>();
   /** What references name. */
   const targets = new Map<unknown, unknown>();
+  /** Numbers within bounds, since schemas have the same again and again. */
+  const numbers = new Map<string, State | undefined>();
   /** The lists of oneOf that were checked: a schema may be in many places. */
   const disjoint = new Set<unknown>();
   /** References that lead to others without a character between. */
@@ -72,6 +76,7 @@ export function schemaStates(
   /** A part of a schema that can't be held: it is left out, or the schema refused. */
   function leaveOut(problem: SchemaError): void {
     if (relax === undefined) throw problem;
+    automaton.spend(PROBLEM_STEPS);
     relax(problem);
   }
 
@@ -85,7 +90,7 @@ export function schemaStates(
       return statesOf(place, next);
     } catch (error) {
       if (!(error instanceof SchemaError) || relax === undefined || place.path === '') throw error;
-      relax(error);
+      leaveOut(error);
       return rules.any(next);
     }
   }
@@ -95,7 +100,7 @@ export function schemaStates(
     if (depth > MOST_DEPTH) throw new SchemaError(path, 'invalid', `is nested deeper than ${MOST_DEPTH} levels`);
     if (schema === true) return rules.any(next);
     if (!isObject(schema)) throw new SchemaError(path, 'invalid', 'must be a schema, an object');
-    for (const problem of keyProblems(schema, path)) leaveOut(problem);
+    for (const problem of keyProblems(schema, path, relax === undefined)) leaveOut(problem);
     if (
       schema.not !== undefined &&
       !isOnly(schema.not, 'type') &&
@@ -149,7 +154,7 @@ export function schemaStates(
       const schema = isOnly(one, '$ref') ? targetOf(one, path) : one;
       if (merged === true || isOnlyNotes(merged)) return schema;
       if (schema === true || isOnlyNotes(schema)) return merged;
-      const both = isObject(merged) && isObject(schema) ? mergeSchemas(merged, schema) : undefined;
+      const both = isObject(merged) && isObject(schema) ? mergeSchemas(merged, schema, automaton.spend) : undefined;
       if (both === undefined)
         unsupported(path, 'has several schemas that are not supported together; write one that says the same');
       return both ?? merged;
@@ -219,24 +224,47 @@ export function schemaStates(
 
   function textOf(schema: Schema, { path }: Place, next: State): State {
     const length = countedOf(schema, path, 'Length');
+    const isCounted = length.least > 0 || length.most !== Number.POSITIVE_INFINITY;
+    const { format } = schema;
+    if (isTextFormat(format) && !isCounted && !('pattern' in schema) && !('not' in schema))
+      return rules.format(format, next);
     const held = textParts(schema, path);
     if (held.length === 0) return rules.text(length, next);
-    const isBounded = length.least > 0 || length.most !== Number.POSITIVE_INFINITY;
-    const counted = isBounded ? [texts.repeat(texts.character(CHARACTERS), length.least, length.most)] : [];
-    for (const parts of [[...held, ...counted], held]) {
-      const found = rules.matching(texts.both(parts), next);
-      if (found !== undefined) return found;
-      if (parts.length === held.length) break;
+    const found = matching([...held, length], next);
+    if (found !== undefined) return found;
+    if (isCounted) {
       unsupported(at(path, 'maxLength'), 'leaves no text together with the other keys, or too many ways to write one');
+      const free = matching(held, next);
+      if (free !== undefined) return free;
     }
     const key = ['pattern', 'format', 'not'].find((one) => one in schema) ?? 'pattern';
     unsupported(at(path, key), 'leaves no text, or too many ways to write one; make it simpler');
     return rules.text(length, next);
   }
 
-  function patternOf(pattern: string, path: string): Expression | undefined {
+  /** The texts that expressions and lengths have in common; `undefined` if there are none, or too many ways to write one. */
+  function matching(parts: readonly (Expression | Counted)[], next: State): State | undefined {
     try {
-      return parsePattern(texts, pattern);
+      return rules.matching(texts.both(parts.map((part) => ('kind' in part ? part : ofLength(part)))), next);
+    } catch (error) {
+      if (error instanceof PatternError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The texts with so many characters. */
+  function ofLength({ least, most }: Counted): Expression {
+    return texts.repeat(texts.character(CHARACTERS), least, most);
+  }
+
+  function patternOf(pattern: string, path: string): Expression | undefined {
+    return held(path, () => parsePattern(texts, pattern));
+  }
+
+  /** An expression; `undefined` where it can't be held. */
+  function held(path: string, make: () => Expression): Expression | undefined {
+    try {
+      return make();
     } catch (error) {
       if (!(error instanceof PatternError)) throw error;
       unsupported(path, `${error.message}, which is not supported; leave it out`);
@@ -246,36 +274,38 @@ export function schemaStates(
 
   /** The texts that pattern, format and not leave, for each that can be held. */
   function textParts(schema: Schema, path: string): Expression[] {
-    const parts: Expression[] = [];
+    const parts: (Expression | undefined)[] = [];
     const add = (key: string, pattern: unknown): void => {
       if (typeof pattern !== 'string') throw new SchemaError(at(path, key), 'invalid', 'must be a text');
-      const found = patternOf(pattern, at(path, key));
-      if (found !== undefined) parts.push(found);
+      parts.push(patternOf(pattern, at(path, key)));
     };
     if (schema.pattern !== undefined) add('pattern', schema.pattern);
-    if (typeof schema.format === 'string' && !NUMBER_FORMATS.includes(schema.format)) {
-      const pattern = Object.hasOwn(TEXT_FORMATS, schema.format) ? TEXT_FORMATS[schema.format] : undefined;
-      if (pattern !== undefined) add('format', pattern);
-      else
-        unsupported(
-          at(path, 'format'),
-          `"${schema.format.slice(0, 40)}" is not supported; supported: ${Object.keys(TEXT_FORMATS).join(', ')}`,
-        );
+    const { format } = schema;
+    if (isTextFormat(format)) add('format', TEXT_FORMATS[format]);
+    else if (typeof format === 'string' && !NUMBER_FORMATS.includes(format)) {
+      const supported = Object.keys(TEXT_FORMATS).join(', ');
+      unsupported(at(path, 'format'), `"${format.slice(0, 40)}" is not supported; supported: ${supported}`);
     }
     const { not } = schema;
     if (isOnly(not, 'const') || isOnly(not, 'enum')) {
       const listed = constantTexts(not);
-      if (listed.length > 0) parts.push(texts.not(texts.any(listed.map(texts.text))));
+      const others = (): Expression => texts.not(texts.any(listed.map(texts.text)));
+      if (listed.length > 0) parts.push(held(at(path, 'not'), others));
     }
-    return parts;
+    return parts.filter((part) => part !== undefined);
   }
 
   function numberOf(type: 'number' | 'integer', schema: Schema, path: string, next: State): State {
     const bounds = boundsOf(schema, path);
     const step = stepOf(schema, path);
     if (bounds.least === -Infinity && bounds.most === Infinity && step === undefined) return rules[type](next);
-    const found = numbersWithin(automaton, bounds, { decimals: type === 'integer' ? 0 : MOST_DECIMALS, step }, next);
-    if (found !== undefined) return found;
+    const name = [type, ...Object.values(bounds), step].join();
+    if (!numbers.has(name)) {
+      const digits = { decimals: type === 'integer' ? 0 : MOST_DECIMALS, step };
+      numbers.set(name, numbersWithin(automaton, bounds, digits, automaton.end()));
+    }
+    const found = numbers.get(name);
+    if (found !== undefined) return automaton.call(found, next);
     const key = bounds.least === -Infinity ? 'maximum' : 'minimum';
     throw new SchemaError(
       at(path, key),
@@ -333,17 +363,24 @@ export function schemaStates(
       ...{ schema: own, path: at(path, key), depth: depth + 1, from: undefined },
     });
     const value = (own: unknown, key: string, end: State): State => valueStates(inside(own, key), end);
-    return objectStates({ automaton, rules, value, textsOf, pattern: patternOf, leaveOut }, schema, path, next);
+    try {
+      return objectStates({ automaton, rules, value, textsOf, pattern: patternOf, leaveOut }, schema, path, next);
+    } catch (error) {
+      if (!(error instanceof PatternError)) throw error;
+      const key = 'patternProperties' in schema ? 'patternProperties' : 'propertyNames';
+      throw new SchemaError(at(path, key), 'unsupported', `${error.message}; make it simpler`);
+    }
   }
 
   /** The texts of a schema of texts, as propertyNames is. */
   function textsOf(schema: Schema, path: string): Expression {
     const listed = 'enum' in schema || 'const' in schema ? [texts.any(constantTexts(schema).map(texts.text))] : [];
-    const { least, most } = countedOf(schema, path, 'Length');
-    const isBounded = least > 0 || most !== Number.POSITIVE_INFINITY;
-    const counted = isBounded ? [texts.repeat(texts.character(CHARACTERS), least, most)] : [];
-    return texts.both([...listed, ...counted, ...textParts(schema, path)]);
+    return texts.both([...listed, ofLength(countedOf(schema, path, 'Length')), ...textParts(schema, path)]);
   }
+}
+
+function isTextFormat(format: unknown): format is string {
+  return typeof format === 'string' && Object.hasOwn(TEXT_FORMATS, format);
 }
 
 /** The texts that const or enum list. */

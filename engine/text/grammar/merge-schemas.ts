@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, NOTES, type Schema } from './schema-keys.ts';
+import { canonicalText, isObject, NOTES, type Schema } from './schema-keys.ts';
 
 /** Of two bounds, the one that leaves fewer values. */
 const NARROWER: Readonly<Record<string, (one: number, other: number) => number>> = {
@@ -19,8 +19,15 @@ const NARROWER: Readonly<Record<string, (one: number, other: number) => number>>
   },
 };
 
-/** A schema that says what two say together; `undefined` where that can't be written as one. */
-export function mergeSchemas(one: Schema, other: Schema): Schema | undefined {
+/** Counts steps of work. */
+type Spend = (steps: number) => void;
+
+/**
+ * A schema that says what two say together; `undefined` where that can't be written as one.
+ * @param spend called with the keys and values that are copied and compared
+ */
+export function mergeSchemas(one: Schema, other: Schema, spend: Spend): Schema | undefined {
+  spend(sizeOf(one) + sizeOf(other));
   if (closes(one, other) || closes(other, one)) return undefined;
   const merged: Record<string, unknown> = { ...one };
   for (const [key, value] of Object.entries(other)) {
@@ -28,7 +35,7 @@ export function mergeSchemas(one: Schema, other: Schema): Schema | undefined {
     if (own === undefined) merged[key] = value;
     else if (NOTES.includes(key) || isDeepStrictEqual(own, value)) continue;
     else {
-      const both = mergedValue(key, own, value);
+      const both = mergedValue(key, own, value, spend);
       if (both === undefined) return undefined;
       merged[key] = both;
     }
@@ -36,7 +43,8 @@ export function mergeSchemas(one: Schema, other: Schema): Schema | undefined {
   return merged;
 }
 
-function mergedValue(key: string, one: unknown, other: unknown): unknown {
+function mergedValue(key: string, one: unknown, other: unknown, spend: Spend): unknown {
+  spend(sizeOf(one) + sizeOf(other));
   const narrower = NARROWER[key];
   if (narrower !== undefined)
     return typeof one === 'number' && typeof other === 'number' ? narrower(one, other) : undefined;
@@ -49,18 +57,16 @@ function mergedValue(key: string, one: unknown, other: unknown): unknown {
       return common.length > 0 ? common : undefined;
     }
     case 'enum':
-      return Array.isArray(one) && Array.isArray(other)
-        ? one.filter((value) => other.some((its) => isDeepStrictEqual(value, its)))
-        : undefined;
+      return Array.isArray(one) && Array.isArray(other) ? common(one, other) : undefined;
     case 'items':
-      return isObject(one) && isObject(other) ? mergeSchemas(one, other) : undefined;
+      return isObject(one) && isObject(other) ? mergeSchemas(one, other, spend) : undefined;
     case 'properties': {
       if (!isObject(one) || !isObject(other)) return undefined;
       const properties: Record<string, unknown> = { ...one };
       for (const [name, schema] of Object.entries(other)) {
         const own = Object.hasOwn(one, name) ? one[name] : undefined;
         const both =
-          own === undefined ? schema : isObject(own) && isObject(schema) ? mergeSchemas(own, schema) : undefined;
+          own === undefined ? schema : isObject(own) && isObject(schema) ? mergeSchemas(own, schema, spend) : undefined;
         if (both === undefined) return undefined;
         properties[name] = both;
       }
@@ -69,6 +75,15 @@ function mergedValue(key: string, one: unknown, other: unknown): unknown {
     default:
       return undefined;
   }
+}
+
+function common(one: readonly unknown[], other: readonly unknown[]): unknown[] {
+  const values = new Set(other.map(canonicalText));
+  return one.filter((value) => values.has(canonicalText(value)));
+}
+
+function sizeOf(value: unknown): number {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 1;
 }
 
 /** Whether one schema allows only its own properties, and another has some that it lacks. */

@@ -17,6 +17,8 @@ export const MOST_DECIMALS = 6;
 
 /** Largest number of which others are multiples, in units of its last decimal. */
 export const MOST_STEP = 1000;
+/** Steps of work to find the least and largest numbers of each sign. */
+const BOUND_STEPS = 256;
 /** Parts of 1 that doubles hold exactly, so that dividing by them leaves no rest. */
 const PARTS = 8;
 
@@ -49,6 +51,7 @@ export function numbersWithin(
 ): State | undefined {
   const { least, most, exceptLeast, exceptMost } = bounds;
   const { step } = digits;
+  automaton.spend(BOUND_STEPS);
   const decimals = step === undefined ? digits.decimals : Math.min(digits.decimals, decimalsOf(step));
   const positive = naturals(
     automaton,
@@ -117,6 +120,8 @@ function wholeStep(step: number): number {
 
 /** The first of 0 to `end` for which a test holds, which it then does for all that follow; `end` if it never does. */
 function firstCount(end: bigint, holds: (count: bigint) => boolean): bigint {
+  if (holds(0n)) return 0n;
+  if (!holds(end - 1n)) return end;
   let [low, high] = [0n, end];
   while (low < high) {
     const middle = (low + high) / 2n;
@@ -138,19 +143,24 @@ interface Between {
 
 /** Numbers of a range. Decimals may end early: those left out are zeros. */
 function between(automaton: Automaton, { low, high, digits, divisor }: Between, then: State): State {
-  const known = new Map<string, State | undefined>();
+  const known = new Map<number, State | undefined>();
   const { length } = low;
+  /** By place: what a rest counts there, if zeros follow. */
+  const weights = Array.from({ length: length + 1 }, (_, place) =>
+    Number(10n ** BigInt(length - place) % BigInt(divisor)),
+  );
   /**
    * After so many digits, which are those of `low`, of `high`, or between both, and leave a rest when divided;
    * `undefined` where no multiple follows.
    */
   const after = (place: number, isLow: boolean, isHigh: boolean, rest: number): State | undefined => {
-    const key = `${place} ${isLow} ${isHigh} ${rest}`;
+    const key = 4 * (place * divisor + rest) + 2 * Number(isLow) + Number(isHigh);
     if (!known.has(key)) known.set(key, made(place, isLow, isHigh, rest));
     return known.get(key);
   };
   const made = (place: number, isLow: boolean, isHigh: boolean, rest: number): State | undefined => {
-    const isMultiple = Number((BigInt(rest) * 10n ** BigInt(length - place)) % BigInt(divisor)) === 0;
+    automaton.spend(1);
+    const isMultiple = (rest * (weights[place] as number)) % divisor === 0;
     const mayEnd = place >= digits && isMultiple && (!isLow || /^0*$/.test(low.slice(place)));
     const next = place < length ? digit(place, isLow, isHigh, rest) : undefined;
     const ways = [...(mayEnd ? [then] : []), ...(next === undefined ? [] : [next])];

@@ -70,6 +70,7 @@ export function objectStates(context: ObjectContext, schema: Schema, path: strin
   function countedStates({ least, most }: { readonly least: number; readonly most: number }): State | undefined {
     const known = new Map<string, State | undefined>();
     const made = (key: string, make: () => State | undefined): State | undefined => {
+      automaton.spend(1);
       if (!known.has(key)) known.set(key, make());
       return known.get(key);
     };
@@ -116,15 +117,16 @@ function listedProperties(context: ObjectContext, schema: Schema, path: string):
     leaveOut(new SchemaError(at(path, 'properties'), 'unsupported', problem));
     return false;
   };
+  const requiredNames = new Set<string>(required);
   const property = (name: string, own: unknown, key: string): Property => ({
-    ...{ name, isRequired: required.includes(name) },
+    ...{ name, isRequired: requiredNames.has(name) },
     value: rules.rule((end) => context.value(own, key, end)),
   });
   const listed = Object.entries(properties)
     .filter(([name]) => isWritable(name))
     .map(([name, own]) => property(name, own, `properties.${name}`));
   const names = patternsOf(context, schema, path);
-  for (const name of new Set<string>(required)) {
+  for (const name of requiredNames) {
     if (Object.hasOwn(properties, name) || !isWritable(name)) continue;
     const pattern = names.find(({ texts }) => matches(context.rules.expressions, texts, name));
     if (pattern !== undefined) listed.push(property(name, pattern.schema, pattern.key));
@@ -188,7 +190,8 @@ function otherProperties(
             new SchemaError(at(path, pattern.key), 'unsupported', `matches "${name}", which has a schema already`),
           );
   const names = properties.map(({ name }) => name);
-  const forbidden = texts.any(names.map(texts.text));
+  const hasRules = patterns.length > 0 || isObject(propertyNames);
+  const forbidden = hasRules ? texts.any(names.map(texts.text)) : texts.none;
   const allowed = isObject(propertyNames) ? context.textsOf(propertyNames, at(path, 'propertyNames')) : texts.all;
   const written = (name: Expression, own: unknown, key: string): Other[] => {
     const value = rules.rule((end) => rules.space(automaton.bytes(':', rules.space(context.value(own, key, end)))));
@@ -209,8 +212,7 @@ function otherProperties(
     throw new SchemaError(at(path, 'additionalProperties'), 'unsupported', problem);
   }
   const further = additionalProperties ?? true;
-  if (patterns.length > 0 || isObject(propertyNames))
-    return [...ofPatterns, ...written(excluding(-1), further, 'additionalProperties')];
+  if (hasRules) return [...ofPatterns, ...written(excluding(-1), further, 'additionalProperties')];
   const value = rules.rule((end) =>
     rules.space(automaton.bytes(':', rules.space(context.value(further, 'additionalProperties', end)))),
   );

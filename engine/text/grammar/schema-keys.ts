@@ -32,7 +32,10 @@ export const WHOLE = ['$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'];
 /** Keys that change the types that a value may have, or leave some values out. */
 const CHANGES = ['nullable', 'not'];
 
-const KNOWN = [...NOTES, 'type', ...CHANGES, ...Object.values(KEYS_OF_TYPES).flat(), ...WHOLE];
+const KNOWN: ReadonlySet<string> = new Set([
+  ...[...NOTES, 'type', ...CHANGES],
+  ...[...Object.values(KEYS_OF_TYPES).flat(), ...WHOLE],
+]);
 
 /** Keys of the standard that are not supported: a name close to one isn't a misspelling. */
 const UNSUPPORTED = [
@@ -41,16 +44,23 @@ const UNSUPPORTED = [
   ...['dependencies', 'additionalItems'],
 ];
 
-/** What is wrong with the keys of a schema: those that are unknown or not supported. */
-export function keyProblems(schema: Schema, path: string): SchemaError[] {
-  return Object.keys(schema)
-    .filter((key) => !KNOWN.includes(key) && !key.startsWith('x-'))
-    .map((key) => {
-      const shown = key.slice(0, 100);
-      if (UNSUPPORTED.includes(key))
-        return new SchemaError(at(path, shown), 'unsupported', 'is not supported; leave it out');
-      return new SchemaError(at(path, shown), 'invalid', `unknown key of JSON schema${suggestion(shown, KNOWN)}`);
-    });
+/**
+ * What is wrong with the keys of a schema: those that are unknown or not supported.
+ * @param suggests whether known keys that may be meant are looked for
+ */
+export function* keyProblems(schema: Schema, path: string, suggests: boolean): Generator<SchemaError> {
+  for (const key of Object.keys(schema)) {
+    if (KNOWN.has(key) || key.startsWith('x-')) continue;
+    const shown = key.slice(0, 100);
+    const place = at(path, shown);
+    if (UNSUPPORTED.includes(key)) yield new SchemaError(place, 'unsupported', 'is not supported; leave it out');
+    else
+      yield new SchemaError(
+        place,
+        'invalid',
+        `unknown key of JSON schema${suggests ? suggestion(shown, [...KNOWN]) : ''}`,
+      );
+  }
 }
 
 /** The types that a value may have; by the keys where none is named. */
@@ -159,4 +169,11 @@ export function isObject(value: unknown): value is Schema {
 
 export function at(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
+}
+
+/** A value as JSON, in which equal ones are the same text. */
+export function canonicalText(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
 }

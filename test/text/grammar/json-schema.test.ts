@@ -301,6 +301,10 @@ test('whatever is written satisfies its schema, and nothing leads into a dead en
   );
 });
 
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}
+
 const REFUSED: readonly (readonly [schema: unknown, message: RegExp])[] = [
   [
     { type: 'object', properties: { a: { not: {} } } },
@@ -309,6 +313,20 @@ const REFUSED: readonly (readonly [schema: unknown, message: RegExp])[] = [
   [{ type: 'string', pattern: '(a)\\1' }, /^pattern: has \\1, which is not supported; leave it out$/],
   [{ type: 'string', pattern: '(?<=a)b' }, /^pattern: looks behind/],
   [{ type: 'string', pattern: '[' }, /^pattern: has a class without end/],
+  [{ type: 'string', pattern: 'a'.repeat(4097) }, /^pattern: has more than 4096 characters/],
+  [
+    { type: 'string', pattern: `${'('.repeat(99)}${')'.repeat(99)}` },
+    /^pattern: has groups nested deeper than 64 levels/,
+  ],
+  [{ type: 'string', pattern: '(a|b)*a(a|b){14}$' }, /^pattern: leaves no text, or too many ways to write one/],
+  [
+    { type: 'object', patternProperties: Object.fromEntries(numbers(1000).map((n) => [`^a${n}$`, true])) },
+    /^patternProperties\.\^a\d+\$: takes too many steps/,
+  ],
+  [
+    { type: 'string', not: { enum: numbers(9000).map((n) => `v${n}`) } },
+    /^not: takes too many steps, which is not supported; leave it out$/,
+  ],
   [{ type: 'array', items: { format: 'iban' } }, /^items\.format: "iban" is not supported; supported: date, time/],
   [{ type: 'string', format: 'uuid', maxLength: 3 }, /^maxLength: leaves no text together with the other keys/],
   [{ type: 'number', multipleOf: 0.01 }, /^multipleOf: must be a whole number up to 1000, or such a part of 1/],
@@ -391,6 +409,29 @@ test('parts that can not be held are left out and named, where that is allowed',
   assert.equal(ignored.sort(), ['properties.a.pattern', 'properties.b.$ref', 'properties.c.if', 'unknownKey']);
   assert.ok(accepts(grammar, '{"a":"x","b":[null],"c":1}'));
   assert.not(accepts(grammar, '{"a":1,"b":[null],"c":1}'));
+});
+
+test('once patterns took too much work the others are left out, and formats and numbers are still held', () => {
+  const ignored: string[] = [];
+  const automaton = createAutomaton();
+  const schema = {
+    type: 'object',
+    properties: {
+      a: { type: 'string', pattern: '^b$' },
+      b: { type: 'string', not: { enum: numbers(9000).map((n) => `v${n}`) } },
+      c: { type: 'string', format: 'date' },
+      d: { type: 'integer', minimum: 5 },
+    },
+    required: ['a', 'b', 'c', 'd'],
+  };
+  const entry = schemaStates(automaton, createJsonRules(automaton), schema, automaton.end(), ({ path }) =>
+    ignored.push(path),
+  );
+  const grammar = createGrammar(entry, BYTES);
+  assert.equal(ignored.sort(), ['properties.a.pattern', 'properties.b.not']);
+  assert.ok(accepts(grammar, '{"a":"x","b":"x","c":"2024-02-29","d":5}'));
+  assert.not(accepts(grammar, '{"a":"x","b":"x","c":"2023-02-29","d":5}'));
+  assert.not(accepts(grammar, '{"a":"x","b":"x","c":"2024-02-29","d":4}'));
 });
 
 test('lengths of thousands take no states, and are kept', () => {

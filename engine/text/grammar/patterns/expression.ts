@@ -29,12 +29,23 @@ export interface Expressions {
   repeat(inner: Expression, least: number, most: number): Expression;
   /** What may follow a character in texts of an expression. */
   derivative(expression: Expression, character: number): Expression;
-  /** Counts a step from place to place in a text. @returns whether there may be more of them */
-  spend(): boolean;
+  /** The characters of properties of Unicode that patterns have named. */
+  readonly properties: Map<string, readonly CharacterRange[]>;
+  /** Counts steps of work with these expressions. @throws PatternError if there were too many */
+  spend(steps: number): void;
 }
 
-/** Most steps for the patterns of a schema: half a second of work. */
-const MOST_STEPS = 2 ** 16;
+/** Texts can't be held to a pattern: it is no part of regular languages here, malformed, or too much work. */
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+/** Most steps for the patterns of a schema, each well below a microsecond: others wait for them. */
+export const MOST_STEPS = 2 ** 14;
+/** Ranges of characters that are looked through in a step. */
+export const RANGES_OF_STEP = 8;
+/** Steps to find what is known. */
+const LOOK_UP_STEPS = 0.25;
 
 /** Characters of length 1 in every count: the basic multilingual plane, without surrogates. */
 export const CHARACTERS: readonly CharacterRange[] = [
@@ -44,13 +55,19 @@ export const CHARACTERS: readonly CharacterRange[] = [
 
 type Parts = Expression extends infer One ? (One extends Expression ? Omit<One, 'id' | 'hasEmpty'> : never) : never;
 
-export function createExpressions(): Expressions {
+/** @param mostSteps of work with them */
+export function createExpressions(mostSteps = MOST_STEPS): Expressions {
   const known = new Map<string, Expression>();
   const derived = new Map<string, Expression>();
   let spent = 0;
+  const spend = (steps: number): void => {
+    spent += steps;
+    if (spent > mostSteps) throw new PatternError('takes too many steps');
+  };
   const made = (key: string, hasEmpty: boolean, parts: Parts): Expression => {
     const found = known.get(key);
     if (found !== undefined) return found;
+    spend(1);
     const expression = { id: known.size, hasEmpty, ...parts } as Expression;
     known.set(key, expression);
     return expression;
@@ -58,6 +75,7 @@ export function createExpressions(): Expressions {
   const none = made('none', false, { kind: 'none' });
   const empty = made('empty', true, { kind: 'empty' });
   const character = (ranges: readonly CharacterRange[]): Expression => {
+    spend(LOOK_UP_STEPS + ranges.length / RANGES_OF_STEP);
     const merged = joined(ranges);
     return merged.length === 0 ? none : made(`c${merged.join(';')}`, false, { kind: 'character', ranges: merged });
   };
@@ -85,6 +103,7 @@ export function createExpressions(): Expressions {
   const combined = (kind: 'any' | 'all', parts: readonly Expression[]): Expression => {
     const [neutral, deciding] = kind === 'any' ? [none, all] : [all, none];
     const flat = parts.flatMap((part) => (part.kind === kind ? part.parts : [part]));
+    spend(flat.length);
     const unique = [...new Set(flat)].filter((part) => part !== neutral).sort((a, b) => a.id - b.id);
     if (unique.includes(deciding)) return deciding;
     if (unique.length <= 1) return unique[0] ?? neutral;
@@ -97,6 +116,7 @@ export function createExpressions(): Expressions {
       case 'empty':
         return none;
       case 'character':
+        spend(expression.ranges.length / RANGES_OF_STEP);
         return expression.ranges.some(([first, last]) => first <= code && code <= last) ? empty : none;
       case 'then': {
         const { first, rest } = expression;
@@ -118,16 +138,20 @@ export function createExpressions(): Expressions {
     }
   };
   const derivative = (expression: Expression, code: number): Expression => {
+    spend(LOOK_UP_STEPS);
     const key = `${expression.id},${code}`;
-    const found = derived.get(key) ?? derive(expression, code);
+    const known = derived.get(key);
+    if (known !== undefined) return known;
+    spend(1);
+    const found = derive(expression, code);
     derived.set(key, found);
     return found;
   };
   const then = (...parts: readonly Expression[]): Expression =>
     parts.reduceRight((rest, first) => pair(first, rest), empty);
   return {
-    ...{ none, empty, all, character, then, not, repeat, derivative },
-    spend: () => ++spent <= MOST_STEPS,
+    ...{ none, empty, all, character, then, not, repeat, derivative, spend },
+    properties: new Map(),
     text: (text) => then(...Array.from(text, (letter) => character([pointRange(letter)]))),
     any: (parts) => combined('any', parts),
     both: (parts) => combined('all', parts),

@@ -1,3 +1,7 @@
+import { createExpressions } from './expression.ts';
+import { parsePattern } from './parse-pattern.ts';
+import { type TextSteps, textSteps } from './text-states.ts';
+
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const IPV4 = `${OCTET}(?:\\.${OCTET}){3}`;
 const GROUP = '[0-9a-fA-F]{1,4}';
@@ -44,6 +48,19 @@ export const TEXT_FORMATS: Readonly<Record<string, string>> = {
   ipv6: `^(?:${IPV6})$`,
   regex: `^${REGEX}$`,
 };
+
+/** Steps of work for one of them, which is done once. */
+const MOST_STEPS = 2 ** 16;
+const known = new Map<string, TextSteps>();
+
+/** The texts of a format. */
+export function formatSteps(format: string): TextSteps {
+  const expressions = createExpressions(MOST_STEPS);
+  const pattern = TEXT_FORMATS[format] as string;
+  const steps = known.get(format) ?? (textSteps(expressions, parsePattern(expressions, pattern)) as TextSteps);
+  known.set(format, steps);
+  return steps;
+}
 
 /** Formats of numbers, which say how many bits hold them. */
 export const NUMBER_FORMATS = ['int32', 'int64', 'uint32', 'uint64', 'float', 'double', 'int', 'uint'];

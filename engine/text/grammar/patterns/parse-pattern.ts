@@ -1,10 +1,19 @@
 import type { CharacterRange } from '../characters.ts';
-import { CHARACTERS, type Expression, type Expressions, otherCharacters } from './expression.ts';
+import {
+  CHARACTERS,
+  type Expression,
+  type Expressions,
+  otherCharacters,
+  PatternError,
+  RANGES_OF_STEP,
+} from './expression.ts';
 
-/** A pattern has something that is no part of regular languages here, or is malformed. */
-export class PatternError extends Error {
-  override readonly name = 'PatternError';
-}
+/** Bounds of a pattern that nobody writes by hand. */
+export const MOST_CHARACTERS = 2 ** 12;
+export const MOST_GROUPS = 64;
+const LONGEST_NAME = 64;
+/** Steps for a property of Unicode: all characters are tried. */
+const PROPERTY_STEPS = 2 ** 12;
 
 const DIGITS: readonly CharacterRange[] = [[0x30, 0x39]];
 const WORD: readonly CharacterRange[] = [...DIGITS, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
@@ -30,12 +39,15 @@ type Part =
 /**
  * The texts in which a regular expression of ECMAScript (with the flag u) is found. Texts have characters of the basic
  * multilingual plane.
- * @throws PatternError for references to groups, word boundaries, looking behind, and anchors and lookaheads in groups
+ * @throws PatternError for references to groups, word boundaries, looking behind, anchors and lookaheads in groups, and
+ *   patterns that are too long, nested too deeply or too much work
  */
 export function parsePattern(expressions: Expressions, pattern: string): Expression {
   const { all, any, character, empty, then, not, both, repeat } = expressions;
+  if (pattern.length > MOST_CHARACTERS) throw new PatternError(`has more than ${MOST_CHARACTERS} characters`);
   const letters = [...pattern];
-  let at = 0;
+  expressions.spend(letters.length);
+  let [at, groups] = [0, 0];
   const texts = remaining(false);
   if (at < letters.length) throw new PatternError(`has an unexpected "${letters[at]}"`);
   return texts;
@@ -92,8 +104,10 @@ export function parsePattern(expressions: Expressions, pattern: string): Express
   }
 
   function sequence(): Part[] {
+    if (++groups > MOST_GROUPS) throw new PatternError(`has groups nested deeper than ${MOST_GROUPS} levels`);
     const parts: Part[] = [];
     while (at < letters.length && letters[at] !== '|' && letters[at] !== ')') parts.push(part());
+    groups -= 1;
     return parts;
   }
 
@@ -113,7 +127,7 @@ export function parsePattern(expressions: Expressions, pattern: string): Express
   function atom(): Expression {
     if (skip('(?:')) return closed(alternatives());
     if (skip('(?<')) {
-      const name = /^[^=!>][^>]*>/.exec(letters.slice(at).join(''))?.[0];
+      const name = /^[^=!>][^>]*>/.exec(letters.slice(at, at + LONGEST_NAME).join(''))?.[0];
       if (name === undefined) throw new PatternError('looks behind');
       at += [...name].length;
       return closed(alternatives());
@@ -169,7 +183,7 @@ export function parsePattern(expressions: Expressions, pattern: string): Express
       const end = letters.indexOf('}', at);
       const name = letters.slice(at, end + 1).join('');
       at = end + 1;
-      return propertyRanges(`\\${letter}${name}`);
+      return propertyRanges(expressions, `\\${letter}${name}`);
     }
     return [point(letter)];
   }
@@ -213,13 +227,21 @@ function code(value: number): CharacterRange {
 }
 
 /** The characters of a Unicode property, such as `\p{L}`. */
-function propertyRanges(text: string): CharacterRange[] {
+function propertyRanges({ properties, spend }: Expressions, text: string): CharacterRange[] {
+  const ranges = properties.get(text) ?? searchedRanges(spend, text);
+  properties.set(text, ranges);
+  spend(ranges.length / RANGES_OF_STEP);
+  return [...ranges];
+}
+
+function searchedRanges(spend: Expressions['spend'], text: string): readonly CharacterRange[] {
   let matches: RegExp;
   try {
     matches = new RegExp(`^${text}$`, 'u');
   } catch {
     throw new PatternError(`has ${text.slice(0, 40)}, which is no property of Unicode`);
   }
+  spend(PROPERTY_STEPS);
   const ranges: [number, number][] = [];
   for (const [first, last] of CHARACTERS)
     for (let value = first; value <= last; value++) {

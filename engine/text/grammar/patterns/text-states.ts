@@ -1,6 +1,6 @@
 import type { Automaton, State } from '../automaton.ts';
 import { type CharacterRange, characters, without } from '../characters.ts';
-import { CHARACTERS, type Expression, type Expressions } from './expression.ts';
+import { CHARACTERS, type Expression, type Expressions, RANGES_OF_STEP } from './expression.ts';
 
 /** Different ways to go on in a text: more are not worth their time. */
 const MOST_PLACES = 2048;
@@ -24,35 +24,45 @@ interface Step {
   readonly to: Expression;
 }
 
+/** The places of a text from which it can end, and how it goes on there. */
+export interface TextSteps {
+  readonly begin: Expression;
+  readonly steps: ReadonlyMap<Expression, readonly Step[]>;
+}
+
 /**
- * The texts of an expression between quotes, as JSON; `undefined` if there are none, or finding them takes too many
- * states. Characters are written as they are where JSON allows it.
+ * The steps of an expression's texts; `undefined` if there are none, or too many places.
+ * @throws PatternError if finding them takes too many steps
  */
-export function textStates(
-  automaton: Automaton,
-  expressions: Expressions,
-  texts: Expression,
-  then: State,
-): State | undefined {
+export function textSteps(expressions: Expressions, texts: Expression): TextSteps | undefined {
   const steps = stepsOf(expressions, texts);
   if (steps === undefined) return undefined;
   const alive = leadingToEnd(steps);
   if (!alive.has(texts)) return undefined;
+  const held = [...alive].map((place) => {
+    const own = (steps.get(place) ?? []).filter(({ to }) => alive.has(to));
+    for (const { ranges } of own) expressions.spend(ranges.length);
+    return [place, own] as const;
+  });
+  return { begin: texts, steps: new Map(held) };
+}
+
+/** Texts between quotes, as JSON. Characters are written as they are where JSON allows it. */
+export function textStates(automaton: Automaton, { begin, steps }: TextSteps, then: State): State {
   const { open, add, bytes, byte } = automaton;
   const quote = byte([[QUOTE, QUOTE, then]]);
-  const states = new Map([...alive].map((place) => [place, open()]));
+  const states = new Map([...steps.keys()].map((place) => [place, open()]));
   for (const [place, state] of states) {
     if (place.hasEmpty) add(state, quote);
     for (const { ranges, to } of steps.get(place) ?? []) {
-      const next = states.get(to);
-      if (next === undefined) continue;
+      const next = states.get(to) as State;
       const raw = intersection(ranges, RAW);
       if (raw.length > 0) add(state, characters(automaton, raw, next));
       for (const [code, written] of ESCAPED)
         if (ranges.some(([first, last]) => first <= code && code <= last)) add(state, bytes(written, next));
     }
   }
-  return bytes('"', states.get(texts) as State);
+  return bytes('"', states.get(begin) as State);
 }
 
 /** All places of an expression, and how they go on; `undefined`: too many. */
@@ -63,11 +73,10 @@ function stepsOf(expressions: Expressions, begin: Expression): ReadonlyMap<Expre
     if (steps.has(place)) continue;
     if (steps.size === MOST_PLACES) return undefined;
     const byTarget = new Map<Expression, CharacterRange[]>();
-    for (const ranges of classesOf(place)) {
-      if (!expressions.spend()) return undefined;
+    for (const ranges of classesOf(expressions, place)) {
       const to = expressions.derivative(place, (ranges[0] as CharacterRange)[0]);
       if (to === expressions.none) continue;
-      byTarget.set(to, [...(byTarget.get(to) ?? []), ...ranges]);
+      addRanges(byTarget, to, ranges);
     }
     steps.set(
       place,
@@ -78,10 +87,16 @@ function stepsOf(expressions: Expressions, begin: Expression): ReadonlyMap<Expre
   return steps;
 }
 
+function addRanges<Key>(sets: Map<Key, CharacterRange[]>, key: Key, ranges: readonly CharacterRange[]): void {
+  const own = sets.get(key) ?? [];
+  sets.set(key, own);
+  for (const range of ranges) own.push(range);
+}
+
 /** Characters in classes: those of one class lead from a place to the same one. */
-function classesOf(place: Expression): readonly (readonly CharacterRange[])[] {
+function classesOf({ spend }: Expressions, place: Expression): readonly (readonly CharacterRange[])[] {
   const leaves = new Set<readonly CharacterRange[]>();
-  collect(place, leaves);
+  collect(place, leaves, spend);
   const bounds = new Set(CHARACTERS.flatMap(([first, last]) => [first, last + 1]));
   for (const ranges of leaves)
     for (const [first, last] of ranges) {
@@ -90,6 +105,7 @@ function classesOf(place: Expression): readonly (readonly CharacterRange[])[] {
     }
   const sorted = [...bounds].sort((a, b) => a - b);
   const sets = [...leaves];
+  spend((sorted.length * (1 + sets.length)) / RANGES_OF_STEP);
   const places = sets.map(() => 0);
   const classes = new Map<string, CharacterRange[]>();
   for (const [index, first] of sorted.entries()) {
@@ -101,13 +117,14 @@ function classesOf(place: Expression): readonly (readonly CharacterRange[])[] {
         places[number] = (places[number] as number) + 1;
       key += (ranges[places[number] as number]?.[0] ?? Number.POSITIVE_INFINITY) <= first ? '1' : '0';
     }
-    classes.set(key, [...(classes.get(key) ?? []), [first, end - 1]]);
+    addRanges(classes, key, [[first, end - 1]]);
   }
   return [...classes.values()];
 }
 
 /** Characters that an expression may begin with, or tell from others there. */
-function collect(place: Expression, leaves: Set<readonly CharacterRange[]>): void {
+function collect(place: Expression, leaves: Set<readonly CharacterRange[]>, spend: Expressions['spend']): void {
+  spend(1);
   switch (place.kind) {
     case 'none':
     case 'empty':
@@ -116,23 +133,28 @@ function collect(place: Expression, leaves: Set<readonly CharacterRange[]>): voi
       leaves.add(place.ranges);
       return;
     case 'then':
-      collect(place.first, leaves);
-      if (place.first.hasEmpty) collect(place.rest, leaves);
+      collect(place.first, leaves, spend);
+      if (place.first.hasEmpty) collect(place.rest, leaves, spend);
       return;
     case 'any':
     case 'all':
-      for (const part of place.parts) collect(part, leaves);
+      for (const part of place.parts) collect(part, leaves, spend);
       return;
     case 'not':
     case 'repeat':
-      collect(place.inner, leaves);
+      collect(place.inner, leaves, spend);
   }
 }
 
 /** Places from which a text can end. */
 function leadingToEnd(steps: ReadonlyMap<Expression, readonly Step[]>): ReadonlySet<Expression> {
   const before = new Map<Expression, Expression[]>();
-  for (const [place, own] of steps) for (const { to } of own) before.set(to, [...(before.get(to) ?? []), place]);
+  for (const [place, own] of steps)
+    for (const { to } of own) {
+      const places = before.get(to) ?? [];
+      before.set(to, places);
+      places.push(place);
+    }
   const found = new Set<Expression>();
   const open = [...steps.keys()].filter(({ hasEmpty }) => hasEmpty);
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
