@@ -1,3 +1,4 @@
+import { uniformShape } from '../engine/model/architecture.ts';
 import { createModel, type Model } from '../engine/model/model.ts';
 
 /**
@@ -6,7 +7,7 @@ import { createModel, type Model } from '../engine/model/model.ts';
  */
 export function evenModel(layers: number): Model {
   return createModel(
-    {
+    uniformShape({
       name: `${layers} layers of 128 MiB`,
       architecture: 'llama',
       layers,
@@ -18,7 +19,7 @@ export function evenModel(layers: number): Model {
       vocabularySize: 32,
       tiedEmbeddings: false,
       qkvBias: false,
-    },
+    }),
     'F16',
   );
 }

@@ -4,7 +4,7 @@ import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon } from '../engine/kernels/native/addon.ts';
-import type { Shape } from '../engine/model/architecture.ts';
+import { type Shape, uniformShape } from '../engine/model/architecture.ts';
 import { readCount, readList, readNumber } from '../engine/terminal/options.ts';
 import { loadTokenizer } from '../engine/text/load-tokenizer.ts';
 import { checkSameVocabulary } from '../engine/text/speculation/same-vocabulary.ts';
@@ -22,7 +22,7 @@ import { firstDocuments } from './train/grammar/grammar.ts';
 import { documentText } from './train/tokenizer.ts';
 
 /** Larger than the processor's caches, so that a pass reads its weights from memory. */
-const SHAPE: Shape = {
+const SHAPE: Shape = uniformShape({
   name: 'Random-90M',
   architecture: 'llama',
   layers: 8,
@@ -34,7 +34,7 @@ const SHAPE: Shape = {
   vocabularySize: 2048,
   tiedEmbeddings: false,
   qkvBias: false,
-};
+});
 
 /** Tokens of a document with which a text begins. */
 const BEGINNING = 16;

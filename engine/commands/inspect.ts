@@ -8,6 +8,7 @@ import { InputError } from '../input/input-error.ts';
 import { noGpu } from '../kernels/webgpu/open-device.ts';
 import { probedGpus } from '../kernels/webgpu/probed-gpus.ts';
 import { driversMissing } from '../kernels/webgpu/vulkan-drivers.ts';
+import type { Shape } from '../model/architecture.ts';
 import { DEFAULT_KV_FORMAT, KV_FORMATS } from '../model/kv-format.ts';
 import { modelGraph } from '../runtime/graph.ts';
 import { readCount } from '../terminal/options.ts';
@@ -125,6 +126,18 @@ function describe(description: GgufDescription): string {
   return [facts(description), formatsTable(description), parts(description)].join('\n');
 }
 
+/** The kinds of attention that layers have, with the number of layers where there are several. */
+function attentionKinds({ kinds }: Shape): string {
+  const counts = new Map<string, number>();
+  for (const { attention } of kinds) {
+    const { heads, kvHeads, headSize, window, rotation } = attention;
+    const sees = window === undefined ? '' : `, a window of ${window} tokens`;
+    const text = `${heads} query heads, ${kvHeads} key and value heads of ${headSize}${sees}${rotation === 'none' ? ', without rotation' : ''}`;
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return [...counts].map(([text, count]) => (counts.size === 1 ? text : `${count} layers: ${text}`)).join('; ');
+}
+
 function facts({ shape, settings, tokenizer, ...description }: GgufDescription): string {
   const { ropeDimensions, ropeBase, ropeScaling } = settings;
   const rows: [string, string][] = [
@@ -136,10 +149,13 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
       `${billions(description.parameters)} parameters as ${description.mix}, ${formatBytes(description.weightBytes)}`,
     ],
     ['layers', String(shape.layers)],
-    ['hidden size', `${shape.hiddenSize}, feed-forward ${shape.ffnSize}`],
-    ['attention', `${shape.heads} query heads, ${shape.kvHeads} key and value heads of ${shape.headSize}`],
+    [
+      'hidden size',
+      `${shape.hiddenSize}, feed-forward ${[...new Set(shape.kinds.map(({ feedForward }) => feedForward.size))].join(', ')}`,
+    ],
+    ['attention', attentionKinds(shape)],
     ['output', shape.tiedEmbeddings ? 'the embedding matrix (tied)' : 'a separate matrix'],
-    ['biases', shape.qkvBias ? 'on queries, keys and values' : 'none'],
+    ['biases', shape.kinds.some(({ attention }) => attention.bias) ? 'on queries, keys and values' : 'none'],
     ['context', `${settings.contextLength} tokens`],
     ['rotary angles', `base ${ropeBase}, ${ropeDimensions} values of a head, scaling ${printable(ropeScaling)}`],
     ['norm epsilon', String(Number(settings.normEpsilon.toPrecision(6)))],

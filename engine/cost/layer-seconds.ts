@@ -1,7 +1,7 @@
 import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
-import type { Shape } from '../model/architecture.ts';
+import type { LayerWidths } from '../model/architecture.ts';
 import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat, kvBytesPerToken, valueBytes } from '../model/kv-format.ts';
-import type { Model } from '../model/model.ts';
+import { type Model, meanSeenPositions, seenPositions } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { generatedProductSeconds, promptProductSeconds } from './products.ts';
 
@@ -25,12 +25,15 @@ export function totalLayerSeconds({ compute, kvCopy, memory, overhead }: LayerSe
 /** Bytes of memory that one layer's KV cache takes: room for the reserved context, however much of it is in use. */
 export function reservedKvBytes(model: Model, workload: Workload): number {
   const { context, reservedContext = context } = workload;
-  return kvCacheBytes(model, { ...workload, context: Math.max(context, reservedContext) });
+  return kvBytesPerToken(model.mean, workload.kvFormat) * Math.max(context, reservedContext) * workload.batch;
 }
 
-/** Bytes of the KV cache of one layer that are read for a token: 2 (h_k e_k + h_v e_v) n_kv for every request. */
+/**
+ * Bytes of the KV cache of one layer that are read for a token: 2 (h_k e_k + h_v e_v) n_kv for every request; fewer
+ * positions in layers with a window.
+ */
 export function kvCacheBytes(model: Model, workload: Workload): number {
-  return kvBytesPerToken(model, workload.kvFormat) * workload.context * workload.batch;
+  return kvBytesPerToken(model.mean, workload.kvFormat) * seenPositions(model, workload.context) * workload.batch;
 }
 
 /**
@@ -50,11 +53,11 @@ export function attentionRates(
 
 /** FLOPs of attention in one layer: 4 B h_a c d_h (HELM Eq. 4.11). */
 export function attentionFlops(model: Model, { batch, context }: Workload): number {
-  return attendedFlops(model, batch * context);
+  return attendedFlops(model, batch * seenPositions(model, context));
 }
 
 /** The same for tokens that attend to so many others in all: 4 h_a d_h for each. */
-export function attendedFlops({ heads, headSize }: Model, attended: number): number {
+export function attendedFlops({ mean: { heads, headSize } }: Model, attended: number): number {
   return 4 * heads * headSize * attended;
 }
 
@@ -63,7 +66,7 @@ export function attendedFlops({ heads, headSize }: Model, attended: number): num
  * and α + β on the GPU).
  */
 export function layerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
-  const appended = kvBytesPerToken(model, workload.kvFormat) * workload.batch;
+  const appended = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
   const multiply = generatedProductSeconds(model.layer, workload.batch, processor);
   const kvBytes = kvCacheBytes(model, workload);
   const { bandwidth, attention } = processor;
@@ -88,11 +91,8 @@ export function overheadSeconds(
   { dispatch = 0, activationBandwidth }: ProcessorRates,
 ): number {
   if (activationBandwidth === undefined) return dispatch;
-  return dispatch + (tokens * activationValueBytes(model)) / activationBandwidth;
+  return dispatch + (tokens * activationValueBytes(model.mean)) / activationBandwidth;
 }
-
-/** The widths that determine the sizes of a layer's activations. */
-export type LayerWidths = Pick<Shape, 'hiddenSize' | 'heads' | 'kvHeads' | 'headSize' | 'ffnSize'>;
 
 /**
  * Bytes that a layer's elementwise operations write for a token, as F32: two norms of the residual stream (e values
@@ -127,7 +127,7 @@ export function embeddingRowBytes(model: Model): number {
  */
 export function prefillLayerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const tokens = workload.promptTokens * workload.batch;
-  const keysAndValues = kvBytesPerToken(model, workload.kvFormat) * tokens;
+  const keysAndValues = kvBytesPerToken(model.mean, workload.kvFormat) * tokens;
   return {
     compute:
       promptProductSeconds(model.layer, tokens, processor) +
@@ -140,8 +140,8 @@ export function prefillLayerSeconds(model: Model, workload: Workload, processor:
 
 /** @param workload its batch is the number of tokens of all prompts */
 function prefillAttentionSeconds(model: Model, workload: Workload, { attention, flops }: ProcessorRates): number {
-  const mean = { ...workload, context: workload.promptTokens / 2 };
+  const seen = workload.batch * meanSeenPositions(model, workload.promptTokens);
   return attention === undefined
-    ? attentionFlops(model, mean) / flops.F16
-    : kvCacheBytes(model, mean) / attentionRates(attention, workload.kvFormat).cache;
+    ? attendedFlops(model, seen) / flops.F16
+    : (kvBytesPerToken(model.mean, workload.kvFormat) * seen) / attentionRates(attention, workload.kvFormat).cache;
 }

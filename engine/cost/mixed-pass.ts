@@ -72,7 +72,7 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
   const { texts, generated, prompt, kvFormat } = load;
   const { bandwidth, passes } = processor;
   const dispatch = passes?.dispatch ?? processor.dispatch ?? 0;
-  const token = kvBytesPerToken(model, kvFormat);
+  const token = kvBytesPerToken(model.mean, kvFormat);
   const kinds = Math.min(1, generated) + Math.min(1, prompt);
   const products =
     generatedProductSeconds(model.layer, generated, processor) + promptProductSeconds(model.layer, prompt, processor);
@@ -97,7 +97,7 @@ function attentionSeconds(
   { generatedContext, promptContext, promptCache, kvFormat }: PassLoad,
   { attention, passes, bandwidth, flops }: ProcessorRates,
 ): Pick<LayerSeconds, 'compute' | 'memory'> {
-  const token = kvBytesPerToken(model, kvFormat);
+  const token = kvBytesPerToken(model.mean, kvFormat);
   if (attention === undefined)
     return {
       compute: attendedFlops(model, generatedContext + promptContext) / flops.F16,
@@ -107,7 +107,7 @@ function attentionSeconds(
   const paged = passes?.attention;
   if (paged === undefined)
     return { compute: 0, memory: token * (generatedContext / rates.memory + promptContext / rates.cache) };
-  const inF16 = kvBytesPerToken(model);
+  const inF16 = kvBytesPerToken(model.mean);
   const ratio = (place: keyof AttentionRates): number => (token / rates[place]) * (attention[place] / inF16);
   return {
     compute:

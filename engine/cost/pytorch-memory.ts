@@ -58,7 +58,7 @@ export interface DynamicCache {
 
 /** Bytes of one layer's keys, or of its values. */
 export function cacheTensorBytes({ model, tokens, batch }: Omit<DynamicCache, 'layers'>): number {
-  return (kvBytesPerToken(model) / 2) * tokens * batch;
+  return (kvBytesPerToken(model.mean) / 2) * tokens * batch;
 }
 
 /**
@@ -89,7 +89,8 @@ const [HALF, FULL] = [2, 4];
  * F32 (generate() asks for that one only). Specification: modeling_qwen3.py of Transformers.
  */
 export function activationPeakBytes({ model, tokens, batch }: ActivationCase): number {
-  const { hiddenSize, ffnSize, vocabularySize } = model;
+  const { vocabularySize } = model;
+  const { hiddenSize, ffnSize } = model.mean;
   const layer = tokens * (hiddenSize * (2 * HALF + FULL) + 3 * ffnSize * HALF);
   return Math.max(layer, batch * vocabularySize * (HALF + FULL));
 }

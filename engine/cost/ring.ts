@@ -123,7 +123,7 @@ export function createRingPredictor(
   const pagesOf = (plan: Plan, { gpuRoom, name }: DeviceCosts, layers: number): PredictedPages | undefined => {
     const gpu = cluster.devices[indices.get(name) ?? 0]?.gpu;
     if (paging === undefined || plan.kvCache !== 'host' || !isDiscrete(gpu) || layers === 0) return undefined;
-    const tokenBytes = kvBytesPerToken(model, workload.kvFormat) * workload.batch;
+    const tokenBytes = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
     const poolBytes = gpuRoom - gpuWeightBytes(plan, model, name);
     const pages = kvPages({ paging, layers, tokens, tokenBytes, poolBytes });
     return { ...pages, poolBytes, sliceSeconds: transferSeconds(gpu.hostLink, pages.sliceBytes) };

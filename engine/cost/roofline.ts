@@ -88,9 +88,9 @@ function tokensAtOnce({ batch, promptTokens }: Workload, phase: RooflineOptions[
  * 4.9).
  */
 export function projectionFlops(model: Model, { batch }: Workload, queryWidth: QueryWidth = 'heads'): number {
-  const { hiddenSize, ffnSize } = model;
-  const query = queryWidth === 'heads' ? model.heads * model.headSize : hiddenSize;
-  const keyValue = model.kvHeads * model.headSize;
+  const { hiddenSize, ffnSize, heads, kvHeads, headSize } = model.mean;
+  const query = queryWidth === 'heads' ? heads * headSize : hiddenSize;
+  const keyValue = kvHeads * headSize;
   return 2 * batch * hiddenSize * (2 * query + 2 * keyValue + 3 * ffnSize);
 }
 

@@ -1,4 +1,4 @@
-import type { Shape } from '../model/architecture.ts';
+import { meanWidths, type Shape } from '../model/architecture.ts';
 import type { Workload } from '../model/workload.ts';
 import type { TensorPartition } from '../plan/tensor-partition.ts';
 
@@ -49,7 +49,8 @@ const VALUE_BYTES = 4;
  * @param contextTokens n_ctx: tokens that the KV cache has room for
  */
 export function computeBufferBytes(shape: Shape, contextTokens: number): number {
-  const { vocabularySize, hiddenSize, ffnSize, heads } = shape;
+  const { vocabularySize } = shape;
+  const { hiddenSize, ffnSize, heads } = meanWidths(shape);
   const values = Math.max(
     vocabularySize + hiddenSize,
     2 * ffnSize + 2 * hiddenSize,

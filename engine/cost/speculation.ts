@@ -113,7 +113,7 @@ export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
   const attention = one.compute - generatedProductSeconds(model.layer, batch, processor);
   return {
     compute: generatedProductSeconds(model.layer, tokens * batch, processor) + tokens * attention,
-    kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model, workload.kvFormat)) / processor.bandwidth,
+    kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model.mean, workload.kvFormat)) / processor.bandwidth,
     memory: one.memory,
     overhead: layerSeconds(model, { ...workload, batch: tokens * batch }, processor).overhead,
   };

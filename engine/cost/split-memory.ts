@@ -58,7 +58,7 @@ export function splitMemory(
           paging,
           layers: load.gpuLayers,
           tokens: Math.max(workload.context, workload.reservedContext ?? 0),
-          tokenBytes: kvBytesPerToken(model, workload.kvFormat) * workload.batch,
+          tokenBytes: kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch,
           poolBytes: vramAvailable - weights('gpu'),
         })
       : undefined;

@@ -12,9 +12,14 @@ export interface MetadataFields {
   optionalIndex(key: string, end: number): number | undefined;
   /** A number above 0. */
   amount(key: string, fallback?: number): number;
+  optionalAmount(key: string): number | undefined;
+  /** A number above 0; `undefined` if the key is missing or 0, which means that nothing is multiplied. */
+  factor(key: string): number | undefined;
   text(key: string): string;
   optionalText(key: string): string | undefined;
   optionalBool(key: string): boolean | undefined;
+  /** An array of `count` bools; `undefined` if the key is missing or not an array. */
+  optionalFlags(key: string, count: number): readonly boolean[] | undefined;
   optionalTexts(key: string): TextList | undefined;
   /** An array of any type except strings and 64-bit integers, with a number for each of `tokens` tokens. */
   numbersPerToken(key: string, tokens: number): ArrayLike<number> | undefined;
@@ -57,6 +62,8 @@ export function metadataFields(file: string, metadata: Metadata): MetadataFields
         ? value
         : mismatch(key, 'a number above 0');
     },
+    optionalAmount: (key) => (metadata.has(key) ? fields.amount(key) : undefined),
+    factor: (key) => (metadata.get(key)?.value === 0 ? undefined : fields.optionalAmount(key)),
     text(key) {
       const found = metadata.get(key);
       return found?.type === 'string' ? found.value : mismatch(key, 'a string');
@@ -66,6 +73,13 @@ export function metadataFields(file: string, metadata: Metadata): MetadataFields
       const found = metadata.get(key);
       if (found === undefined) return undefined;
       return found.type === 'bool' ? found.value : mismatch(key, 'a bool');
+    },
+    optionalFlags(key, count) {
+      const found = metadata.get(key);
+      if (found?.type !== 'array') return undefined;
+      const { of, values } = found.value;
+      if (of !== 'bool' || values.length !== count) return mismatch(key, `an array of ${count} bools`);
+      return Array.from(values as ArrayLike<number | boolean>, Boolean);
     },
     optionalTexts(key) {
       const found = metadata.get(key);

@@ -1,29 +1,17 @@
-import type { Architecture } from '../model/architecture.ts';
+import { familyOf } from './architectures/families.ts';
 import type { Gguf } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
+import { applied, IDLE, type MetadataRule, neutral } from './metadata-rule.ts';
 import type { MetadataValue } from './metadata-value.ts';
-
-/**
- * What becomes of a metadata key of an architecture, without the architecture's name before it: `applied`, at the place
- * that `by` names; `neutral`: only with one of these values, since others change results in a way that isn't computed
- * here; `idle`: it changes no logits, here as in llama.cpp.
- */
-export type MetadataRule =
-  | { readonly kind: 'applied'; readonly by: string }
-  | { readonly kind: 'neutral'; readonly values: readonly (number | boolean | string)[]; readonly effect: string }
-  | { readonly kind: 'idle' };
-
-const applied = (by: string): MetadataRule => ({ kind: 'applied', by });
-const neutral = (effect: string, ...values: readonly (number | boolean | string)[]): MetadataRule => ({
-  ...{ kind: 'neutral', values, effect },
-});
-const IDLE: MetadataRule = { kind: 'idle' };
 
 const SHAPE = 'engine/gguf/model-from-gguf.ts';
 const SETTINGS = 'engine/gguf/transformer-settings.ts';
-const ROTARY = 'engine/runtime/rotary-embedding.ts';
+const ROTARY = 'engine/runtime/rotations.ts';
 
-/** Keys of the supported architectures in llama.cpp (llama-arch.cpp, LLM_KV_NAMES), and those of their relatives. */
+/**
+ * Keys of all architectures, unless a family says otherwise: those in llama.cpp (llama-arch.cpp, LLM_KV_NAMES), and those
+ * of their relatives.
+ */
 export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   block_count: applied(SHAPE),
   embedding_length: applied(SHAPE),
@@ -40,7 +28,7 @@ export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   'rope.scaling.type': applied(ROTARY),
   'rope.scaling.factor': applied(ROTARY),
   'rope.scale_linear': applied(ROTARY),
-  'rope.scaling.attn_factor': neutral('scales rotated queries and keys', 1),
+  'rope.scaling.attn_factor': applied(ROTARY),
   'rope.scaling.yarn_log_multiplier': neutral('scales rotated queries and keys', 0),
   'attention.causal': neutral('lets tokens see those that follow', true),
   'attention.scale': neutral('scales attention otherwise than by the width of heads', 0),
@@ -53,10 +41,10 @@ export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   embedding_scale: neutral('scales embeddings', 0, 1),
   residual_scale: neutral('scales what layers add', 0, 1),
   use_parallel_residual: neutral('computes attention and feed-forward side by side', false),
-  // Without yarn, which rope.scaling.type names, these do nothing.
-  'rope.scaling.original_context_length': IDLE,
+  'rope.scaling.original_context_length': applied(ROTARY),
+  'rope.scaling.yarn_ext_factor': neutral('mixes scaled and unscaled angles in another share', -1, 1),
   'rope.scaling.finetuned': IDLE,
-  'rope.scaling.yarn_ext_factor': IDLE,
+  // YaRN has 32 and 1, as in llama.cpp.
   'rope.scaling.yarn_beta_fast': IDLE,
   'rope.scaling.yarn_beta_slow': IDLE,
   // Counted by the embedding matrix.
@@ -72,8 +60,8 @@ export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
  * Checks that nothing in a file's metadata asks for what isn't computed here.
  * @throws InputError with the key
  */
-export function checkMetadata({ metadata, fields }: Gguf, architecture: Architecture): void {
-  for (const [key, rule] of Object.entries(METADATA_RULES)) {
+export function checkMetadata({ metadata, fields }: Gguf, architecture: string): void {
+  for (const [key, rule] of Object.entries({ ...METADATA_RULES, ...familyOf(architecture).rules })) {
     const found = metadata.get(`${architecture}.${key}`);
     if (found === undefined || rule.kind !== 'neutral' || rule.values.some((value) => isValue(found, value))) continue;
     const is = found.type === 'string' ? quoted(found.value) : found.type === 'array' ? 'a list' : String(found.value);

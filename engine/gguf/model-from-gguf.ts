@@ -1,14 +1,22 @@
 import { InputError } from '../input/input-error.ts';
-import { ARCHITECTURES, type Shape } from '../model/architecture.ts';
+import type { Shape } from '../model/architecture.ts';
+import type { LayerKind } from '../model/block.ts';
 import { countModel, type Model, type Tensor } from '../model/model.ts';
+import { FAMILIES, familyOf } from './architectures/families.ts';
 import { fileMix } from './file-type.ts';
 import type { Gguf, GgufTensor } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
 import type { MetadataFields } from './metadata-fields.ts';
-import { fusedAttention, type NamedTensor, namedTensors, ropeFactors } from './tensor-names.ts';
+import {
+  fusedAttention,
+  fusedFeedForward,
+  type NamedTensor,
+  namedTensors,
+  ROPE_FACTORS,
+  ropeFactors,
+  tensorName,
+} from './tensor-names.ts';
 import { transformerSettings } from './transformer-settings.ts';
-
-const FUSED = /^blk\.(\d+)\.attn_qkv\.weight$/;
 
 /**
  * The model in a file, in the form of a catalogue's models: the shape comes from the metadata, bytes and FLOPs by
@@ -26,7 +34,8 @@ export function modelFromGguf(gguf: Gguf): Model {
 
 /**
  * The shape of the model in a file, and what each tensor of its list is. Every tensor must belong to the shape and have
- * its dimensions, and none may be missing; `rope_freqs.weight` and fused `attn_qkv.weight` are allowed.
+ * its dimensions, and none may be missing but divisors of rotary angles; Q, K and V, and gate and up, may
+ * be one.
  * @throws InputError for unsupported architectures, for metadata that are missing or inconsistent, and for tensors that
  * are unknown, missing or of other dimensions
  */
@@ -35,7 +44,7 @@ export function tensorsFromGguf(gguf: Gguf): { readonly shape: Shape; readonly t
   const expected = expectedTensors(gguf, shape);
   const tensors = gguf.tensors.map((tensor) => match(gguf, tensor, expected, shape));
   const present = new Set(gguf.tensors.map(({ name }) => name));
-  const missing = [...expected.values()].find(({ name, role }) => role !== 'rope_freqs' && !present.has(name));
+  const missing = [...expected.values()].find(({ name, role }) => !role.startsWith('rope_') && !present.has(name));
   if (missing !== undefined)
     throw new InputError(
       gguf.file,
@@ -44,15 +53,24 @@ export function tensorsFromGguf(gguf: Gguf): { readonly shape: Shape; readonly t
   return { shape, tensors };
 }
 
+/** The tensors that a file may have, by name: those of the shape, in the form that the file has them in. */
 function expectedTensors(gguf: Gguf, shape: Shape): Map<string, NamedTensor> {
   const expected = new Map(namedTensors(shape).map((tensor) => [tensor.name, tensor]));
-  const factors = ropeFactors(transformerSettings(gguf, shape).ropeDimensions);
-  expected.set(factors.name, factors);
-  for (const { name } of gguf.tensors) {
-    const layer = FUSED.exec(name)?.[1];
-    if (layer === undefined || Number(layer) >= shape.layers) continue;
-    for (const part of ['q', 'k', 'v']) expected.delete(`blk.${layer}.attn_${part}.weight`);
-    expected.set(name, fusedAttention(shape, Number(layer)));
+  const { ropeDimensions } = transformerSettings(gguf, shape);
+  for (const role of ROPE_FACTORS) {
+    const factors = ropeFactors(role, ropeDimensions);
+    expected.set(factors.name, factors);
+  }
+  const present = new Set(gguf.tensors.map(({ name }) => name));
+  for (let layer = 0; layer < shape.layers; layer++) {
+    if (present.has(tensorName('attn_qkv', layer))) {
+      for (const role of ['attn_q', 'attn_k', 'attn_v'] as const) expected.delete(tensorName(role, layer));
+      expected.set(tensorName('attn_qkv', layer), fusedAttention(shape, layer));
+    }
+    if (!present.has(tensorName('ffn_gate', layer)) && present.has(tensorName('ffn_up', layer))) {
+      expected.delete(tensorName('ffn_gate', layer));
+      expected.set(tensorName('ffn_up', layer), fusedFeedForward(shape, layer));
+    }
   }
   return expected;
 }
@@ -105,30 +123,37 @@ function shapeFromGguf(gguf: Gguf): Shape {
     fields.fail(key('vocab_size'), 'the tensor token_embd.weight, a matrix of one row per token, is missing');
   const names = new Set(gguf.tensors.map(({ name }) => name));
   const tiedEmbeddings = !names.has('output.weight');
-  if (tiedEmbeddings && architecture === 'internlm2')
-    fields.fail('general.architecture', 'internlm2 has an output matrix of its own; output.weight is missing');
+  const family = familyOf(architecture);
+  if (tiedEmbeddings && family.untied)
+    fields.fail('general.architecture', `${architecture} has an output matrix of its own; output.weight is missing`);
   const trainedContext = fields.optionalCount(key('context_length'), MOST_CONTEXT);
+  const usual: LayerKind = {
+    attention: {
+      ...{ heads, kvHeads, headSize: readHeadSize(fields, key, hiddenSize, heads), rotation: 'global' },
+      bias: names.has('blk.0.attn_q.bias'),
+      headNorms: family.headNorms ?? false,
+    },
+    feedForward: { size: fields.count(key('feed_forward_length'), MOST_WIDTH), activation: 'silu' },
+    resultNorms: false,
+  };
+  const file = { fields, key, layers, hiddenSize };
   return {
     name: fields.optionalText('general.name') ?? baseName(gguf.file),
     architecture,
     layers,
+    kinds: family.kinds?.(usual, file) ?? new Array<LayerKind>(layers).fill(usual),
     hiddenSize,
-    ffnSize: fields.count(key('feed_forward_length'), MOST_WIDTH),
-    heads,
-    kvHeads,
-    headSize: readHeadSize(fields, key, hiddenSize, heads),
     vocabularySize: vocabularySize as number,
     tiedEmbeddings,
-    qkvBias: names.has('blk.0.attn_q.bias'),
+    ...family.whole?.(file),
     ...(trainedContext !== undefined && { trainedContext }),
   };
 }
 
-function readArchitecture(fields: MetadataFields): Shape['architecture'] {
+function readArchitecture(fields: MetadataFields): string {
   const found = fields.text('general.architecture');
-  const known = ARCHITECTURES.find((name) => name === found);
-  if (known !== undefined) return known;
-  const problem = `${quoted(found)} is not supported; supported: ${ARCHITECTURES.join(', ')}`;
+  if (Object.hasOwn(FAMILIES, found)) return found;
+  const problem = `${quoted(found)} is not supported; supported: ${Object.keys(FAMILIES).join(', ')}`;
   return fields.fail('general.architecture', problem);
 }
 

@@ -1,4 +1,5 @@
 import { type Shape, type TensorRole, type TensorShape, tensorShapes } from '../model/architecture.ts';
+import type { LayerKind } from '../model/block.ts';
 
 /** A tensor of a model, as GGUF files name and divide it. */
 export interface NamedTensor extends TensorShape {
@@ -7,47 +8,39 @@ export interface NamedTensor extends TensorShape {
   readonly shape: readonly number[];
 }
 
-/**
- * The tensors of a GGUF file of `shape`: those of tensorShapes, except that the biases of Q, K and V and the head norms
- * of Q and K are tensors of their own.
- */
+/** The tensors of a GGUF file of `shape`. */
 export function namedTensors(shape: Shape): NamedTensor[] {
-  return tensorShapes(shape).flatMap((tensor) => {
-    const prefix = tensor.layer === undefined ? '' : `blk.${tensor.layer}.`;
-    const vector = (name: string, columns: number): NamedTensor => named(tensor, prefix + name, 1, columns);
-    if (tensor.role === 'attn_bias') {
-      const kvWidth = shape.kvHeads * shape.headSize;
-      return [
-        vector('attn_q.bias', shape.heads * shape.headSize),
-        vector('attn_k.bias', kvWidth),
-        vector('attn_v.bias', kvWidth),
-      ];
-    }
-    if (tensor.role === 'attn_head_norm')
-      return [vector('attn_q_norm.weight', shape.headSize), vector('attn_k_norm.weight', shape.headSize)];
-    return [named(tensor, `${prefix}${tensor.role}.weight`, tensor.rows, tensor.columns)];
-  });
+  return tensorShapes(shape).map(named);
 }
 
 /** Q, K and V of a layer fused into one matrix, as some converters write them: the rows of Q, then K, then V. */
-export function fusedAttention(shape: Shape, layer: number): NamedTensor {
-  const rows = (shape.heads + 2 * shape.kvHeads) * shape.headSize;
-  return named({ role: 'attn_qkv', layer }, `blk.${layer}.attn_qkv.weight`, rows, shape.hiddenSize);
+export function fusedAttention({ kinds, hiddenSize }: Shape, layer: number): NamedTensor {
+  const { heads, kvHeads, headSize } = (kinds[layer] as LayerKind).attention;
+  return named({ role: 'attn_qkv', layer, rows: (heads + 2 * kvHeads) * headSize, columns: hiddenSize });
 }
 
-/**
- * The divisors of the rotary angles, shared by all layers (Llama 3.1).
- * @param rotated values of a head that are rotated
- */
-export function ropeFactors(rotated: number): NamedTensor {
-  return named({ role: 'rope_freqs', layer: undefined }, 'rope_freqs.weight', 1, rotated / 2);
+/** Gate and up of a layer in one matrix, as phi3's files have them: the rows of the gate, then those of up. */
+export function fusedFeedForward({ kinds, hiddenSize }: Shape, layer: number): NamedTensor {
+  const { size } = (kinds[layer] as LayerKind).feedForward;
+  return named({ role: 'ffn_up', layer, rows: 2 * size, columns: hiddenSize });
 }
 
-function named(
-  { role, layer }: { readonly role: TensorRole; readonly layer: number | undefined },
-  name: string,
-  rows: number,
-  columns: number,
-): NamedTensor {
-  return { role, layer, rows, columns, name, shape: rows === 1 ? [columns] : [columns, rows] };
+/** Divisors of rotary angles, which all layers share: Llama 3.1's, or those for short and for long contexts (phi3). */
+export const ROPE_FACTORS = ['rope_freqs', 'rope_factors_short', 'rope_factors_long'] as const;
+export type RopeFactorsRole = (typeof ROPE_FACTORS)[number];
+
+/** @param rotated values of a head that are rotated */
+export function ropeFactors(role: RopeFactorsRole, rotated: number): NamedTensor {
+  return named({ role, layer: undefined, rows: 1, columns: rotated / 2 });
+}
+
+/** The name of a tensor in a file. */
+export function tensorName(role: TensorRole, layer: number | undefined): string {
+  const own = role.endsWith('_bias') ? role.replace(/_bias$/, '.bias') : `${role}.weight`;
+  return layer === undefined ? own : `blk.${layer}.${own}`;
+}
+
+function named(tensor: TensorShape): NamedTensor {
+  const { role, layer, rows, columns } = tensor;
+  return { ...tensor, name: tensorName(role, layer), shape: rows === 1 ? [columns] : [columns, rows] };
 }

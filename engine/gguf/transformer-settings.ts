@@ -24,8 +24,9 @@ const MOST_CONTEXT = 2 ** 31;
  * @throws InputError for values that are missing or out of range, and for those that change results otherwise
  *   (metadata-rules.ts)
  */
-export function transformerSettings(gguf: Gguf, { architecture, headSize }: Shape): TransformerSettings {
+export function transformerSettings(gguf: Gguf, { architecture, kinds }: Shape): TransformerSettings {
   const { fields } = gguf;
+  const headSize = Math.min(...kinds.map(({ attention }) => attention.headSize));
   checkMetadata(gguf, architecture);
   const ropeKey = `${architecture}.rope.dimension_count`;
   const ropeDimensions = fields.count(ropeKey, headSize, headSize);

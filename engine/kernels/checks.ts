@@ -76,15 +76,16 @@ export function checkOperation(operation: Operation): void {
       return;
     }
     case 'attention': {
-      const { cache, queries, y, heads, position } = operation;
+      const { cache, queries, y, heads, position, window } = operation;
       whole(kind, 'heads', heads, cache.kvHeads);
       const tokens = whole(kind, 'queries', queries.values.length, heads * cache.headSize);
       equal(kind, 'y', y.values.length, queries.values.length);
       within(kind, cache, position, tokens);
+      checkWindow(kind, window);
       return;
     }
     case 'attend-pages': {
-      const { pages, queries, y, heads, largest, totals, position } = operation;
+      const { pages, queries, y, heads, largest, totals, position, window } = operation;
       const [page] = pages;
       if (page === undefined) throw new RangeError(`${kind}: no pages`);
       const { kvHeads, headSize, type } = page.cache;
@@ -93,6 +94,7 @@ export function checkOperation(operation: Operation): void {
       equal(kind, 'y', y.values.length, queries.values.length);
       equal(kind, 'largest', largest.values.length, tokens * heads);
       equal(kind, 'totals', totals.values.length, tokens * heads);
+      checkWindow(kind, window);
       for (const { cache, first, count } of pages) {
         equal(kind, 'KV heads of a page', cache.kvHeads, kvHeads);
         equal(kind, 'head size of a page', cache.headSize, headSize);
@@ -106,7 +108,7 @@ export function checkOperation(operation: Operation): void {
     case 'divide-rows':
       whole(kind, 'y', operation.y.values.length, operation.divisors.values.length);
       return;
-    case 'swiglu':
+    case 'gate':
       equal(kind, 'up', operation.up.values.length, operation.gate.values.length);
       equal(kind, 'y', operation.y.values.length, operation.gate.values.length);
       return;
@@ -116,6 +118,14 @@ export function checkOperation(operation: Operation): void {
       return;
     case 'add':
       equal(kind, 'y', operation.y.values.length, operation.x.values.length);
+      finite(kind, 'factor', operation.factor ?? 1);
+      return;
+    case 'scale':
+      finite(kind, 'factor', operation.factor);
+      return;
+    case 'soft-cap':
+      if (!(finite(kind, 'cap', operation.cap) > 0))
+        throw new RangeError(`${kind}: a cap of ${operation.cap}; it must be above 0`);
       return;
     case 'top-k': {
       const { x, y, width } = operation;
@@ -167,6 +177,17 @@ function whole(kind: string, what: string, length: number, part: number): number
     throw new RangeError(`${kind}: ${what} has ${length} values; a multiple of ${part} is needed`);
   }
   return length / part;
+}
+
+/** @returns the value @throws RangeError unless it is a finite number */
+function finite(kind: string, what: string, value: number): number {
+  if (!Number.isFinite(value)) throw new RangeError(`${kind}: a ${what} of ${value}; a finite number is needed`);
+  return value;
+}
+
+function checkWindow(kind: string, window: number | undefined): void {
+  if (window !== undefined && !(Number.isSafeInteger(window) && window >= 1))
+    throw new RangeError(`${kind}: a window of ${window} positions; a whole number of at least 1 is needed`);
 }
 
 function within(kind: string, cache: KeyValueCache, position: number, tokens: number): void {

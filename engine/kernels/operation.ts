@@ -5,7 +5,7 @@ import type { Vector } from './vector.ts';
 /**
  * The operations of the kernels. Shapes are row-major: in `[tokens][columns]` the values of a token are contiguous. The
  * number of tokens follows from the vectors' lengths. `x` and `y` of an operation must not overlap, except that
- * rms-norm, swiglu and softmax may work in place.
+ * rms-norm, gate and softmax may work in place.
  */
 export type Operation =
   | EmbedOperation
@@ -16,9 +16,11 @@ export type Operation =
   | AttentionOperation
   | AttendPagesOperation
   | DivideRowsOperation
-  | SwigluOperation
+  | GateOperation
   | SoftmaxOperation
   | AddOperation
+  | ScaleOperation
+  | SoftCapOperation
   | TopKOperation;
 
 /** y[i] = row tokens[i] of the table, dequantized. */
@@ -87,8 +89,8 @@ export interface StoreOperation {
 }
 
 /**
- * y = softmax(scale·q·Kᵀ)·V for every head, causal: a token at position p sees the cache's positions 0 … p. Query head
- * h reads KV head ⌊h·kvHeads/heads⌋.
+ * y = softmax(scale·q·Kᵀ)·V for every head, causal: a token at position p sees the cache's positions 0 … p, or with a
+ * window the last of them (Beltagy et al. 2020, Section 3.1). Query head h reads KV head ⌊h·kvHeads/heads⌋.
  */
 export interface AttentionOperation {
   readonly kind: 'attention';
@@ -99,6 +101,8 @@ export interface AttentionOperation {
   readonly heads: number;
   /** Position of the first token. */
   readonly position: number;
+  /** Positions that a token sees at most, its own included: max(0, p − window + 1) … p. Default: all up to its own. */
+  readonly window?: number | undefined;
   readonly scale: number;
   /** How queries are multiplied with keys, and weights with values. */
   readonly multiplied?: Multiplied | undefined;
@@ -133,6 +137,8 @@ export interface AttendPagesOperation {
   readonly heads: number;
   /** Position of the first token. */
   readonly position: number;
+  /** As in AttentionOperation; pages before it change nothing. */
+  readonly window?: number | undefined;
   readonly scale: number;
   /** Whether these pages are the first: starts from m = −∞, s = 0, o = 0. */
   readonly begins: boolean;
@@ -149,9 +155,16 @@ export interface DivideRowsOperation {
   readonly y: Vector;
 }
 
-/** y = gate/(1 + e^−gate)·up. */
-export interface SwigluOperation {
-  readonly kind: 'swiglu';
+/**
+ * Activation functions of a gate: silu(x) = x/(1 + e^−x), and gelu in the approximation by tanh,
+ * gelu(x) = x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks and Gimpel 2016, Section 2).
+ */
+export type Activation = 'silu' | 'gelu';
+
+/** y = activation(gate)·up (Shazeer 2020, Eq. 6). */
+export interface GateOperation {
+  readonly kind: 'gate';
+  readonly activation: Activation;
   readonly gate: Vector;
   readonly up: Vector;
   readonly y: Vector;
@@ -165,11 +178,28 @@ export interface SoftmaxOperation {
   readonly width: number;
 }
 
-/** y += x. */
+/** y += factor·x. */
 export interface AddOperation {
   readonly kind: 'add';
   readonly x: Vector;
   readonly y: Vector;
+  /** Default: 1. */
+  readonly factor?: number | undefined;
+}
+
+/** y *= factor. */
+export interface ScaleOperation {
+  readonly kind: 'scale';
+  readonly y: Vector;
+  readonly factor: number;
+}
+
+/** y = cap·tanh(y/cap): keeps values between −cap and cap (Gemma Team 2024, Section 2). */
+export interface SoftCapOperation {
+  readonly kind: 'soft-cap';
+  readonly y: Vector;
+  /** Above 0. */
+  readonly cap: number;
 }
 
 /** Numbers that top-k gives for a row besides pairs: how many values aren't finite. */

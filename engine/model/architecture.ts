@@ -1,15 +1,37 @@
-/** Transformer families that the papers run. They differ in biases and norms, not in the shape of a block. */
-export const ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
-export type Architecture = (typeof ARCHITECTURES)[number];
+import { describe, type LayerKind, type LayerWeight } from './block.ts';
 
-/** The numbers that determine every tensor's shape. */
+/** The families whose layers are alike, and which a few numbers describe. */
+export const UNIFORM_ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
+export type UniformArchitecture = (typeof UNIFORM_ARCHITECTURES)[number];
+
+/** What determines every tensor's shape, and every operation. */
 export interface Shape {
   readonly name: string;
-  readonly architecture: Architecture;
+  /** The family, by the name that GGUF files have for it. */
+  readonly architecture: string;
   /** L: transformer layers (blocks). */
   readonly layers: number;
+  /** The kind of each of them, in order. */
+  readonly kinds: readonly LayerKind[];
   /** e (prima.cpp), H (HELM): width of the residual stream. */
   readonly hiddenSize: number;
+  /** V: entries of the vocabulary. */
+  readonly vocabularySize: number;
+  /** The output matrix is the embedding matrix. */
+  readonly tiedEmbeddings: boolean;
+  /** Tokens of the longest text that the model was trained on; missing where unknown. */
+  readonly trainedContext?: number;
+  /** Factor of the embeddings; missing: 1. */
+  readonly embeddingScale?: number;
+  /** Factor of the logits; missing: 1. */
+  readonly logitScale?: number;
+  /** c of the logits c · tanh(z / c); missing: logits as they are. */
+  readonly logitCap?: number;
+}
+
+/** The numbers that describe a model whose layers are alike. */
+export interface UniformShape extends Omit<Shape, 'kinds' | 'architecture'> {
+  readonly architecture: UniformArchitecture;
   /** I: inner width of the feed-forward part. */
   readonly ffnSize: number;
   /** h_a: query heads. */
@@ -18,35 +40,56 @@ export interface Shape {
   readonly kvHeads: number;
   /** e_k = e_v (prima.cpp), d_h (HELM): width of a head. */
   readonly headSize: number;
-  /** V: entries of the vocabulary. */
-  readonly vocabularySize: number;
-  /** The output matrix is the embedding matrix. */
-  readonly tiedEmbeddings: boolean;
   readonly qkvBias: boolean;
-  /** Tokens of the longest text that the model was trained on; missing where unknown. */
-  readonly trainedContext?: number;
+}
+
+/** The shape that the numbers describe. */
+export function uniformShape({ ffnSize, heads, kvHeads, headSize, qkvBias, ...shared }: UniformShape): Shape {
+  const kind: LayerKind = {
+    attention: {
+      ...{ heads, kvHeads, headSize, bias: qkvBias, rotation: 'global' },
+      headNorms: shared.architecture === 'qwen3',
+    },
+    feedForward: { size: ffnSize, activation: 'silu' },
+    resultNorms: false,
+  };
+  return { ...shared, kinds: new Array<LayerKind>(shared.layers).fill(kind) };
+}
+
+/** The widths of a layer, or their means over unlike layers, which the papers' formulas take for all layers. */
+export interface LayerWidths {
+  readonly hiddenSize: number;
+  readonly ffnSize: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headSize: number;
+}
+
+export function meanWidths({ kinds, hiddenSize }: Pick<Shape, 'kinds' | 'hiddenSize'>): LayerWidths {
+  const mean = (width: (kind: LayerKind) => number): number =>
+    kinds.reduce((sum, kind) => sum + width(kind), 0) / kinds.length;
+  return {
+    hiddenSize,
+    ffnSize: mean(({ feedForward }) => feedForward.size),
+    heads: mean(({ attention }) => attention.heads),
+    kvHeads: mean(({ attention }) => attention.kvHeads),
+    headSize: mean(({ attention }) => attention.headSize),
+  };
 }
 
 /** The purpose of a tensor, which decides its quantization in a mix. */
 export type TensorRole =
+  | LayerWeight['role']
   | 'token_embd'
   | 'output'
   | 'output_norm'
-  | 'attn_norm'
-  | 'attn_q'
-  | 'attn_k'
-  | 'attn_v'
   /** Q, K and V in one matrix, which some GGUF files have in place of the three. */
   | 'attn_qkv'
-  | 'attn_output'
-  | 'attn_bias'
-  | 'attn_head_norm'
-  | 'ffn_norm'
-  | 'ffn_gate'
-  | 'ffn_up'
-  | 'ffn_down'
   /** Divisors of the rotary angles, one vector for all layers. */
-  | 'rope_freqs';
+  | 'rope_freqs'
+  /** The same for contexts up to the original length, and beyond it. */
+  | 'rope_factors_short'
+  | 'rope_factors_long';
 
 /** A weight tensor: `rows` × `columns`, multiplied with a vector of `columns` values; a vector has one row. */
 export interface TensorShape {
@@ -58,35 +101,23 @@ export interface TensorShape {
 }
 
 /** Every weight tensor of a model: the embedding, layer after layer, and the output. */
-export function tensorShapes(shape: Shape): TensorShape[] {
-  const { hiddenSize, vocabularySize } = shape;
+export function tensorShapes({
+  layers: count,
+  kinds,
+  hiddenSize,
+  vocabularySize,
+  tiedEmbeddings,
+}: Shape): TensorShape[] {
+  if (kinds.length !== count) throw new RangeError(`${kinds.length} kinds for ${count} layers`);
   const outer = (role: TensorRole, rows: number, columns: number): TensorShape => ({
     role,
     layer: undefined,
     rows,
     columns,
   });
-  const layers = Array.from({ length: shape.layers }, (_, layer) => layerTensors(shape, layer)).flat();
-  const output = shape.tiedEmbeddings ? [] : [outer('output', vocabularySize, hiddenSize)];
+  const layers = kinds.flatMap((kind, layer) =>
+    describe(kind, hiddenSize).weights.map((weight): TensorShape => ({ ...weight, layer })),
+  );
+  const output = tiedEmbeddings ? [] : [outer('output', vocabularySize, hiddenSize)];
   return [outer('token_embd', vocabularySize, hiddenSize), ...layers, outer('output_norm', 1, hiddenSize), ...output];
-}
-
-function layerTensors(shape: Shape, layer: number): TensorShape[] {
-  const { hiddenSize, ffnSize } = shape;
-  const queryWidth = shape.heads * shape.headSize;
-  const kvWidth = shape.kvHeads * shape.headSize;
-  const tensor = (role: TensorRole, rows: number, columns: number): TensorShape => ({ role, layer, rows, columns });
-  return [
-    tensor('attn_norm', 1, hiddenSize),
-    tensor('attn_q', queryWidth, hiddenSize),
-    tensor('attn_k', kvWidth, hiddenSize),
-    tensor('attn_v', kvWidth, hiddenSize),
-    tensor('attn_output', hiddenSize, queryWidth),
-    ...(shape.qkvBias ? [tensor('attn_bias', 1, queryWidth + 2 * kvWidth)] : []),
-    ...(shape.architecture === 'qwen3' ? [tensor('attn_head_norm', 2, shape.headSize)] : []),
-    tensor('ffn_norm', 1, hiddenSize),
-    tensor('ffn_gate', ffnSize, hiddenSize),
-    tensor('ffn_up', ffnSize, hiddenSize),
-    tensor('ffn_down', hiddenSize, ffnSize),
-  ];
 }

@@ -1,5 +1,6 @@
 import { InputError } from '../input/input-error.ts';
-import type { Shape } from './architecture.ts';
+import type { LayerWidths, Shape } from './architecture.ts';
+import type { Attention } from './block.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from './quantization.ts';
 
 /** The number formats of a KV cache; quantized ones have a scale for every 32 values of a head. */
@@ -29,16 +30,33 @@ export function valueBytes(format: KvFormat): number {
  * 2 (h_k e_k + h_v e_v): bytes that one token adds to the KV cache of one layer (prima.cpp A.3; HELM Eq. 4.5, both F16).
  */
 export function kvBytesPerToken(
-  { kvHeads, headSize }: Pick<Shape, 'kvHeads' | 'headSize'>,
+  { kvHeads, headSize }: Pick<LayerWidths, 'kvHeads' | 'headSize'>,
   format: KvFormat = DEFAULT_KV_FORMAT,
 ): number {
   return 2 * kvHeads * quantizedBytes(headSize, format);
 }
 
 /** @throws InputError if a model's heads are not whole blocks of the format */
-export function checkKvFormat({ headSize, name }: Pick<Shape, 'headSize' | 'name'>, format: KvFormat): void {
+export function checkKvFormat({ kinds, name }: Pick<Shape, 'kinds' | 'name'>, format: KvFormat): void {
   const { block } = QUANTIZATIONS[format];
-  if (headSize % block === 0) return;
+  const headSize = kinds.map(({ attention }) => attention.headSize).find((size) => size % block !== 0);
+  if (headSize === undefined) return;
   const problem = `needs heads of whole blocks of ${block} values; those of ${name} have ${headSize}`;
   throw new InputError('--kv', `${format} ${problem}: use F16 or F32`);
+}
+
+/**
+ * The key and value heads that all layers have, as memory in pages needs.
+ * @throws InputError if layers differ in them
+ */
+export function sharedHeads({ kinds, name }: Pick<Shape, 'kinds' | 'name'>): Pick<LayerWidths, 'kvHeads' | 'headSize'> {
+  const [{ kvHeads, headSize }, ...others] = kinds.map(({ attention }) => attention) as [Attention, ...Attention[]];
+  if (others.some((other) => other.kvHeads !== kvHeads || other.headSize !== headSize))
+    throw new InputError(`model ${name}`, 'has layers with unlike keys and values, which can’t be kept in pages yet');
+  return { kvHeads, headSize };
+}
+
+/** Bytes that one token adds to the KV cache of all layers. */
+export function modelKvBytesPerToken({ kinds }: Pick<Shape, 'kinds'>, format: KvFormat = DEFAULT_KV_FORMAT): number {
+  return kinds.reduce((sum, { attention }) => sum + kvBytesPerToken(attention, format), 0);
 }

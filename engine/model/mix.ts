@@ -1,4 +1,5 @@
-import type { Shape, TensorRole, TensorShape } from './architecture.ts';
+import type { Shape, TensorShape } from './architecture.ts';
+import type { LayerKind } from './block.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from './quantization.ts';
 
 /**
@@ -45,15 +46,6 @@ const FALLBACK: Partial<Record<Quantization, Quantization>> = {
   Q6_K: 'Q8_0',
 };
 
-const VECTOR_ROLES: ReadonlySet<TensorRole> = new Set([
-  'output_norm',
-  'attn_norm',
-  'attn_bias',
-  'attn_head_norm',
-  'ffn_norm',
-  'rope_freqs',
-]);
-
 /**
  * The quantization of one tensor in a mix, by the rules of llama.cpp's quantizer, or with all matrices in one format; test/model/sizes.test.ts compares the
  * resulting sizes with published GGUF files.
@@ -61,7 +53,7 @@ const VECTOR_ROLES: ReadonlySet<TensorRole> = new Set([
 export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: FileMix): Quantization {
   if (!isMix(mix)) return fileQuantization(tensor, shape, mix);
   if (mix === 'BF16') return 'BF16';
-  if (VECTOR_ROLES.has(tensor.role)) return 'F32';
+  if (isVector(tensor)) return 'F32';
   if (mix === 'F16' || mix === 'Q8_0') return mix;
   return fittingQuantization(tensor, kMixQuantization(tensor, shape, mix));
 }
@@ -72,16 +64,16 @@ export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: FileM
  */
 export function fileQuantization(tensor: TensorShape, shape: Shape, mix: FileMix): Quantization {
   if (isMix(mix) && mix !== 'BF16') return tensorQuantization(tensor, shape, mix);
-  return VECTOR_ROLES.has(tensor.role) ? 'F32' : fittingQuantization(tensor, mix);
+  return isVector(tensor) ? 'F32' : fittingQuantization(tensor, mix);
 }
 
 function isMix(mix: FileMix): mix is Mix {
   return (MIXES as readonly string[]).includes(mix);
 }
 
-/** Whether tensors of this role are vectors, which no mix quantizes. */
-export function isVector({ role }: TensorShape): boolean {
-  return VECTOR_ROLES.has(role);
+/** Whether tensors of this role are vectors (norms, biases, divisors of angles), which no mix quantizes. */
+export function isVector({ role }: Pick<TensorShape, 'role'>): boolean {
+  return /_norm$|_bias$|^rope_/.test(role);
 }
 
 function fittingQuantization({ columns }: TensorShape, wanted: Quantization): Quantization {
@@ -101,7 +93,7 @@ interface KMixRule {
 const K_MIXES: Readonly<Record<KMix, KMixRule>> = {
   Q2_K_S: {
     matrices: 'Q2_K',
-    valueMatrix: (_, { heads, kvHeads }) => (heads >= 4 * kvHeads ? 'Q4_K' : undefined),
+    valueMatrix: (layer, { kinds }) => (queriesPerValue(kinds[layer]) >= 4 ? 'Q4_K' : undefined),
     down: (layer, layers) => (layer < eighth(layers) ? 'Q4_K' : undefined),
   },
   Q3_K_S: { matrices: 'Q3_K' },
@@ -172,5 +164,10 @@ function getsMoreBits(layer: number, layers: number): boolean {
 
 /** Whether the model is of the 70B class: eight query heads share a value head, so a finer attn_v costs little. */
 function sharesValuesAmongEight(shape: Shape): boolean {
-  return shape.layers === 80 && shape.heads !== shape.kvHeads;
+  return shape.layers === 80 && queriesPerValue(shape.kinds[0]) > 1;
+}
+
+/** Query heads that share a value head. */
+function queriesPerValue(kind: LayerKind | undefined): number {
+  return kind === undefined ? 1 : kind.attention.heads / kind.attention.kvHeads;
 }

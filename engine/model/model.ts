@@ -1,5 +1,5 @@
-import { type Shape, type TensorShape, tensorShapes } from './architecture.ts';
-import { type FileMix, tensorQuantization } from './mix.ts';
+import { type LayerWidths, meanWidths, type Shape, type TensorShape, tensorShapes } from './architecture.ts';
+import { type FileMix, isVector, tensorQuantization } from './mix.ts';
 import { type Quantization, quantizedBytes } from './quantization.ts';
 
 /** A weight tensor with its format and size. */
@@ -22,6 +22,10 @@ export interface Model extends Shape {
   readonly tensors: readonly Tensor[];
   /** b: the mean layer. Formats vary between layers, but the papers' formulas treat all layers alike. */
   readonly layer: WeightGroup;
+  /** Its widths. */
+  readonly mean: LayerWidths;
+  /** Layers by the window of their attention, where they have one. */
+  readonly windows: ReadonlyMap<number, number>;
   /** b_i: the embedding matrix. A token reads one row of it (b_i / V). */
   readonly embedding: WeightGroup;
   /** b_o: output norm and output matrix (the embedding matrix again where it is tied). */
@@ -52,6 +56,8 @@ export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]
     ...shape,
     mix,
     tensors,
+    mean: meanWidths(shape),
+    windows: windowsOf(shape),
     layer: weightGroup(
       tensors.filter((tensor) => tensor.layer !== undefined),
       layers,
@@ -65,10 +71,41 @@ export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]
   };
 }
 
+function windowsOf({ kinds }: Shape): ReadonlyMap<number, number> {
+  const windows = new Map<number, number>();
+  for (const { window } of kinds.map(({ attention }) => attention))
+    if (window !== undefined) windows.set(window, (windows.get(window) ?? 0) + 1);
+  return windows;
+}
+
+type Windows = Pick<Model, 'layers' | 'windows'>;
+
+/** Positions of a context that a token attends to: the mean over layers, of which some see a window alone. */
+export function seenPositions(model: Windows, context: number): number {
+  return meanOverWindows(model, context, (window) => Math.min(context, window));
+}
+
+/** The mean of that over the tokens of a prompt, as half of the whole prompt where layers have no window. */
+export function meanSeenPositions(model: Windows, promptTokens: number): number {
+  return meanOverWindows(model, promptTokens / 2, (window) =>
+    promptTokens <= window ? promptTokens / 2 : window - window ** 2 / (2 * promptTokens),
+  );
+}
+
+function meanOverWindows({ layers, windows }: Windows, whole: number, within: (window: number) => number): number {
+  if (windows.size === 0) return whole;
+  let [sum, rest] = [0, layers];
+  for (const [window, count] of windows) {
+    sum += count * within(window);
+    rest -= count;
+  }
+  return (sum + rest * whole) / layers;
+}
+
 function weightGroup(tensors: readonly Tensor[], parts: number): WeightGroup {
   const flops = new Map<Quantization, number>();
   for (const tensor of tensors) {
-    if (tensor.rows === 1 || tensor.role === 'attn_head_norm') continue;
+    if (isVector(tensor)) continue;
     const sum = flops.get(tensor.quantization) ?? 0;
     flops.set(tensor.quantization, sum + (2 * tensor.rows * tensor.columns) / parts);
   }

@@ -1,5 +1,5 @@
 import { InputError } from '../input/input-error.ts';
-import type { Shape, TensorRole } from './architecture.ts';
+import { meanWidths, type Shape, type TensorRole } from './architecture.ts';
 import type { Model } from './model.ts';
 
 /**
@@ -23,7 +23,8 @@ export interface Operator extends OperatorShape {
   readonly bytes: number;
 }
 
-const OPERATOR_OF: ReadonlyMap<TensorRole, OperatorName> = new Map([
+/** The operator that a matrix is a part of. */
+export const OPERATOR_OF: ReadonlyMap<TensorRole, OperatorName> = new Map([
   ['attn_q', 'qkv'],
   ['attn_k', 'qkv'],
   ['attn_v', 'qkv'],
@@ -35,8 +36,10 @@ const OPERATOR_OF: ReadonlyMap<TensorRole, OperatorName> = new Map([
   ['output', 'output'],
 ]);
 
+/** The operators of a model, or of the mean of its unlike layers. */
 export function operatorShapes(shape: Shape): Readonly<Record<OperatorName, OperatorShape>> {
-  const { hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize } = shape;
+  const { vocabularySize } = shape;
+  const { hiddenSize, ffnSize, heads, kvHeads, headSize } = meanWidths(shape);
   const operator = <Name extends OperatorName>(name: Name, rows: number, columns: number) => ({ name, rows, columns });
   return {
     qkv: operator('qkv', (heads + 2 * kvHeads) * headSize, hiddenSize),

@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import { type CsvRow, parseCsv } from '../input/parse-csv.ts';
-import { ARCHITECTURES, type Architecture, type Shape } from './architecture.ts';
+import { type Shape, UNIFORM_ARCHITECTURES, type UniformArchitecture, uniformShape } from './architecture.ts';
 import { MIXES, type Mix } from './mix.ts';
 
 /** A row of a models file: a shape, and the mix used where none is named. */
@@ -55,9 +55,9 @@ function parseRow({ cell, where, oneOf }: CsvRow<Column>): CatalogueModel {
   const kvHeads = count('kv_heads');
   if (heads % kvHeads !== 0)
     throw new InputError(where('kv_heads'), `${kvHeads} does not divide the ${heads} query heads`);
-  const shape: Shape = {
+  const shape = uniformShape({
     name: cell('name'),
-    architecture: oneOf<Architecture>('architecture', ARCHITECTURES),
+    architecture: oneOf<UniformArchitecture>('architecture', UNIFORM_ARCHITECTURES),
     layers: count('layers'),
     hiddenSize: count('hidden_size'),
     ffnSize: count('ffn_size'),
@@ -68,6 +68,6 @@ function parseRow({ cell, where, oneOf }: CsvRow<Column>): CatalogueModel {
     tiedEmbeddings: flag('tied_embeddings'),
     qkvBias: flag('qkv_bias'),
     ...(cell('trained_context') !== '' && { trainedContext: count('trained_context') }),
-  };
+  });
   return { shape, defaultMix: oneOf<Mix>('default_mix', MIXES), provenance: cell('provenance') };
 }

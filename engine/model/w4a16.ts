@@ -1,5 +1,6 @@
 import type { Shape, TensorShape } from './architecture.ts';
 import { tensorShapes } from './architecture.ts';
+import { isVector } from './mix.ts';
 import { countModel, type Model, type Tensor } from './model.ts';
 
 /** A 16-bit scale for every row. Assumed: the layout of 4-bit weights in QNN, which HeteroLLM's NPU uses (5.1). */
@@ -20,7 +21,6 @@ export function createW4a16Model(shape: Shape): Model {
   return countModel(shape, 'W4A16', tensors);
 }
 
-function isPacked({ role, rows }: TensorShape, { tiedEmbeddings }: Shape): boolean {
-  if (role === 'token_embd') return tiedEmbeddings;
-  return rows > 1 && role !== 'attn_head_norm';
+function isPacked(tensor: TensorShape, { tiedEmbeddings }: Shape): boolean {
+  return tensor.role === 'token_embd' ? tiedEmbeddings : !isVector(tensor);
 }

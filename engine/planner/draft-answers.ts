@@ -6,7 +6,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import type { Device } from '../hardware/device.ts';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
-import { kvBytesPerToken } from '../model/kv-format.ts';
+import { modelKvBytesPerToken } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { Plan } from '../plan/plan.ts';
 import { ringPlan } from '../plan/ring-plan.ts';
@@ -61,7 +61,7 @@ const SIMULATED_TOKENS = 256;
 export function plannedDrafts({ question, plain, draft, acceptanceRates, most }: DraftQuestion): PlannedDrafts {
   const { model, workload } = question;
   const device = plain.plan.embedding.device;
-  const draftBytes = draft.bytes + draft.layers * kvBytesPerToken(draft, workload.kvFormat) * workload.context;
+  const draftBytes = draft.bytes + modelKvBytesPerToken(draft, workload.kvFormat) * workload.context;
   const beside = { ...question, head: device, cluster: withLess(question.cluster, device, draftBytes) };
   // Verifications of plans that cut tensors are not predicted.
   const answered = answer(beside, { simulates: true, cuts: false });

@@ -17,7 +17,7 @@ export function tensorCuts(problem: PlanningProblem): Plan[] {
   const { belief, model } = problem;
   const [root, ...others] = createRingCosts(belief, model, problem.workload, problem.runtime).devices;
   if (root === undefined) return [];
-  const most = Math.min(belief.devices.length, model.kvHeads);
+  const most = Math.min(belief.devices.length, model.mean.kvHeads);
   const sizes = [2, 4, 8, 16, 32, 64].filter((size) => size <= most);
   return sizes.flatMap((size) => {
     if (!holdsShare(problem, root, 1 / size, true)) return [];

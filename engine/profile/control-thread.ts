@@ -72,7 +72,7 @@ export function controlThreadProbe(kernels: Kernels, model: Model): () => Promis
  * model makes of them. What a token takes more than the rate says, which a prompt gives, is a layer's dispatch.
  */
 function probeBetween(kernels: Kernels, model: Model): () => Promise<Pick<ControlRates, 'activations' | 'dispatch'>> {
-  const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model;
+  const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model.mean;
   const bytesOf = (tokens: number): number =>
     chipSteps(model, tokens, PROMPT).layer.reduce(
       (sum, step) => (step.kind === 'kernel' && step.work.attended === undefined ? sum + 2 * step.work.bytes : sum),
@@ -97,7 +97,7 @@ function probeBetween(kernels: Kernels, model: Model): () => Promise<Pick<Contro
           { kind: 'store', cache, keys: k, values: v, position: 0 },
         ]);
         kernels.run([norm]);
-        kernels.run([{ kind: 'swiglu', gate, up, y: gate }]);
+        kernels.run([{ kind: 'gate', activation: 'silu', gate, up, y: gate }]);
       });
   };
   const [ofPrompt, ofToken] = [layer(PROMPT), layer(1)];
@@ -115,7 +115,7 @@ type AttentionProbe = Pick<ControlRates, 'attention' | 'promptAttention'> & {
 
 /** Attention of a prompt, and of the last token of one and of a shorter one, whose difference is without the call itself. */
 function probeAttention(kernels: Kernels, model: Model): () => Promise<AttentionProbe> {
-  const { heads, kvHeads, headSize } = model;
+  const { heads, kvHeads, headSize } = model.mean;
   const cache = kernels.cache({ type: 'F16', kvHeads, capacity: ATTENDED, headSize });
   const scale = 1 / Math.sqrt(headSize);
   const attention = (tokens: number, position: number): (() => Promise<number>) => {
@@ -123,7 +123,7 @@ function probeAttention(kernels: Kernels, model: Model): () => Promise<Attention
     const y = kernels.vector(tokens * heads * headSize);
     return () => secondsOf(() => kernels.run([{ kind: 'attention', cache, queries, y, heads, position, scale }]));
   };
-  const bytes = ATTENDED * kvBytesPerToken(model);
+  const bytes = ATTENDED * kvBytesPerToken(model.mean);
   const [ofPrompt, late, early] = [attention(ATTENDED, 0), attention(1, ATTENDED - 1), attention(1, ATTENDED / 4 - 1)];
   return async () => {
     const [longer, shorter] = [await late(), await early()];

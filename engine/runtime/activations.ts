@@ -1,80 +1,104 @@
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
+import { type BufferName, describe, type LayerKind, type RotationName } from '../model/block.ts';
+import type { Rotations } from './rotations.ts';
 
-/** The buffers of a forward pass for some tokens; every layer uses the same memory. */
+/** What depends on the positions of a pass's tokens and not on the tokens: written once for all layers. */
+export interface PositionVectors {
+  /** Cosines and sines by rotation: [tokens][dimensions/2][cosine, sine]. */
+  readonly angles: Readonly<Partial<Record<RotationName, Vector>>>;
+  /** What queries are divided by, in models that have a temperature: [tokens]. */
+  readonly queryDivisors: Vector | undefined;
+}
+
+/** The buffers of a layer for some tokens, [tokens][width] each; layers of all kinds use the same memory. */
+export interface LayerBuffers extends Readonly<Record<BufferName, Vector>> {
+  /** Of attention in pages: the largest score that each head has seen, and its sum of e^(score − largest). */
+  readonly largest: Vector; // [tokens][heads]
+  readonly totals: Vector; // [tokens][heads]
+}
+
+/** The buffers of a forward pass for some tokens. */
 export interface Activations {
   readonly tokens: number;
   /** The residual stream. */
   readonly x: Vector; // [tokens][hidden]
-  /** The normalised residual stream, the input of attention and feed-forward. */
+  /** The normalised residual stream. */
   readonly h: Vector; // [tokens][hidden]
-  readonly q: Vector; // [tokens][heads][headSize]
-  readonly k: Vector; // [tokens][kvHeads][headSize]
-  readonly v: Vector; // [tokens][kvHeads][headSize]
-  /** The output of the heads. */
-  readonly attended: Vector; // [tokens][heads][headSize]
-  readonly gate: Vector; // [tokens][ffn]
-  readonly up: Vector; // [tokens][ffn]
-  /** Of attention in pages: the largest score that each head has seen, and its sum of e^(score − largest). */
-  readonly largest: Vector; // [tokens][heads]
-  readonly totals: Vector; // [tokens][heads]
-  /** Cosines and sines of the rotary embedding. */
-  readonly angles: Vector; // [tokens][dimensions/2][cosine, sine]
+  readonly positions: PositionVectors;
+  /** Those of a layer. */
+  of(kind: LayerKind): LayerBuffers;
 }
 
-/** Values of each buffer for one token. */
-export function activationWidths(
-  { hiddenSize, ffnSize, heads, kvHeads, headSize }: Shape,
-  ropeDimensions: number,
-): Readonly<Record<Exclude<keyof Activations, 'tokens'>, number>> {
-  return {
-    x: hiddenSize,
-    h: hiddenSize,
-    q: heads * headSize,
-    k: kvHeads * headSize,
-    v: kvHeads * headSize,
-    attended: heads * headSize,
-    gate: ffnSize,
-    up: ffnSize,
-    largest: heads,
-    totals: heads,
-    angles: ropeDimensions,
-  };
+type Widths = Readonly<Record<keyof LayerBuffers, number>>;
+
+/** Values of each of a layer's buffers for one token. */
+function layerWidths(kind: LayerKind, hiddenSize: number): Widths {
+  const { heads } = kind.attention;
+  return { ...describe(kind, hiddenSize).widths, largest: heads, totals: heads };
+}
+
+/** Values of each buffer for one token, the largest of all layers'. */
+function mostWidths({ kinds, hiddenSize }: Pick<Shape, 'kinds' | 'hiddenSize'>): Widths {
+  const all = [...new Set(kinds)].map((kind) => layerWidths(kind, hiddenSize));
+  const names = Object.keys(all[0] as Widths) as (keyof Widths)[];
+  return Object.fromEntries(
+    names.map((name) => [name, Math.max(...all.map((widths) => widths[name]))]),
+  ) as unknown as Widths;
+}
+
+/** Values that a pass keeps for one token, buffer by buffer. */
+export function activationWidths(shape: Pick<Shape, 'kinds' | 'hiddenSize'>, rotations: Rotations): readonly number[] {
+  const angles = [...rotations.byName.values()].map(({ dimensions }) => dimensions);
+  const divisors = rotations.temperature === undefined ? [] : [1];
+  return [...Object.values(mostWidths(shape)).filter((width) => width > 0), ...angles, ...divisors];
 }
 
 /**
  * Allocates memory for up to `most` tokens.
- * @param ropeDimensions values of a head that are rotated
  * @returns a function that gives the part for a number of tokens; the same object for the same number
  */
 export function createActivations(
   kernels: { readonly vector: (values: number) => Vector },
-  shape: Shape,
-  ropeDimensions: number,
+  shape: Pick<Shape, 'kinds' | 'hiddenSize'>,
+  rotations: Rotations,
   most: number,
 ): (tokens: number) => Activations {
-  const buffer = (width: number): ((tokens: number) => Vector) => {
-    const whole = kernels.vector(most * width);
-    return (tokens) => whole.slice(0, tokens * width);
+  const { hiddenSize } = shape;
+  const widths = mostWidths(shape);
+  const names = Object.keys(widths) as (keyof Widths)[];
+  const whole = new Map(
+    names.filter((name) => widths[name] > 0).map((name) => [name, kernels.vector(most * widths[name])]),
+  );
+  const angles = [...rotations.byName].map(([name, { dimensions }]) => ({
+    ...{ name, dimensions },
+    whole: kernels.vector(most * dimensions),
+  }));
+  const divisors = rotations.temperature && kernels.vector(most);
+  const buffersOf = (kind: LayerKind, tokens: number): LayerBuffers => {
+    const own = layerWidths(kind, hiddenSize);
+    return Object.fromEntries(
+      [...whole].map(([name, vector]) => [name, vector.slice(0, tokens * own[name])]),
+    ) as unknown as LayerBuffers;
   };
-  const widths = activationWidths(shape, ropeDimensions);
-  const [x, h, q, k, v] = [buffer(widths.x), buffer(widths.h), buffer(widths.q), buffer(widths.k), buffer(widths.v)];
-  const [attended, gate, up] = [buffer(widths.attended), buffer(widths.gate), buffer(widths.up)];
-  const [largest, totals, angles] = [buffer(widths.largest), buffer(widths.totals), buffer(widths.angles)];
-  const part = (n: number): Activations => ({
-    tokens: n,
-    x: x(n),
-    h: h(n),
-    q: q(n),
-    k: k(n),
-    v: v(n),
-    attended: attended(n),
-    gate: gate(n),
-    up: up(n),
-    largest: largest(n),
-    totals: totals(n),
-    angles: angles(n),
-  });
+  const part = (tokens: number): Activations => {
+    const byKind = new Map<LayerKind, LayerBuffers>();
+    const stream = (name: 'x' | 'h'): Vector => (whole.get(name) as Vector).slice(0, tokens * hiddenSize);
+    return {
+      ...{ tokens, x: stream('x'), h: stream('h') },
+      positions: {
+        angles: Object.fromEntries(
+          angles.map(({ name, dimensions, whole: vector }) => [name, vector.slice(0, tokens * dimensions)]),
+        ),
+        queryDivisors: divisors?.slice(0, tokens),
+      },
+      of(kind) {
+        const found = byKind.get(kind) ?? buffersOf(kind, tokens);
+        byKind.set(kind, found);
+        return found;
+      },
+    };
+  };
   let last = part(most);
   return (tokens) => {
     if (tokens !== last.tokens) last = part(tokens);

@@ -1,7 +1,7 @@
 import type { KeyValueCache } from '../kernels/key-value-cache.ts';
-import type { Multiplied, Operation } from '../kernels/operation.ts';
+import type { AttentionOperation, Multiplied, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
-import type { Shape } from '../model/architecture.ts';
+import { type Attention, attentionScale, type LayerKind } from '../model/block.ts';
 import type { Activations } from './activations.ts';
 import type { HeldSlice } from './kv/page-pool.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
@@ -11,7 +11,7 @@ export type TokenSlice = Pick<HeldSlice, 'cache' | 'from' | 'to'>;
 
 /** What attention reads and writes for consecutive tokens of one sequence. */
 export interface AttentionInputs {
-  readonly shape: Pick<Shape, 'heads' | 'headSize'>;
+  readonly attention: Attention;
   readonly queries: Vector; // [tokens][heads][headSize]
   readonly keys: Vector; // [tokens][kvHeads][headSize]
   readonly values: Vector; // [tokens][kvHeads][headSize]
@@ -33,20 +33,22 @@ export interface PassTokens extends Pick<AttentionInputs, 'position' | 'multipli
 
 /** The inputs for `count` tokens of a pass from its token `first` on. */
 export function attentionInputs(
-  shape: Shape,
+  kind: LayerKind,
   activations: Activations,
   { first, count, position, multiplied }: PassTokens,
 ): AttentionInputs {
-  const { heads, kvHeads, headSize } = shape;
+  const { attention } = kind;
+  const { heads, kvHeads, headSize } = attention;
+  const buffers = activations.of(kind);
   const part = (vector: Vector, width: number): Vector => vector.slice(first * width, (first + count) * width);
   return {
-    shape,
-    queries: part(activations.q, heads * headSize),
-    keys: part(activations.k, kvHeads * headSize),
-    values: part(activations.v, kvHeads * headSize),
-    attended: part(activations.attended, heads * headSize),
-    largest: part(activations.largest, heads),
-    totals: part(activations.totals, heads),
+    attention,
+    queries: part(buffers.q, heads * headSize),
+    keys: part(buffers.k, kvHeads * headSize),
+    values: part(buffers.v, kvHeads * headSize),
+    attended: part(buffers.attended, heads * headSize),
+    largest: part(buffers.largest, heads),
+    totals: part(buffers.totals, heads),
     position,
     multiplied,
   };
@@ -64,11 +66,10 @@ export interface LayerBatches {
 
 /** Stores keys and values of the tokens in a cache of the whole context, and attends to it. */
 export function attendWhole(cache: KeyValueCache, inputs: AttentionInputs): Operation[] {
-  const { shape, queries, keys, values, attended: y, position, multiplied } = inputs;
-  const { heads, headSize } = shape;
+  const { attention, queries, keys, values, attended: y, position, multiplied } = inputs;
   return [
     { kind: 'store', cache, keys, values, position },
-    { kind: 'attention', cache, queries, y, heads, position, scale: 1 / Math.sqrt(headSize), multiplied },
+    { kind: 'attention', cache, queries, y, position, multiplied, ...ofAttention(attention) },
   ];
 }
 
@@ -119,8 +120,13 @@ function* evictedBatches(
 }
 
 function attendSlices(inputs: AttentionInputs, slices: readonly TokenSlice[], begins: boolean): Operation {
-  const { shape, queries, attended: y, largest, totals, position, multiplied } = inputs;
+  const { attention, queries, attended: y, largest, totals, position, multiplied } = inputs;
   const pages = slices.map(({ cache, from, to }) => ({ cache, first: from, count: to - from }));
-  const state = { queries, y, largest, totals, heads: shape.heads, position, begins, multiplied };
-  return { kind: 'attend-pages', pages, ...state, scale: 1 / Math.sqrt(shape.headSize) };
+  const state = { queries, y, largest, totals, position, begins, multiplied };
+  return { kind: 'attend-pages', pages, ...state, ...ofAttention(attention) };
+}
+
+function ofAttention(attention: Attention): Pick<AttentionOperation, 'heads' | 'scale' | 'window'> {
+  const { heads, window } = attention;
+  return { heads, scale: attentionScale(attention), ...(window !== undefined && { window }) };
 }

@@ -1,7 +1,7 @@
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
-import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
+import type { Rotations } from './rotations.ts';
 import type { PassHooks } from './transformer.ts';
 import { activationsBytes } from './transformer-bytes.ts';
 import { loadWeights, type Weights, type WeightsSource } from './transformer-weights.ts';
@@ -14,7 +14,7 @@ import { createWeightsStream } from './weights/weights-stream.ts';
 export interface BudgetedWeightsCase {
   readonly source: WeightsSource;
   readonly model: Model;
-  readonly settings: TransformerSettings;
+  readonly rotations: Rotations;
   readonly contextLength: number;
   /** Bytes of keys and values in memory. */
   readonly kvBytes: number;
@@ -58,7 +58,7 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
 }
 
 function planOf(
-  { budget, source, model, settings, contextLength, kvBytes, recorder }: BudgetedWeightsCase,
+  { budget, source, model, rotations, contextLength, kvBytes, recorder }: BudgetedWeightsCase,
   output: readonly GgufTensor[],
   layers: readonly (readonly GgufTensor[])[],
 ): BudgetPlan {
@@ -67,7 +67,7 @@ function planOf(
   const fixed = [
     process,
     { what: `KV cache of ${contextLength} tokens`, bytes: kvBytes },
-    { what: 'activations', bytes: activationsBytes(model, settings.ropeDimensions, contextLength) },
+    { what: 'activations', bytes: activationsBytes(model, rotations, contextLength) },
   ];
   return planBudget({ budget, fixed, output, layers, fileBytes: source.file.size });
 }

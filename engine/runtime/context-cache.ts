@@ -1,6 +1,7 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
+import type { LayerKind } from '../model/block.ts';
 import { type AttentionInputs, attendPaged, attendWhole, type LayerBatches } from './attention.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 
@@ -40,11 +41,11 @@ export function wholeCache(caches: ReadonlyMap<number, KeyValueCache>): ContextC
 /** All layers of a model for one sequence. */
 export function contextOf(
   kernels: Pick<Kernels, 'cache'>,
-  { layers, kvHeads, headSize }: Shape,
+  { kinds }: Pick<Shape, 'kinds'>,
   size: Pick<KeyValueCacheShape, 'capacity' | 'type'>,
 ): ContextCache {
-  const layer = (index: number) => [index, kernels.cache({ ...size, kvHeads, headSize })] as const;
-  return wholeCache(new Map(Array.from({ length: layers }, (_, index) => layer(index))));
+  const cacheOf = ({ attention: { kvHeads, headSize } }: LayerKind) => kernels.cache({ ...size, kvHeads, headSize });
+  return wholeCache(new Map(kinds.map((kind, layer) => [layer, cacheOf(kind)])));
 }
 
 /** Layers from `firstLayer` on in pages, the oldest of which are in a file, or in RAM beside a GPU. */

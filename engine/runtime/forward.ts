@@ -1,5 +1,6 @@
-import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
+import type { EmbedOperation, MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
+import type { Shape } from '../model/architecture.ts';
 import type { Activations } from './activations.ts';
 import type { LayerBatches } from './attention.ts';
 import type { LayerSettings } from './layer-operations.ts';
@@ -46,11 +47,27 @@ type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits' | 'wanted' | 'mul
 /** A forward pass: x = embedding of the tokens; every layer adds to x; hidden = norm(x); logits = W_output · hidden. */
 export function forward(pass: ForwardPass): PassPart[] {
   const { weights, activations, tokens, layerBatches } = pass;
-  const embed: Operation = { kind: 'embed', table: weights.embedding, tokens, y: activations.x };
   const layers = weights.layers.map(
     (layer, index): PassPart => ({ name: `layer ${index}`, ...layerBatches(layer, index) }),
   );
-  return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputPart(pass, pass.hidden)];
+  return [
+    {
+      name: 'embedding',
+      operations: embedOperations(pass.layerSettings.shape, { table: weights.embedding, tokens, y: activations.x }),
+    },
+    ...layers,
+    ...outputPart(pass, pass.hidden),
+  ];
+}
+
+/** The embedding of tokens, the beginning of the residual stream. */
+export function embedOperations(
+  { embeddingScale }: Pick<Shape, 'embeddingScale'>,
+  parts: Omit<EmbedOperation, 'kind'>,
+): Operation[] {
+  const scale: Operation[] =
+    embeddingScale === undefined ? [] : [{ kind: 'scale', y: parts.y, factor: embeddingScale }];
+  return [{ kind: 'embed', ...parts }, ...scale];
 }
 
 /** The output layer for the tokens whose logits, or whose hidden states, are wanted; empty without any. */
@@ -64,7 +81,13 @@ function logitsOperations(pass: OutputPass): readonly Operation[] {
   const rows = wanted.reduce((sum, { count }) => sum + count, 0);
   if (rows === 0) return [];
   const h = activations.h.slice(0, rows * pass.layerSettings.shape.hiddenSize);
-  return [...hiddenOperations(pass, wanted), { kind: 'multiply', ...weights.output, x: h, y: logits, multiplied }];
+  const { logitScale, logitCap } = pass.layerSettings.shape;
+  return [
+    ...hiddenOperations(pass, wanted),
+    { kind: 'multiply', ...weights.output, x: h, y: logits, multiplied },
+    ...(logitScale === undefined ? [] : [{ kind: 'scale', y: logits, factor: logitScale } as const]),
+    ...(logitCap === undefined ? [] : [{ kind: 'soft-cap', y: logits, cap: logitCap } as const]),
+  ];
 }
 
 /** The output's norm of some tokens, in order, to the first rows of `h`. */

@@ -2,6 +2,7 @@ import type { ByteSource } from '../gguf/byte-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { firstSeen } from '../kernels/first-seen.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { Operation } from '../kernels/operation.ts';
 import { type Vector, vectorOver } from '../kernels/vector.ts';
@@ -12,8 +13,8 @@ import { createActivations } from './activations.ts';
 import { wholeCache } from './context-cache.ts';
 import { forward } from './forward.ts';
 import { layerBatches, passSegments } from './layer-batches.ts';
-import { rotaryEmbedding } from './rotary-embedding.ts';
-import { loadWeights, readVector } from './transformer-weights.ts';
+import { readRotations } from './rotations.ts';
+import { loadWeights } from './transformer-weights.ts';
 
 /** An operation of the forward pass, and what it costs. */
 export interface GraphNode {
@@ -78,30 +79,28 @@ export function modelGraph(
   const model = modelFromGguf(gguf);
   checkKvFormat(model, kvFormat);
   const settings = transformerSettings(gguf, model);
-  const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
-  const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
+  const rotations = readRotations(gguf, bytes, model, context);
   const { kernels, tensorOf } = shapesOnly(gguf);
   const file = { id: 0, path: gguf.file, size: gguf.fileBytes };
   const weights = loadWeights({ gguf, bytes, file, kernels }, model);
-  const activations = createActivations(kernels, model, rotary.dimensions, tokens)(tokens);
+  const activations = createActivations(kernels, model, rotations, tokens)(tokens);
   const logits = kernels.vector(model.vocabularySize);
-  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
-  const { kvHeads, headSize } = model;
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
   const position = context - tokens;
   const caches = new Map(
-    Array.from({ length: model.layers }, (_, layer) => [
+    model.kinds.map(({ attention: { kvHeads, headSize } }, layer) => [
       layer,
       { id: layer, type: kvFormat, kvHeads, capacity: context, headSize } as const,
     ]),
   );
-  const segments = passSegments(model, rotary, activations, [{ cache: wholeCache(caches), position, tokens }]);
+  const segments = passSegments(rotations, activations, [{ cache: wholeCache(caches), position, tokens }]);
   const parts = forward({
     ...{ layerSettings, weights, activations, logits, tokens: new Array<number>(tokens).fill(0) },
     wanted: [{ first: tokens - 1, count: 1 }],
     hidden: [],
     layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
   });
-  const node = nodeMaker({ model, tensorOf, position, positionBytes: kvBytesPerToken(model, kvFormat) });
+  const node = nodeMaker({ tensorOf, position, tokens, logits });
   const crossing = { shape: [tokens, model.hiddenSize], bytes: tokens * model.hiddenSize * STREAM_BYTES };
   const units = parts.map(({ name, operations }): GraphUnit => {
     const nodes = operations.map(node);
@@ -175,10 +174,13 @@ function operands(operation: Operation): { readonly reads: readonly string[]; re
     }
     case 'divide-rows':
       return { reads: keys(operation.divisors, operation.y), writes: keys(operation.y) };
-    case 'swiglu':
+    case 'gate':
       return { reads: keys(operation.gate, operation.up), writes: keys(operation.y) };
     case 'add':
       return { reads: keys(operation.x, operation.y), writes: keys(operation.y) };
+    case 'scale':
+    case 'soft-cap':
+      return { reads: keys(operation.y), writes: keys(operation.y) };
     case 'rms-norm':
     case 'softmax':
     case 'top-k':
@@ -190,64 +192,66 @@ type Costs = Pick<GraphNode, 'weights' | 'input' | 'output' | 'flops' | 'weightB
 
 /** What the sizes of nodes follow from. */
 interface NodeFacts {
-  readonly model: Model;
   /** The name of a matrix's tensor. */
   readonly tensorOf: (matrix: number) => string;
   /** Of the first token. */
   readonly position: number;
-  /** Bytes of a position in the KV cache of a layer. */
-  readonly positionBytes: number;
+  readonly tokens: number;
+  /** Those of the last token. */
+  readonly logits: Vector;
 }
 
-function costsOf(operation: Operation, { model, tensorOf, position, positionBytes }: NodeFacts): Costs {
+function costsOf(operation: Operation, { tensorOf, position, tokens, logits }: NodeFacts): Costs {
   const none = { weights: undefined, flops: 0, weightBytes: 0, cacheBytes: 0 };
-  const { heads, kvHeads, headSize } = model;
   const elementwise = (x: Vector, width: number): Costs => {
     const shape = [x.values.length / width, width];
     return { ...none, input: shape, output: shape };
   };
   switch (operation.kind) {
     case 'embed': {
-      const { table, tokens } = operation;
+      const { table } = operation;
       const weights = { tensor: tensorOf(table.id), format: table.type };
-      const weightBytes = tokens.length * quantizedBytes(table.columns, table.type);
-      return { ...none, weights, weightBytes, input: [tokens.length], output: [tokens.length, table.columns] };
+      const weightBytes = tokens * quantizedBytes(table.columns, table.type);
+      return { ...none, weights, weightBytes, input: [tokens], output: [tokens, table.columns] };
     }
     case 'multiply': {
       const { matrix, x } = operation;
       const { rows, columns, type } = matrix;
-      const tokens = x.values.length / columns;
+      const rowsOfX = x.values.length / columns;
       return {
         ...none,
         weights: { tensor: tensorOf(matrix.id), format: type },
-        input: [tokens, columns],
-        output: [tokens, rows],
-        flops: 2 * rows * columns * tokens,
+        input: [rowsOfX, columns],
+        output: [rowsOfX, rows],
+        flops: 2 * rows * columns * rowsOfX,
         weightBytes: rows * quantizedBytes(columns, type),
       };
     }
     case 'rope':
-      return elementwise(operation.x, operation.heads * headSize);
+      return elementwise(operation.x, operation.heads * operation.headSize);
     case 'store': {
+      const { kvHeads, headSize } = operation.cache;
       const costs = elementwise(operation.keys, kvHeads * headSize);
       return { ...costs, output: [2, ...costs.output] };
     }
     case 'attention': {
+      const { cache, heads, window } = operation;
+      const { headSize } = cache;
       const costs = elementwise(operation.queries, heads * headSize);
-      const tokens = costs.input[0] as number;
-      // Token i sees the positions up to its own.
-      const seen = tokens * position + (tokens * (tokens + 1)) / 2;
-      const cacheBytes = positionBytes * (position + tokens);
+      let seen = 0;
+      for (let own = position; own < position + tokens; own++) seen += own + 1 - firstSeen(own, window);
+      const cacheBytes = kvBytesPerToken(cache, cache.type) * (position + tokens - firstSeen(position, window));
       return { ...costs, flops: 4 * heads * headSize * seen, cacheBytes };
     }
     case 'attend-pages':
-      return elementwise(operation.queries, heads * headSize);
+      return elementwise(operation.queries, operation.heads * (operation.pages[0]?.cache.headSize ?? 0));
     case 'divide-rows':
       return elementwise(operation.y, operation.y.values.length / operation.divisors.values.length);
-    case 'swiglu':
-      return elementwise(operation.y, model.ffnSize);
+    case 'gate':
     case 'add':
-      return elementwise(operation.y, model.hiddenSize);
+    case 'scale':
+    case 'soft-cap':
+      return elementwise(operation.y, operation.y.values.length / (operation.y === logits ? 1 : tokens));
     case 'rms-norm':
       return elementwise(operation.x, operation.weight.values.length);
     case 'softmax':

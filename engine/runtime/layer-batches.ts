@@ -1,12 +1,12 @@
 import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
-import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Vector } from '../kernels/vector.ts';
-import type { Shape } from '../model/architecture.ts';
+import type { LayerKind } from '../model/block.ts';
 import type { Activations } from './activations.ts';
 import { type AttentionInputs, attentionInputs, type LayerBatches } from './attention.ts';
 import type { LayersAttention } from './context-cache.ts';
-import { afterAttention, beforeAttention, type LayerSettings } from './layer-operations.ts';
-import type { RotaryEmbedding } from './rotary-embedding.ts';
+import { type LayerSettings, layerOperations } from './layer-operations.ts';
+import { writePositions } from './positions.ts';
+import type { Rotations } from './rotations.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
 /** Consecutive tokens of one sequence in a pass. A pass has the tokens of several sequences, one after the other. */
@@ -22,25 +22,29 @@ export interface Segment {
 /** A segment, and what its attention reads and writes. */
 export interface PassSegment {
   readonly cache: LayersAttention;
-  readonly inputs: AttentionInputs;
+  readonly inputsOf: (kind: LayerKind) => AttentionInputs;
   readonly multiplied: Segment['multiplied'];
   readonly tokens: number;
 }
 
-/** Writes the angles of all tokens, and divides the activations among the segments. */
+/** Writes what depends on the positions of all tokens, and divides the activations among the segments. */
 export function passSegments(
-  shape: Shape,
-  rotary: RotaryEmbedding,
+  rotations: Rotations,
   activations: Activations,
   segments: readonly Segment[],
 ): PassSegment[] {
   let first = 0;
   return segments.map(({ cache, position, tokens: count, multiplied }) => {
-    const { dimensions } = rotary;
-    ropeAngles(rotary, position, activations.angles.values.subarray(first * dimensions, (first + count) * dimensions));
-    const inputs = attentionInputs(shape, activations, { first, count, position, multiplied });
+    const own = { first, count, position, multiplied };
+    writePositions(rotations, activations.positions, own);
     first += count;
-    return { cache, inputs, multiplied, tokens: count };
+    const known = new Map<LayerKind, AttentionInputs>();
+    const inputsOf = (kind: LayerKind): AttentionInputs => {
+      const inputs = known.get(kind) ?? attentionInputs(kind, activations, own);
+      known.set(kind, inputs);
+      return inputs;
+    };
+    return { cache, inputsOf, multiplied, tokens: count };
   });
 }
 
@@ -54,12 +58,12 @@ export function layerBatches(
   layer: number,
   { activations, segments }: { readonly activations: Activations; readonly segments: readonly PassSegment[] },
 ): LayerBatches {
-  const batches = segments.map(({ cache, inputs }) => cache.attend(layer, inputs));
+  const batches = segments.map(({ cache, inputsOf }) => cache.attend(layer, inputsOf(weights.kind)));
   const first = batches.flatMap(({ operations }) => operations);
   const waiting = batches.flatMap(({ later }) => (later === undefined ? [] : [later]));
   const runs = multipliedRuns(segments);
-  const before = byRuns(beforeAttention(settings, weights, activations), runs);
-  const after = byRuns(afterAttention(settings, weights, activations), runs);
+  const operations = layerOperations(settings, weights, activations);
+  const [before, after] = [byRuns(operations.before, runs), byRuns(operations.after, runs)];
   if (waiting.length === 0) return { operations: [...before, ...first, ...after] };
   return { operations: [...before, ...first], later: inTurn(waiting, after) };
 }

@@ -1,65 +1,73 @@
 import type { Operation } from '../kernels/operation.ts';
+import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
-import type { Activations } from './activations.ts';
-import type { RotaryEmbedding } from './rotary-embedding.ts';
-import type { LayerWeights } from './transformer-weights.ts';
+import { describe, type LayerStep } from '../model/block.ts';
+import type { Activations, LayerBuffers } from './activations.ts';
+import type { Rotations } from './rotations.ts';
+import type { LayerWeights, Linear } from './transformer-weights.ts';
 
 /** Settings that all layers of a model share. */
 export interface LayerSettings {
   readonly shape: Shape;
   readonly normEpsilon: number;
-  readonly rotary: RotaryEmbedding;
+  readonly rotations: Rotations;
 }
 
-/*
- * A layer for some tokens (Touvron et al. 2023, Section 2.2; grouped queries: Ainslie et al. 2023):
- *
- *     x += W_o · attention(W_q · h, W_k · h, W_v · h),   h = norm(x)
- *     x += W_down · (silu(W_gate · h) ∘ W_up · h),       h = norm(x)
- *
- * Queries and keys are normalised head by head if the model has such norms (qwen3), then rotated. Attention lies between
- * the two functions, since it depends on where keys and values are.
- */
+/** A layer's operations before its attention, which depends on where keys and values are, and after it. */
+export interface LayerOperations {
+  readonly before: readonly Operation[];
+  readonly after: readonly Operation[];
+}
 
-/** The operations that compute queries, keys and values. */
-export function beforeAttention(
-  { shape: { heads, kvHeads, headSize }, normEpsilon: epsilon, rotary: { pairs } }: LayerSettings,
+/** The operations of a layer's description, with the vectors and weights that it names. */
+export function layerOperations(
+  settings: LayerSettings,
   layer: LayerWeights,
-  { x, h, q, k, v, angles }: Activations,
-): Operation[] {
-  return [
-    { kind: 'rms-norm', x, weight: layer.attentionNorm, y: h, epsilon },
-    { kind: 'multiply', ...layer.query, x: h, y: q },
-    { kind: 'multiply', ...layer.key, x: h, y: k },
-    { kind: 'multiply', ...layer.value, x: h, y: v },
-    ...headNorms(layer, q, k, epsilon),
-    { kind: 'rope', x: q, angles, heads, headSize, pairs },
-    { kind: 'rope', x: k, angles, heads: kvHeads, headSize, pairs },
-  ];
+  activations: Activations,
+): LayerOperations {
+  const { steps } = describe(layer.kind, settings.shape.hiddenSize);
+  const buffers = activations.of(layer.kind);
+  const bind = (step: LayerStep): Operation[] => bound(step, { settings, layer, activations, buffers });
+  const attention = steps.findIndex(({ kind }) => kind === 'attend');
+  const { queryDivisors } = activations.positions;
+  const tempered: Operation[] =
+    queryDivisors === undefined ? [] : [{ kind: 'divide-rows', divisors: queryDivisors, y: buffers.q }];
+  return {
+    before: [...steps.slice(0, attention).flatMap(bind), ...tempered],
+    after: steps.slice(attention + 1).flatMap(bind),
+  };
 }
 
-/** The operations after attention. */
-export function afterAttention(
-  { normEpsilon: epsilon }: Pick<LayerSettings, 'normEpsilon'>,
-  layer: LayerWeights,
-  { x, h, attended, gate, up }: Activations,
-): Operation[] {
-  return [
-    { kind: 'multiply', ...layer.attentionOutput, x: attended, y: x, accumulate: true },
-
-    { kind: 'rms-norm', x, weight: layer.feedForwardNorm, y: h, epsilon },
-    { kind: 'multiply', ...layer.gate, x: h, y: gate },
-    { kind: 'multiply', ...layer.up, x: h, y: up },
-    { kind: 'swiglu', gate, up, y: gate },
-    { kind: 'multiply', ...layer.down, x: gate, y: x, accumulate: true },
-  ];
+interface BoundLayer {
+  readonly settings: LayerSettings;
+  readonly layer: LayerWeights;
+  readonly activations: Activations;
+  readonly buffers: LayerBuffers;
 }
 
-/** Normalises in place; a weight as long as a head applies to each head separately. */
-function headNorms({ headNorms: norms }: LayerWeights, q: Activations['q'], k: Activations['k'], epsilon: number) {
-  if (norms === undefined) return [];
-  return [
-    { kind: 'rms-norm', x: q, weight: norms.query, y: q, epsilon },
-    { kind: 'rms-norm', x: k, weight: norms.key, y: k, epsilon },
-  ] satisfies Operation[];
+function bound(step: LayerStep, { settings, layer, activations, buffers }: BoundLayer): Operation[] {
+  switch (step.kind) {
+    case 'rms-norm': {
+      const weight = layer.norms[step.weight] as Vector;
+      return [{ kind: 'rms-norm', x: buffers[step.x], weight, y: buffers[step.y], epsilon: settings.normEpsilon }];
+    }
+    case 'multiply': {
+      const linear = layer.products[step.weight] as Linear;
+      const accumulate = step.accumulate === true ? { accumulate: true } : {};
+      return [{ kind: 'multiply', ...linear, x: buffers[step.x], y: buffers[step.y], ...accumulate }];
+    }
+    case 'rope': {
+      const { rotations } = settings;
+      const angles = activations.positions.angles[step.rotation] as Vector;
+      const pairs = rotations.byName.get(step.rotation)?.pairs ?? 'adjacent';
+      const { headSize } = layer.kind.attention;
+      return [{ kind: 'rope', x: buffers[step.x], angles, heads: step.heads, headSize, pairs }];
+    }
+    case 'attend':
+      return [];
+    case 'gate':
+      return [{ kind: 'gate', activation: step.activation, gate: buffers.gate, up: buffers.up, y: buffers.gate }];
+    case 'add':
+      return [{ kind: 'add', x: buffers[step.x], y: buffers.x, factor: step.factor }];
+  }
 }

@@ -1,7 +1,7 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
-import type { KvFormat } from '../model/kv-format.ts';
+import { type KvFormat, sharedHeads } from '../model/kv-format.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { type ContextCache, pagedCache } from './context-cache.ts';
 import type { PagePool } from './kv/page-pool.ts';
@@ -23,7 +23,7 @@ export interface PagedLayers {
 
 export interface LayerPagesOptions {
   readonly kernels: Kernels;
-  readonly shape: Pick<Shape, 'kvHeads' | 'headSize'>;
+  readonly shape: Pick<Shape, 'kinds' | 'name'>;
   readonly type: KvFormat;
   readonly firstLayer: number;
   readonly plan: PagesPlan;
@@ -33,8 +33,7 @@ export interface LayerPagesOptions {
 }
 
 export function createLayerPages({ shape, type, firstLayer, ...options }: LayerPagesOptions): LayerPages {
-  const { kvHeads, headSize } = shape;
-  const own = { ...options, shape: { type, kvHeads, headSize } };
+  const own = { ...options, shape: { type, ...sharedHeads(shape) } };
   const pool = slicePool(own);
   return {
     pool,

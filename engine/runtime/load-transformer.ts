@@ -8,7 +8,13 @@ import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace } from '../kernels/key-value-cache.ts';
-import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
+import {
+  checkKvFormat,
+  DEFAULT_KV_FORMAT,
+  type KvFormat,
+  modelKvBytesPerToken,
+  sharedHeads,
+} from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
@@ -20,12 +26,12 @@ import { type PagesPlan, planPages, poolPlan } from './kv/plan-pages.ts';
 import { createLayerPages } from './layer-pages.ts';
 import { noNumbers } from './no-numbers.ts';
 import { BATCH_TOKENS, createPasses, type Passes } from './passes.ts';
-import { rotaryEmbedding } from './rotary-embedding.ts';
+import { readRotations } from './rotations.ts';
 import { createSequences, type Sequences } from './sequences.ts';
 import { createTexts, type Texts } from './texts.ts';
 import type { PartTime, PassHooks, Transformer } from './transformer.ts';
-import { kvCachesBytes } from './transformer-bytes.ts';
-import { loadWeights, readVector, type WeightsSource } from './transformer-weights.ts';
+import { kvCacheBytes, kvCachesBytes } from './transformer-bytes.ts';
+import { loadWeights, type WeightsSource } from './transformer-weights.ts';
 import { mappedWeights } from './weights/mapped-weights.ts';
 import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights, equalWindows, windowHooks } from './weights/window-weights.ts';
@@ -70,7 +76,7 @@ const USUAL_CONTEXT = 4096;
 /**
  * Loads a model: reads and checks its header, reads its vectors and leaves its matrices in the file.
  * @throws InputError for files that can't be read, are not GGUF, or have unsupported contents, as modelFromGguf and
- * rotaryEmbedding do; for a context whose cache doesn't fit into memory
+ * readRotations do; for a context whose cache doesn't fit into memory
  */
 export function loadTransformer(path: string, options: LoadOptions): Transformer {
   const { kernels, kvCache: type = DEFAULT_KV_FORMAT, paging, recorder } = options;
@@ -79,9 +85,8 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
   const kvBytes = (model: Model, context: number): number =>
     pagesOfModel(model, context)?.bytes ?? kvCachesBytes(model, context, type);
   const { model, settings, contextLength, passes } = loadPasses(path, options, kvBytes);
-  const { kvHeads, headSize } = model;
   const plan = pagesOfModel(model, contextLength);
-  const shape = { type, kvHeads, headSize };
+  const shape = { type, ...sharedHeads(model) };
   const cache =
     plan === undefined
       ? contextOf(kernels, model, { capacity: contextLength, type })
@@ -154,26 +159,25 @@ function loadPasses(
     const gguf = options.gguf ?? readGguf(bytes);
     const model = modelFromGguf(gguf);
     const settings = transformerSettings(gguf, model);
-    const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
-    const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
     checkKvFormat(model, kvCache);
     const contextLength = options.context ?? Math.min(settings.contextLength, USUAL_CONTEXT);
+    const rotations = readRotations(gguf, bytes, model, contextLength);
     const kvBytes = kvBytesOf(model, contextLength);
-    checkContext(contextLength, kvBytes, model.layers * kvBytesPerToken(model, kvCache));
+    checkContext(contextLength, kvBytes, modelKvBytesPerToken(model, kvCache));
     const trained = settings.contextLength;
     if (contextLength > trained)
       warn(
         `${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, and longer texts are unreliable`,
       );
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
-    const parts = { source, model, settings, contextLength, kvBytes };
+    const parts = { source, model, rotations, contextLength, kvBytes };
     const { weights, hooks: own } =
       memory === undefined
         ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options) }
         : budgetedWeights({ ...parts, budget: memory, recorder });
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);
-    const common = { model, settings, rotary, weights, kernels, hooks, mostTokens };
+    const common = { model, settings, rotations, weights, kernels, hooks, mostTokens };
     const passes = createPasses({ ...common, noNumbers: () => noNumbers(path) });
     return { model, settings, contextLength, passes };
   });
@@ -185,7 +189,7 @@ function pagesOf(
   contextLength: number,
   kvCache: KvFormat,
 ): PagesPlan {
-  const sliceBytes = kvCachesBytes({ ...model, layers: 1 }, pageTokens, kvCache);
+  const sliceBytes = kvCacheBytes(sharedHeads(model), pageTokens, kvCache);
   return planPages({ budget, pageTokens, contextLength, layers: model.layers, sliceBytes });
 }
 

@@ -1,19 +1,19 @@
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
-import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
-import { hiddenOperations, outputPart, type TokenRange } from './forward.ts';
+import { embedOperations, hiddenOperations, outputPart, type TokenRange } from './forward.ts';
 import type { SliceKernels } from './kv/page-pool.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
 import { otherEvents } from './other-events.ts';
 import { growingRows, runTogether } from './passes.ts';
+import { positionVectors, writePositions } from './positions.ts';
 import { repeatedLayers } from './repeated-layers.ts';
-import type { RotaryEmbedding } from './rotary-embedding.ts';
+import type { Rotations } from './rotations.ts';
 import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
 import { rowsOf } from './wanted-rows.ts';
 
@@ -70,7 +70,7 @@ export interface ModelPart {
 export interface ModelPartOptions {
   readonly model: Model;
   readonly settings: TransformerSettings;
-  readonly rotary: RotaryEmbedding;
+  readonly rotations: Rotations;
   readonly weights: WeightsLoader;
   readonly kernels: Kernels;
   readonly mostTokens: number;
@@ -83,13 +83,13 @@ const TURN = 0.25;
 export function createModelPart({
   model,
   settings,
-  rotary,
+  rotations,
   weights,
   kernels,
   mostTokens,
 }: ModelPartOptions): ModelPart {
-  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
-  const activationsOf = createActivations(kernels, model, rotary.dimensions, mostTokens);
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
+  const activationsOf = createActivations(kernels, model, rotations, mostTokens);
   const layers = new Map<number, LayerWeights>();
   const embedding = lazily(weights.embedding);
   const output = lazily(weights.output);
@@ -107,7 +107,7 @@ export function createModelPart({
   };
   const operationsOf = (segment: Segment, from: number, to: number): Operation[] => {
     const activations = activationsOf(segment.tokens);
-    const own = { activations, segments: passSegments(model, rotary, activations, [segment]) };
+    const own = { activations, segments: passSegments(rotations, activations, [segment]) };
     const numbers = Array.from({ length: to - from }, (_, index) => from + index);
     return numbers.flatMap((layer) => [
       ...layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own).operations,
@@ -139,7 +139,7 @@ export function createModelPart({
     arrive: (tokens) => kernels.write(activationsOf(tokens).x),
     leave: (tokens) => kernels.read(activationsOf(tokens).x),
     embed(tokens) {
-      kernels.run([{ kind: 'embed', table: embedding(), tokens, y: activationsOf(tokens.length).x }]);
+      kernels.run(embedOperations(model, { table: embedding(), tokens, y: activationsOf(tokens.length).x }));
     },
     async run(from, to, segments) {
       const tokens = segments.reduce((sum, one) => sum + one.tokens, 0);
@@ -147,13 +147,13 @@ export function createModelPart({
       const [one] = segments;
       const again = segments.length === 1 && one !== undefined ? repeated?.operations(one, from, to) : undefined;
       if (again !== undefined && one !== undefined) {
-        ropeAngles(rotary, one.position, activations.angles.values);
-        kernels.write(activations.angles);
+        writePositions(rotations, activations.positions, { first: 0, count: tokens, position: one.position });
+        for (const vector of positionVectors(activations.positions)) kernels.write(vector);
         again.run([], one.position);
         return;
       }
-      const own = { activations, segments: passSegments(model, rotary, activations, segments) };
-      kernels.write(activations.angles);
+      const own = { activations, segments: passSegments(rotations, activations, segments) };
+      for (const vector of positionVectors(activations.positions)) kernels.write(vector);
       const batches = (layer: number) => layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own);
       for (let layer = from; layer < to; ) {
         const together = tokens > last.tokens ? 1 : Math.max(1, Math.min(to - layer, Math.floor(TURN / last.seconds)));

@@ -14,12 +14,12 @@ import { createActivations } from './activations.ts';
 import { contextOf } from './context-cache.ts';
 import { type CutProduct, cutProducts } from './cut-product.ts';
 import { allFinite } from './finite-logits.ts';
-import { outputPart } from './forward.ts';
+import { embedOperations, outputPart } from './forward.ts';
 import { layerBatches, passSegments } from './layer-batches.ts';
 import { noNumbers } from './no-numbers.ts';
-import { rotaryEmbedding } from './rotary-embedding.ts';
+import { readRotations } from './rotations.ts';
 import { kernelsAsSecond, type SecondProcessor } from './second-processor.ts';
-import { loadWeights, readVector, weightsLoader } from './transformer-weights.ts';
+import { loadWeights, weightsLoader } from './transformer-weights.ts';
 
 export interface PartitionOptions {
   /** Computes on this thread: everything but its counterpart's parts of products. */
@@ -67,8 +67,7 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
     const model = modelFromGguf(gguf);
     checkKvFormat(model, kvCache);
     const settings = transformerSettings(gguf, model);
-    const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
-    const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));
+    const rotations = readRotations(gguf, source, model, context);
     const sourceOf = (kernels: Kernels) => ({ gguf, bytes: source, file: kernels.mapFile(path), kernels });
     const onMain = sourceOf(main);
     const weights = loadWeights(onMain, model);
@@ -80,11 +79,11 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
       decode: cutProducts(processors, (name) => partition.decode[name]),
       prefill: cutProducts(processors, (name) => prefillCut(partition, name)),
     };
-    const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
+    const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
     const cache = contextOf(main, model, { capacity: context, type: kvCache });
     const mostTokens = Math.min(context, Math.max(1, partition.promptTokens));
     const vector = sharedWith(processors.second, main);
-    const activationsOf = createActivations({ vector }, model, rotary.dimensions, mostTokens);
+    const activationsOf = createActivations({ vector }, model, rotations, mostTokens);
     const logits = vector(model.vocabularySize);
     let position = 0;
     return {
@@ -95,9 +94,9 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
       async evaluate(tokens) {
         checkTokens(tokens.length, { partition, position, context });
         const activations = activationsOf(tokens.length);
-        const segments = passSegments(model, rotary, activations, [{ cache, position, tokens: tokens.length }]);
+        const segments = passSegments(rotations, activations, [{ cache, position, tokens: tokens.length }]);
         const cut = tokens.length === 1 ? product.decode : product.prefill;
-        main.run([{ kind: 'embed', table: weights.embedding, tokens, y: activations.x }]);
+        main.run(embedOperations(model, { table: weights.embedding, tokens, y: activations.x }));
         for (const [layer, own] of weights.layers.entries()) {
           const { operations } = layerBatches(layerSettings, own, layer, { activations, segments });
           await runCut(operations, { main, cut, layer, names: LAYER_OPERATORS, tokens: tokens.length });

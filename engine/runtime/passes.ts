@@ -8,7 +8,7 @@ import { allFinite } from './finite-logits.ts';
 import { forward, type PassPart } from './forward.ts';
 import { layerBatches, outputMultiplied, passSegments } from './layer-batches.ts';
 import { type BuiltPass, type GreedyWork, repeatedPasses } from './repeated-passes.ts';
-import type { RotaryEmbedding } from './rotary-embedding.ts';
+import type { Rotations } from './rotations.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
 import type { PassHooks, TimeRange } from './transformer.ts';
 import type { Weights } from './transformer-weights.ts';
@@ -35,7 +35,7 @@ export interface Passes {
 export interface PassesOptions {
   readonly model: Model;
   readonly settings: TransformerSettings;
-  readonly rotary: RotaryEmbedding;
+  readonly rotations: Rotations;
   readonly weights: Weights;
   readonly kernels: Kernels;
   readonly mostTokens: number;
@@ -50,18 +50,17 @@ export const BATCH_TOKENS = 512;
 
 /** Allocates memory for activations. */
 export function createPasses(options: PassesOptions): Passes {
-  const { model, settings, rotary, weights, kernels, mostTokens, hooks, noNumbers } = options;
+  const { model, settings, rotations, weights, kernels, mostTokens, hooks, noNumbers } = options;
   const { vocabularySize } = model;
-  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
-  const activationsOf = createActivations(kernels, model, rotary.dimensions, mostTokens);
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
+  const activationsOf = createActivations(kernels, model, rotations, mostTokens);
   const logitsOf = growingRows(kernels, vocabularySize);
   const run = passRunner(kernels, hooks);
   const build = (work: readonly SequenceTokens[]): BuiltPass => {
     const tokens = work.flatMap((one) => one.tokens);
     const activations = activationsOf(tokens.length);
     const segments = passSegments(
-      model,
-      rotary,
+      rotations,
       activations,
       work.map(({ tokens: { length }, ...rest }) => ({ ...rest, tokens: length })),
     );
@@ -75,9 +74,9 @@ export function createPasses(options: PassesOptions): Passes {
       layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
     });
     const states = activations.h.values.subarray(0, rowsOf(hidden) * model.hiddenSize);
-    return { parts, angles: activations.angles, logits, hidden: states };
+    return { parts, positions: activations.positions, logits, hidden: states };
   };
-  const again = hooks.length === 0 ? repeatedPasses({ kernels, rotary }, build) : undefined;
+  const again = hooks.length === 0 ? repeatedPasses({ kernels, rotations }, build) : undefined;
   const once = (work: readonly SequenceTokens[]): Float32Array => {
     const { parts, logits, hidden } = build(work);
     run(

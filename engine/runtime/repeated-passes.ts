@@ -1,8 +1,11 @@
 import type { GreedyOptions, GreedyText, Kernels, PreparedOperations } from '../kernels/kernels.ts';
-import { type RopeSettings, ropeAngles } from '../kernels/rope-angles.ts';
+import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Vector } from '../kernels/vector.ts';
+import type { PositionVectors } from './activations.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { PassPart } from './forward.ts';
+import { writePositions } from './positions.ts';
+import type { Rotations } from './rotations.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
 import { VERIFIED_TOKENS } from './transformer.ts';
 import type { WantedRows } from './wanted-rows.ts';
@@ -10,15 +13,15 @@ import type { WantedRows } from './wanted-rows.ts';
 /** A pass whose operations are put together. */
 export interface BuiltPass {
   readonly parts: readonly PassPart[];
-  /** Memory of the angles of its tokens. */
-  readonly angles: Vector;
+  /** Memory of what depends on the positions of its tokens. */
+  readonly positions: PositionVectors;
   /** Memory of logits. */
   readonly logits: Vector;
   /** Memory of hidden states, as far as they are wanted. */
   readonly hidden: Float32Array;
 }
 
-interface RepeatedPass extends Pick<BuiltPass, 'angles' | 'logits'> {
+interface RepeatedPass extends Pick<BuiltPass, 'positions' | 'logits'> {
   readonly operations: PreparedOperations;
   readonly found: Float32Array;
 }
@@ -42,15 +45,17 @@ const WAYS: readonly SequenceTokens['multiplied'][] = [undefined, 'singly', 'tog
  * about as long as the arithmetic of a model with some hundred thousand weights.
  */
 export function repeatedPasses(
-  { kernels, rotary }: { readonly kernels: Pick<Kernels, 'prepare'>; readonly rotary: RopeSettings },
+  { kernels, rotations }: { readonly kernels: Pick<Kernels, 'prepare'>; readonly rotations: Rotations },
   build: (work: readonly SequenceTokens[]) => BuiltPass,
 ): RepeatedPasses {
   /** By sequence and shape; 'once': the shape has come once. */
   const known = new WeakMap<ContextCache, Map<number, RepeatedPass | 'once'>>();
   const prepare = (work: readonly SequenceTokens[]): RepeatedPass | undefined => {
-    const { parts, angles, logits, hidden } = build(work);
+    const { parts, positions, logits, hidden } = build(work);
     const operations = kernels.prepare?.(parts.flatMap((part) => part.operations));
-    return operations && { operations, angles, logits, found: work[0]?.logits === 'hidden' ? hidden : logits.values };
+    return (
+      operations && { operations, positions, logits, found: work[0]?.logits === 'hidden' ? hidden : logits.values }
+    );
   };
   /** @param isFirst whether a pass whose shape hasn't come before is prepared */
   const preparedPass = (work: readonly SequenceTokens[], isFirst: boolean): RepeatedPass | undefined => {
@@ -70,23 +75,28 @@ export function repeatedPasses(
     if (pass !== undefined) shapes.set(shape, pass);
     return pass;
   };
+  // Angles of all tokens are given at once, and nothing else that depends on their positions.
+  const rotation =
+    rotations.byName.size === 1 && rotations.temperature === undefined ? rotations.byName.get('global') : undefined;
   let angles = new Float32Array();
   return {
     run(work) {
       const pass = preparedPass(work, false);
       const [one] = work;
       if (pass === undefined || one === undefined) return undefined;
-      ropeAngles(rotary, one.position, pass.angles.values);
+      writePositions(rotations, pass.positions, { first: 0, count: one.tokens.length, position: one.position });
       pass.operations.run(one.tokens, one.position);
       return pass.found;
     },
     writeGreedily({ cache, tokens, position, ...options }) {
+      if (rotation === undefined) return undefined;
       const pass = preparedPass([{ cache, tokens: tokens.slice(0, 1), position, logits: 'last' }], true);
-      if (pass?.operations.writeGreedily === undefined) return undefined;
-      const needed = (tokens.length + options.most - 1) * rotary.dimensions;
+      const passAngles = pass?.positions.angles.global;
+      if (pass?.operations.writeGreedily === undefined || passAngles === undefined) return undefined;
+      const needed = (tokens.length + options.most - 1) * rotation.dimensions;
       if (angles.length < needed) angles = new Float32Array(2 * needed);
-      ropeAngles(rotary, position, angles.subarray(0, needed));
-      const { logits, angles: passAngles } = pass;
+      ropeAngles(rotation, position, angles.subarray(0, needed));
+      const { logits } = pass;
       const written = pass.operations.writeGreedily({
         known: tokens,
         position,

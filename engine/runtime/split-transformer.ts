@@ -7,6 +7,7 @@ import { InputError } from '../input/input-error.ts';
 import { DeviceFailureError } from '../kernels/device-failure-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace, KeyValueCache } from '../kernels/key-value-cache.ts';
+import type { LayerKind } from '../model/block.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
@@ -19,10 +20,10 @@ import type { LargestLogits } from './largest-logits.ts';
 import type { LayerPages } from './layer-pages.ts';
 import { createModelPart, type ModelPart } from './model-part.ts';
 import { BATCH_TOKENS } from './passes.ts';
-import { rotaryEmbedding } from './rotary-embedding.ts';
+import { readRotations } from './rotations.ts';
 import { createSequences, type Sequences } from './sequences.ts';
 import { createSplitPasses, runSequences, type SplitPasses, type Stage } from './split-passes.ts';
-import { readVector, weightsLoader } from './transformer-weights.ts';
+import { weightsLoader } from './transformer-weights.ts';
 
 export interface SplitOptions {
   readonly cpu: Kernels;
@@ -98,12 +99,11 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
     const model = modelFromGguf(gguf);
     checkKvFormat(model, kvCache);
     const settings = transformerSettings(gguf, model);
-    const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
-    const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));
+    const rotations = readRotations(gguf, source, model, context);
     const mostTokens = Math.min(BATCH_TOKENS, context);
     const partOn = (kernels: Kernels): ModelPart => {
       const weights = weightsLoader({ gguf, bytes: source, file: kernels.mapFile(path), kernels }, model);
-      return createModelPart({ model, settings, rotary, weights, kernels, mostTokens });
+      return createModelPart({ model, settings, rotations, weights, kernels, mostTokens });
     };
     const parts = { cpu: partOn(cpu), gpu: partOn(gpu) };
 
@@ -147,8 +147,11 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
             continue;
           }
           const own = new Map<number, KeyValueCache>();
-          const shape = { type: kvCache, kvHeads: model.kvHeads, capacity: context, headSize: model.headSize };
-          await load(stage, (layer) => own.set(layer, part.kernelsOf(layer).cache(shape)), onLayer);
+          const cacheOf = (layer: number): KeyValueCache => {
+            const { kvHeads, headSize } = (model.kinds[layer] as LayerKind).attention;
+            return part.kernelsOf(layer).cache({ type: kvCache, kvHeads, capacity: context, headSize });
+          };
+          await load(stage, (layer) => own.set(layer, cacheOf(layer)), onLayer);
           caches.push(wholeCache(own));
         }
         return createSplitTransformer({ passes, caches, model, context, mostTokens });

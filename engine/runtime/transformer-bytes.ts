@@ -1,7 +1,8 @@
-import type { Shape } from '../model/architecture.ts';
+import type { LayerWidths, Shape } from '../model/architecture.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import { activationWidths } from './activations.ts';
 import { BATCH_TOKENS } from './passes.ts';
+import type { Rotations } from './rotations.ts';
 
 /** Pieces from this size on are rounded up to huge pages (native/memory/buffer.cpp). */
 const HUGE_PAGE_BYTES = 2 ** 21;
@@ -10,20 +11,29 @@ const HUGE_PAGE_BYTES = 2 ** 21;
 const POSITION_BLOCK = 64;
 
 /** Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated. */
-export function kvCachesBytes(shape: Shape, context: number, type: KvFormat): number {
+export function kvCachesBytes({ kinds }: Pick<Shape, 'kinds'>, context: number, type: KvFormat): number {
+  return kinds.reduce((sum, { attention }) => sum + kvCacheBytes(attention, context, type), 0);
+}
+
+/** The same for a layer with such heads. */
+export function kvCacheBytes(
+  heads: Pick<LayerWidths, 'kvHeads' | 'headSize'>,
+  context: number,
+  type: KvFormat,
+): number {
   const positions = Math.ceil(context / POSITION_BLOCK) * POSITION_BLOCK;
-  // Keys and values of a layer are a piece each.
-  return 2 * shape.layers * pieceBytes((positions * kvBytesPerToken(shape, type)) / 2);
+  // Keys and values are a piece each.
+  return 2 * pieceBytes((positions * kvBytesPerToken(heads, type)) / 2);
 }
 
 /**
  * Bytes of the activations of the tokens that go through the layers at once, of the packed copies for multiplication,
  * and of one row of logits.
  */
-export function activationsBytes(shape: Shape, ropeDimensions: number, context: number): number {
+export function activationsBytes(shape: Shape, rotations: Rotations, context: number): number {
   const tokens = Math.min(BATCH_TOKENS, context);
-  const widths = Object.values(activationWidths(shape, ropeDimensions));
-  const packs = tokens * (shape.hiddenSize + shape.ffnSize);
+  const widths = activationWidths(shape, rotations);
+  const packs = tokens * (shape.hiddenSize + Math.max(...shape.kinds.map(({ feedForward }) => feedForward.size)));
   return [...widths.map((width) => tokens * width), packs, shape.vocabularySize].reduce(
     (sum, values) => sum + pieceBytes(4 * values),
     0,

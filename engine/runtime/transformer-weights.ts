@@ -1,11 +1,13 @@
 import type { ByteSource } from '../gguf/byte-source.ts';
 import { dequantize } from '../gguf/formats/formats.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
+import { tensorName } from '../gguf/tensor-names.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
-import type { Shape } from '../model/architecture.ts';
-import type { OperatorName } from '../model/operators.ts';
+import type { Shape, TensorRole } from '../model/architecture.ts';
+import { type Block, describe, type LayerKind, type LayerMatrix, type LayerNorm } from '../model/block.ts';
+import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 
 /** y = W·x + b; most have no b. */
@@ -14,19 +16,11 @@ export interface Linear {
   readonly bias?: Vector;
 }
 
-/** The weights of one layer; shapes are rows first. */
+/** The weights of one layer, by their names. */
 export interface LayerWeights {
-  readonly attentionNorm: Vector; // [hidden]
-  readonly query: Linear; // [heads · headSize][hidden]
-  readonly key: Linear; // [kvHeads · headSize][hidden]
-  readonly value: Linear; // [kvHeads · headSize][hidden]
-  /** Norms of each head of queries and of keys (qwen3). */
-  readonly headNorms: { readonly query: Vector; readonly key: Vector } | undefined; // [headSize] each
-  readonly attentionOutput: Linear; // [hidden][heads · headSize]
-  readonly feedForwardNorm: Vector; // [hidden]
-  readonly gate: Linear; // [ffn][hidden]
-  readonly up: Linear; // [ffn][hidden]
-  readonly down: Linear; // [hidden][ffn]
+  readonly kind: LayerKind;
+  readonly products: Readonly<Partial<Record<LayerMatrix, Linear>>>;
+  readonly norms: Readonly<Partial<Record<LayerNorm, Vector>>>;
 }
 
 /** The weights of a model, known to its kernels. */
@@ -76,6 +70,12 @@ export interface WeightsLoader {
   rows(operator: OperatorName, layer: number, rows: Rows): Linear[];
 }
 
+/** Products whose rows may lie in one tensor, one after the other (internlm2, phi3). */
+const ROWS_TOGETHER: readonly { readonly tensor: TensorRole; readonly roles: readonly LayerMatrix[] }[] = [
+  { tensor: 'attn_qkv', roles: ['attn_q', 'attn_k', 'attn_v'] },
+  { tensor: 'ffn_up', roles: ['ffn_gate', 'ffn_up'] },
+];
+
 /** Loads all weights of a file; modelFromGguf must have accepted it. */
 export function loadWeights(source: NamedWeights, shape: Shape): Weights {
   const loader = weightsLoader(source, shape);
@@ -88,30 +88,35 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   const matrix = (name: string, rows?: Rows): Linear => loadMatrix(source, tensors.get(name) as GgufTensor, rows);
   const vector = (name: string): Vector =>
     source.kernels.vector(readVector(source.bytes, tensors.get(name) as GgufTensor));
-  const [queryRows, keyRows] = [shape.heads * shape.headSize, shape.kvHeads * shape.headSize];
+  /** The matrix of a layer's product: a tensor, or rows of one that it shares with others. */
+  const placeOf = (role: LayerMatrix, layer: number): { readonly name: string; readonly rows: Rows } => {
+    const own = tensors.get(tensorName(role, layer));
+    const { weights } = blockOf(layer);
+    const rowsOf = (one: LayerMatrix): number => weights.find((weight) => weight.role === one)?.rows ?? 0;
+    const count = rowsOf(role);
+    if (own !== undefined && own.shape[1] === count) return { name: own.name, rows: { from: 0, count } };
+    const together = ROWS_TOGETHER.find(({ roles }) => roles.includes(role));
+    if (together === undefined) throw new RangeError(`layer ${layer} has no ${role}`);
+    const before = together.roles.slice(0, together.roles.indexOf(role));
+    const from = before.reduce((sum, one) => sum + rowsOf(one), 0);
+    return { name: tensorName(together.tensor, layer), rows: { from, count } };
+  };
+  const blockOf = (layer: number): Block => describe(shape.kinds[layer] as LayerKind, shape.hiddenSize);
 
   const layer = (index: number): LayerWeights => {
-    const own = (name: string): string => `blk.${index}.${name}`;
-    const fused = tensors.has(own('attn_qkv.weight'));
-    const projection = (letter: 'q' | 'k' | 'v', from: number, count: number): Linear => ({
-      ...(fused ? matrix(own('attn_qkv.weight'), { from, count }) : matrix(own(`attn_${letter}.weight`))),
-      ...(shape.qkvBias ? { bias: vector(own(`attn_${letter}.bias`)) } : {}),
-    });
-    const hasHeadNorms = tensors.has(own('attn_q_norm.weight'));
-    return {
-      attentionNorm: vector(own('attn_norm.weight')),
-      query: projection('q', 0, queryRows),
-      key: projection('k', queryRows, keyRows),
-      value: projection('v', queryRows + keyRows, keyRows),
-      headNorms: hasHeadNorms
-        ? { query: vector(own('attn_q_norm.weight')), key: vector(own('attn_k_norm.weight')) }
-        : undefined,
-      attentionOutput: matrix(own('attn_output.weight')),
-      feedForwardNorm: vector(own('ffn_norm.weight')),
-      gate: matrix(own('ffn_gate.weight')),
-      up: matrix(own('ffn_up.weight')),
-      down: matrix(own('ffn_down.weight')),
-    };
+    const { steps } = blockOf(index);
+    const products: Partial<Record<LayerMatrix, Linear>> = {};
+    const norms: Partial<Record<LayerNorm, Vector>> = {};
+    for (const step of steps) {
+      if (step.kind === 'rms-norm') norms[step.weight] = vector(tensorName(step.weight, index));
+      if (step.kind !== 'multiply') continue;
+      const { name, rows } = placeOf(step.weight, index);
+      products[step.weight] = {
+        ...matrix(name, rows),
+        ...(step.bias !== undefined && { bias: vector(tensorName(step.bias, index)) }),
+      };
+    }
+    return { kind: shape.kinds[index] as LayerKind, products, norms };
   };
 
   const rows = (operator: OperatorName, index: number, { from, count }: Rows): Linear[] => {
@@ -129,34 +134,19 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
     return pieces;
   };
   /** An operator's products in the order of its rows: the tensor and the rows of it, and the tensor of the bias. */
-  const tensorsOf = (operator: OperatorName, index: number): { name: string; rows: Rows; bias?: string }[] => {
-    const own = (name: string): string => `blk.${index}.${name}.weight`;
-    const whole = (name: string): { name: string; rows: Rows } => ({
-      name,
-      rows: { from: 0, count: (tensors.get(name) as GgufTensor).shape[1] as number },
-    });
-    switch (operator) {
-      case 'qkv': {
-        const fused = tensors.has(own('attn_qkv'));
-        const parts = [
-          ['q', 0, queryRows],
-          ['k', queryRows, keyRows],
-          ['v', queryRows + keyRows, keyRows],
-        ] as const;
-        return parts.map(([letter, from, count]) => ({
-          ...(fused ? { name: own('attn_qkv'), rows: { from, count } } : whole(own(`attn_${letter}`))),
-          ...(shape.qkvBias && { bias: `blk.${index}.attn_${letter}.bias` }),
-        }));
-      }
-      case 'attention-output':
-        return [whole(own('attn_output'))];
-      case 'gate-up':
-        return [whole(own('ffn_gate')), whole(own('ffn_up'))];
-      case 'down':
-        return [whole(own('ffn_down'))];
-      case 'output':
-        return [whole(shape.tiedEmbeddings ? 'token_embd.weight' : 'output.weight')];
+  const tensorsOf = (
+    operator: OperatorName,
+    layer: number,
+  ): readonly { readonly name: string; readonly rows: Rows; readonly bias?: string }[] => {
+    if (operator === 'output') {
+      const name = shape.tiedEmbeddings ? 'token_embd.weight' : 'output.weight';
+      return [{ name, rows: { from: 0, count: shape.vocabularySize } }];
     }
+    return blockOf(layer).steps.flatMap((step) =>
+      step.kind === 'multiply' && OPERATOR_OF.get(step.weight) === operator
+        ? [{ ...placeOf(step.weight, layer), ...(step.bias && { bias: tensorName(step.bias, layer) }) }]
+        : [],
+    );
   };
 
   let embedding: Linear | undefined;

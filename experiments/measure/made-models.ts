@@ -4,13 +4,13 @@ import { loadCatalogue } from '../../datasets/load.ts';
 import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type Shape, type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 import type { Mix } from '../../engine/model/mix.ts';
 import { readAnew } from '../../engine/profile/disk.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 
 /** Half a billion weights, with fewer and wider heads than TinyLlama. */
-const HALF_BILLION: Shape = {
+const HALF_BILLION: Shape = uniformShape({
   name: 'Random-0.5B',
   architecture: 'llama',
   layers: 16,
@@ -22,13 +22,13 @@ const HALF_BILLION: Shape = {
   vocabularySize: 32_000,
   tiedEmbeddings: false,
   qkvBias: false,
-};
+});
 
 /**
  * Three layers of TinyLlama-1.1B, whose matrices are as wide as those of the probes, and a small vocabulary: small enough
  * for a GPU in software, and for a sweep of a server's loads in minutes.
  */
-export const SMALL_MODEL: Shape = {
+export const SMALL: UniformShape = {
   name: 'Random-140M',
   architecture: 'llama',
   layers: 3,
@@ -41,6 +41,7 @@ export const SMALL_MODEL: Shape = {
   tiedEmbeddings: false,
   qkvBias: false,
 };
+export const SMALL_MODEL: Shape = uniformShape(SMALL);
 
 const MIXES: readonly Mix[] = ['F16', 'Q8_0', 'Q4_K_M'];
 

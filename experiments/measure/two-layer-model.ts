@@ -1,7 +1,7 @@
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 
 /** Small enough for two processors that are both software. */
-export const TWO_LAYERS: Shape = {
+const TWO: UniformShape = {
   name: 'Random-7M',
   architecture: 'llama',
   layers: 2,
@@ -14,13 +14,14 @@ export const TWO_LAYERS: Shape = {
   tiedEmbeddings: false,
   qkvBias: false,
 };
+export const TWO_LAYERS = uniformShape(TWO);
 
 /** A quarter of it, for prompts of a thousand tokens on such processors. */
-export const NARROW_LAYERS: Shape = {
-  ...TWO_LAYERS,
+export const NARROW_LAYERS = uniformShape({
+  ...TWO,
   name: 'Random-2M',
   hiddenSize: 256,
   ffnSize: 704,
   heads: 4,
   kvHeads: 2,
-};
+});

@@ -90,7 +90,11 @@ function graphValues(model: Model, tokens: number): number {
 
 /** Values of the control thread's activations and logits. */
 function activationValues(model: Model, tokens: number): number {
-  const widths = Object.values(activationWidths(model, model.headSize));
+  const { headSize } = model.mean;
+  const rotations = {
+    byName: new Map([['global', { dimensions: headSize, base: 10_000, pairs: 'adjacent' }]] as const),
+  };
+  const widths = activationWidths(model, rotations);
   return tokens * widths.reduce((sum, width) => sum + width, 0) + model.vocabularySize;
 }
 

@@ -76,7 +76,7 @@ export async function runRingServing(
     const simulationWith = (room: readonly number[]) => {
       const withCaches = room.map((bytes, index) => {
         const layers = (cell.windows[index] as number) * cell.rounds;
-        return bytes + layers * texts * CONTEXT * kvBytesPerToken(model, 'F16');
+        return bytes + layers * texts * CONTEXT * kvBytesPerToken(model.mean, 'F16');
       });
       const facts = { ...session.facts, ownBytes };
       return labSimulation({ facts, model, devices: lab.devices, cell, diskRates, room: withCaches }, plan);

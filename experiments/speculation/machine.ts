@@ -114,7 +114,7 @@ function clusterOf(model: Model, workload: Workload, passes: PassTimes, diskSeco
   const flops = layers * flopsOf(layer) + flopsOf(output);
   const further = (passes.many - passes.one) / (CALIBRATED_TOKENS - 1);
   const mapped = layers * layer.bytes + output.bytes;
-  const kvBytes = layers * kvBytesPerToken(model, workload.kvFormat) * (workload.context + workload.outputTokens);
+  const kvBytes = layers * kvBytesPerToken(model.mean, workload.kvFormat) * (workload.context + workload.outputTokens);
   const memory = kvBytes + (diskSeconds === undefined ? 4 * mapped : mapped * SCANT_SHARE);
   const disk = diskSeconds === undefined ? FREE : mapped / diskSeconds;
   return createCluster({

@@ -7,6 +7,7 @@ import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { PREPARED } from './prepared.ts';
 import { readSafetensors } from './safetensors.ts';
@@ -34,7 +35,7 @@ export async function writeTrainedModel(weights: string, out: string, mix: FileM
   const { metadata: tokenizer } = withFile(join(folder, PREPARED.tokenizer), readGguf);
   const trained = readSafetensors(weights);
   const made = madeModel(
-    {
+    uniformShape({
       name,
       architecture: 'llama',
       layers: shape.layers,
@@ -46,7 +47,7 @@ export async function writeTrainedModel(weights: string, out: string, mix: FileM
       vocabularySize: trained.get('token_embd.weight')?.shape[0] ?? 0,
       tiedEmbeddings: true,
       qkvBias: false,
-    },
+    }),
     mix,
   );
   const tensors = made.tensors.map((tensor): TensorSource => {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "../formats/formats.hpp"
 
@@ -48,14 +49,27 @@ struct CacheView {
   }
 };
 
+/** A run of positions, from `begin` on and before `end`. */
+struct Positions {
+  std::size_t begin;
+  std::size_t end;
+
+  [[nodiscard]] std::size_t count() const { return end - begin; }
+};
+
+/** More positions than there are. */
+inline constexpr std::ptrdiff_t noWindow = std::numeric_limits<std::ptrdiff_t>::max() / 2;
+
 /** The query heads of consecutive tokens that share one KV head, and the positions of a cache that they attend to. */
 struct HeadGroup {
   const CacheView& cache;
   std::size_t kvHead;
   /** Positions of the cache that are used. */
   std::size_t used;
-  /** How many of the used ones the first token sees, from position 0 on, if positive; each further token sees one more. */
+  /** Positions up to the first token's own, from the cache's first on, if positive; each further token has one more. */
   std::ptrdiff_t length;
+  /** How many of them a token sees at most: the last ones. */
+  std::ptrdiff_t window;
   /** [tokens][heads][headSize] */
   const float* queries;
   std::size_t tokens;
@@ -66,11 +80,31 @@ struct HeadGroup {
   float* scratch;
 
   [[nodiscard]] std::size_t rows() const { return tokens * heads; }
-  /** Positions from `begin` on that a token sees. */
-  [[nodiscard]] std::size_t seenFrom(std::size_t begin, std::size_t token) const {
+  /** What a token sees of the used positions. */
+  [[nodiscard]] Positions seenBy(std::size_t token) const {
     const std::ptrdiff_t end = length + static_cast<std::ptrdiff_t>(token);
-    const std::size_t seen = end < 0 ? 0 : static_cast<std::size_t>(end) < used ? static_cast<std::size_t>(end) : used;
-    return seen > begin ? seen - begin : 0;
+    const auto used_ = static_cast<std::ptrdiff_t>(used);
+    const auto within = [used_](std::ptrdiff_t position) {
+      return static_cast<std::size_t>(position < 0 ? 0 : position < used_ ? position : used_);
+    };
+    return {within(end - window), within(end)};
+  }
+  /** The same of a block, counted from its first position. */
+  [[nodiscard]] Positions seenBy(std::size_t token, std::size_t block) const {
+    const auto within = [block](std::size_t position) {
+      return position < block ? 0 : position - block < positionBlock ? position - block : positionBlock;
+    };
+    const auto [begin, end] = seenBy(token);
+    return {within(begin), within(end)};
+  }
+  /** What all tokens see together: nothing lies between, as each sees a position more than the one before it. */
+  [[nodiscard]] Positions seen() const { return {seenBy(0).begin, seenBy(tokens - 1).end}; }
+  /** The tokens that see something of a block; there must be one. */
+  [[nodiscard]] Positions tokensSeeing(std::size_t block) const {
+    Positions some{0, tokens};
+    while (seenBy(some.begin, block).count() == 0) some.begin++;
+    while (seenBy(some.end - 1, block).count() == 0) some.end--;
+    return some;
   }
 };
 
@@ -112,6 +146,9 @@ struct Attention {
  * products with weights of 16 bits to bfloat16, and those of attention to 16 bits.
  */
 enum class Rounding : std::uint8_t { word, byte };
+
+/** Activation functions of a gate: x/(1 + e^−x), and x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))). */
+enum class Activation : std::uint8_t { silu, gelu };
 
 /** Contiguous rows of a weight matrix, each `columns` weights of the kernel's format. */
 struct Rows {
@@ -198,11 +235,15 @@ struct KernelTable {
 
   /** y = x/√(mean x² + epsilon)·weight. */
   void (*rmsNorm)(const float* x, const float* weight, std::size_t count, float epsilon, float* y);
-  /** y = gate/(1 + e^−gate)·up. */
-  void (*swiglu)(const float* gate, const float* up, std::size_t count, float* y);
+  /** y = activation(gate)·up, by Activation. */
+  void (*gates[2])(const float* gate, const float* up, std::size_t count, float* y);
   void (*softmax)(const float* x, std::size_t count, float* y);
-  /** y += x. */
-  void (*add)(const float* x, std::size_t count, float* y);
+  /** y += factor·x. */
+  void (*add)(const float* x, float factor, std::size_t count, float* y);
+  /** y *= factor. */
+  void (*scale)(float factor, std::size_t count, float* y);
+  /** y = cap·tanh(y/cap). */
+  void (*softCap)(float cap, std::size_t count, float* y);
   /** Writes one token's keys and values, [kvHead][headSize], to a position. */
   void (*store)(const CacheView& cache, std::size_t position, const float* keys, const float* values);
   Attention attention;

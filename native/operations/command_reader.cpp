@@ -67,6 +67,11 @@ Way CommandReader::readWay() {
   return static_cast<Way>(way);
 }
 
+std::ptrdiff_t CommandReader::readWindow() {
+  const std::size_t window = count();
+  return window == 0 ? noWindow : static_cast<std::ptrdiff_t>(window);
+}
+
 void CommandReader::read(Program& program) {
   const std::size_t number = count();
   require(number < commandCount, "there is no such operation");
@@ -87,14 +92,18 @@ void CommandReader::read(Program& program) {
       return readAttendPages(program);
     case Code::DivideRows:
       return readDivideRows(program);
-    case Code::Swiglu:
-      return readSwiglu(program);
+    case Code::Gate:
+      return readGate(program);
     case Code::Softmax:
       return readSoftmax(program);
     case Code::Add:
       return readAdd(program);
     case Code::TopK:
       return readTopK(program);
+    case Code::Scale:
+      return readScale(program);
+    case Code::SoftCap:
+      return readSoftCap(program);
   }
 }
 
@@ -165,12 +174,13 @@ void CommandReader::readAttention(Program& program) {
   const std::size_t position = count();
   const auto scale = static_cast<float>(number());
   const Way way = readWay();
+  const std::ptrdiff_t window = readWindow();
   times(heads, from.kvHeads, "attention: query heads aren't a multiple of KV heads");
   require(from.headSize <= queries.size() / heads, "attention: queries are smaller than a token");
   const std::size_t tokens = times(queries.size(), heads * from.headSize, "attention: queries aren't whole tokens");
   require(y.size() == queries.size(), "attention: y differs from the queries");
   require(position <= from.capacity && tokens <= from.capacity - position, "attention: beyond the cache's capacity");
-  program.attend(AttentionOperation{from, queries, y, heads, position, scale, Rounding::word}, way);
+  program.attend(AttentionOperation{from, queries, y, heads, position, window, scale, Rounding::word}, way);
 }
 
 void CommandReader::readAttendPages(Program& program) {
@@ -197,13 +207,14 @@ void CommandReader::readAttendPages(Program& program) {
   const auto scale = static_cast<float>(number());
   const bool begins = count() != 0;
   const Way way = readWay();
+  const std::ptrdiff_t window = readWindow();
   times(heads, from.kvHeads, "attend pages: query heads aren't a multiple of KV heads");
   require(from.headSize <= queries.size() / heads, "attend pages: queries are smaller than a token");
   const std::size_t tokens = times(queries.size(), heads * from.headSize, "attend pages: queries aren't whole tokens");
   require(sums.size() == queries.size(), "attend pages: sums differ from the queries");
   require(largest.size() == tokens * heads && totals.size() == largest.size(), "attend pages: not a value for each head");
-  program.attend(AttendPagesOperation{std::move(pages), queries, sums, largest, totals, heads, position, scale, begins,
-                                      Rounding::word},
+  program.attend(AttendPagesOperation{std::move(pages), queries, sums, largest, totals, heads, position, window, scale,
+                                      begins, Rounding::word},
                  way);
 }
 
@@ -214,13 +225,14 @@ void CommandReader::readDivideRows(Program& program) {
   program.append(DivideRowsOperation{divisors, y});
 }
 
-void CommandReader::readSwiglu(Program& program) {
+void CommandReader::readGate(Program& program) {
   const auto gate = slice();
   const auto up = slice();
   const auto y = slice();
-  require(up.size() == gate.size(), "swiglu: up differs from the gate in length");
-  require(y.size() == gate.size(), "swiglu: y differs from the gate in length");
-  program.append(SwigluOperation{gate, up, y});
+  const Activation activation = count() != 0 ? Activation::gelu : Activation::silu;
+  require(up.size() == gate.size(), "gate: up differs from the gate in length");
+  require(y.size() == gate.size(), "gate: y differs from the gate in length");
+  program.append(GateOperation{gate, up, y, activation});
 }
 
 void CommandReader::readSoftmax(Program& program) {
@@ -235,8 +247,21 @@ void CommandReader::readSoftmax(Program& program) {
 void CommandReader::readAdd(Program& program) {
   const auto x = slice();
   const auto y = slice();
+  const auto factor = static_cast<float>(number());
   require(y.size() == x.size(), "add: y differs from x in length");
-  program.append(AddOperation{x, y});
+  program.append(AddOperation{x, y, factor});
+}
+
+void CommandReader::readScale(Program& program) {
+  const auto y = slice();
+  program.append(ScaleOperation{y, static_cast<float>(number())});
+}
+
+void CommandReader::readSoftCap(Program& program) {
+  const auto y = slice();
+  const auto cap = static_cast<float>(number());
+  require(cap > 0, "soft cap: the cap isn't above 0");
+  program.append(SoftCapOperation{y, cap});
 }
 
 void CommandReader::readTopK(Program& program) {

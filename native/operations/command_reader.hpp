@@ -26,6 +26,7 @@ class CommandReader {
   const MatrixView& matrix();
   const CacheView& cache();
   Way readWay();
+  std::ptrdiff_t readWindow();
 
   void readEmbed(Program& program);
   void readRmsNorm(Program& program);
@@ -35,10 +36,12 @@ class CommandReader {
   void readAttention(Program& program);
   void readAttendPages(Program& program);
   void readDivideRows(Program& program);
-  void readSwiglu(Program& program);
+  void readGate(Program& program);
   void readSoftmax(Program& program);
   void readAdd(Program& program);
   void readTopK(Program& program);
+  void readScale(Program& program);
+  void readSoftCap(Program& program);
 
   const Operands& operands_;
   std::span<const double> left_;

@@ -129,13 +129,17 @@ struct StoreOperation {
   std::size_t position;
 };
 
-/** Causal attention of tokens at positions `position`, …; queries and y [token][head][headSize]. */
+/**
+ * Causal attention of tokens at positions `position`, …, to the last `window` positions up to their own; queries and y
+ * [token][head][headSize].
+ */
 struct AttentionOperation {
   CacheView cache;
   std::span<const float> queries;
   std::span<float> y;
   std::size_t heads;
   std::size_t position;
+  std::ptrdiff_t window;
   float scale;
   Rounding rounding;
 };
@@ -160,6 +164,7 @@ struct AttendPagesOperation {
   std::size_t heads;
   /** Position of the first token. */
   std::size_t position;
+  std::ptrdiff_t window;
   float scale;
   bool begins;
   Rounding rounding;
@@ -177,10 +182,12 @@ struct DivideRowsOperation {
   std::span<float> y;
 };
 
-struct SwigluOperation {
+/** y = activation(gate)·up */
+struct GateOperation {
   std::span<const float> gate;
   std::span<const float> up;
   std::span<float> y;
+  Activation activation;
 };
 
 struct SoftmaxOperation {
@@ -189,9 +196,23 @@ struct SoftmaxOperation {
   std::size_t width;
 };
 
+/** y += factor·x */
 struct AddOperation {
   std::span<const float> x;
   std::span<float> y;
+  float factor;
+};
+
+/** y *= factor */
+struct ScaleOperation {
+  std::span<float> y;
+  float factor;
+};
+
+/** y = cap·tanh(y/cap) */
+struct SoftCapOperation {
+  std::span<float> y;
+  float cap;
 };
 
 /** The largest values of every row: y [row][number of non-finite values, then pairs of place and value]. */
@@ -203,7 +224,7 @@ struct TopKOperation {
 
 using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, ActivateOperation, PackOperation,
                                MatmulOperation, RopeOperation, StoreOperation, AttentionOperation,
-                               AttendPagesOperation, DivideRowsOperation, SwigluOperation, SoftmaxOperation,
-                               AddOperation, TopKOperation>;
+                               AttendPagesOperation, DivideRowsOperation, GateOperation, SoftmaxOperation,
+                               AddOperation, ScaleOperation, SoftCapOperation, TopKOperation>;
 
 }  // namespace hearth

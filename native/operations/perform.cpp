@@ -100,9 +100,11 @@ struct Units {
     return attentionUnits(attentionOf(table, o.rounding), o);
   }
   std::size_t operator()(const DivideRowsOperation& o) const { return ceilDivide(o.divisors.size(), unitRows(o)); }
-  std::size_t operator()(const SwigluOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
+  std::size_t operator()(const GateOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
   std::size_t operator()(const AddOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
+  std::size_t operator()(const ScaleOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
+  std::size_t operator()(const SoftCapOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const TopKOperation& o) const { return o.x.size() / o.width; }
 };
 
@@ -130,7 +132,7 @@ struct ScratchBytes {
 /** y (+)= sums + bias for `count` rows from `row` on. */
 void finishRows(const KernelTable& table, const float* sums, std::size_t row, std::size_t count,
                 std::span<const float> bias, bool accumulate, float* y) {
-  if (accumulate && bias.empty()) return table.add(sums, count, y);
+  if (accumulate && bias.empty()) return table.add(sums, 1, count, y);
   for (std::size_t r = 0; r < count; r++) {
     const float value = bias.empty() ? sums[r] : sums[r] + bias[row + r];
     y[r] = accumulate ? y[r] + value : value;
@@ -150,6 +152,16 @@ struct Perform {
   const KernelTable& table;
   std::size_t unit;
   ThreadScratch& scratch;
+
+  /** The first element of the unit of an elementwise operation, and their number. */
+  struct Elements {
+    std::size_t begin;
+    std::size_t count;
+  };
+  Elements elementsOf(std::span<const float> y) const {
+    const std::size_t begin = unit * unitElements;
+    return {begin, std::min(unitElements, y.size() - begin)};
+  }
 
   void operator()(const EmbedOperation& o) const {
     const std::size_t stride = rowBytes(o.table.type, o.table.columns);
@@ -271,8 +283,9 @@ struct Perform {
     const UnitRows rows = unitRowsOf(attention, own);
     gather(own, o.queries.data(), own.headSize, rows.queries);
     const std::size_t end = o.position + tokensOf(o);
-    const HeadGroup group = {o.cache,    own.kvHead, end,     static_cast<std::ptrdiff_t>(o.position + own.token + 1),
-                             rows.queries, own.tokens, own.group, o.scale, reinterpret_cast<float*>(scratch.bytes)};
+    const auto length = static_cast<std::ptrdiff_t>(o.position + own.token + 1);
+    const HeadGroup group = {o.cache,    own.kvHead, end,     length,  o.window, rows.queries,
+                             own.tokens, own.group,  o.scale, reinterpret_cast<float*>(scratch.bytes)};
     attention.heads(group, rows.sums);
     scatter(own, rows.sums, own.headSize, o.y.data());
   }
@@ -291,8 +304,8 @@ struct Perform {
     }
     for (const CachePage& page : o.pages) {
       const auto length = static_cast<std::ptrdiff_t>(o.position + own.token + 1) - static_cast<std::ptrdiff_t>(page.first);
-      const HeadGroup group = {page.cache, own.kvHead, page.count, length,
-                               queries,    own.tokens, own.group,  o.scale, reinterpret_cast<float*>(scratch.bytes)};
+      const HeadGroup group = {page.cache, own.kvHead, page.count, length,  o.window, queries,
+                               own.tokens, own.group,  o.scale,    reinterpret_cast<float*>(scratch.bytes)};
       attention.page(group, {largest, totals, sums}, begins);
       begins = false;
     }
@@ -308,10 +321,10 @@ struct Perform {
                      o.y.data() + begin * width);
   }
 
-  void operator()(const SwigluOperation& o) const {
-    const std::size_t begin = unit * unitElements;
-    const std::size_t count = std::min(unitElements, o.y.size() - begin);
-    table.swiglu(o.gate.data() + begin, o.up.data() + begin, count, o.y.data() + begin);
+  void operator()(const GateOperation& o) const {
+    const auto [begin, count] = elementsOf(o.y);
+    const auto gate = table.gates[static_cast<std::size_t>(o.activation)];
+    gate(o.gate.data() + begin, o.up.data() + begin, count, o.y.data() + begin);
   }
 
   void operator()(const SoftmaxOperation& o) const {
@@ -319,8 +332,18 @@ struct Perform {
   }
 
   void operator()(const AddOperation& o) const {
-    const std::size_t begin = unit * unitElements;
-    table.add(o.x.data() + begin, std::min(unitElements, o.y.size() - begin), o.y.data() + begin);
+    const auto [begin, count] = elementsOf(o.y);
+    table.add(o.x.data() + begin, o.factor, count, o.y.data() + begin);
+  }
+
+  void operator()(const ScaleOperation& o) const {
+    const auto [begin, count] = elementsOf(o.y);
+    table.scale(o.factor, count, o.y.data() + begin);
+  }
+
+  void operator()(const SoftCapOperation& o) const {
+    const auto [begin, count] = elementsOf(o.y);
+    table.softCap(o.cap, count, o.y.data() + begin);
   }
 
   void operator()(const TopKOperation& o) const {

@@ -50,20 +50,19 @@ std::size_t shareRows(std::size_t wanted, std::size_t rows, std::size_t threads,
 struct ReadBytes {
   std::size_t operator()(const MatvecOperation& o) const { return of(o.matrix); }
   std::size_t operator()(const MatmulOperation& o) const { return o.tokens * of(o.matrix); }
-  std::size_t operator()(const AttentionOperation& o) const {
-    const std::size_t tokens = o.queries.size() / (o.heads * o.cache.headSize);
-    return tokens * 2 * o.cache.bytes();
-  }
+  std::size_t operator()(const AttentionOperation& o) const { return tokensOf(o) * of(o.cache, o.window); }
   std::size_t operator()(const AttendPagesOperation& o) const {
-    const std::size_t tokens = o.queries.size() / (o.heads * o.pages.front().cache.headSize);
     std::size_t bytes = 0;
-    for (const CachePage& page : o.pages) {
-      bytes += tokens * 2 * page.cache.bytes();
-    }
+    for (const CachePage& page : o.pages) bytes += tokensOf(o) * of(page.cache, o.window);
     return bytes;
   }
   std::size_t operator()(const auto&) const { return 0; }
 
+  /** Of keys and values, in whole blocks, of which a window may begin and end in the middle of one. */
+  static std::size_t of(const CacheView& cache, std::ptrdiff_t window) {
+    const std::size_t positions = std::min(cache.capacity, static_cast<std::size_t>(window) + 2 * positionBlock);
+    return 2 * positions * (cache.bytes() / cache.capacity);
+  }
   static std::size_t of(const MatrixView& matrix) { return matrix.rows * rowBytes(matrix.type, matrix.columns); }
 };
 

@@ -35,9 +35,11 @@ struct Reads {
     }
   }
   void operator()(const DivideRowsOperation& o) const { add(o.divisors); }
-  void operator()(const SwigluOperation& o) const { add(o.gate, o.up); }
+  void operator()(const GateOperation& o) const { add(o.gate, o.up); }
   void operator()(const SoftmaxOperation& o) const { add(o.x); }
   void operator()(const AddOperation& o) const { add(o.x); }
+  void operator()(const ScaleOperation&) const {}
+  void operator()(const SoftCapOperation&) const {}
   void operator()(const TopKOperation& o) const { add(o.x); }
 
   void add(auto... spans) const { (ranges.push_back(bytesOf(spans)), ...); }

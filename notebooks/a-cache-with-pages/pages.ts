@@ -1,6 +1,6 @@
 import { HELM_PAGING, type KvPages, kvPages } from '../../engine/cost/kv-pages.ts';
 import { nothingSeen, type SeenScores, seePage, softmax } from '../../engine/kernels/reference/attention.ts';
-import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
+import { kvBytesPerToken, modelKvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Model } from '../../engine/model/model.ts';
 
 /** A token of the context as one query sees it: its score, and a value of one number. */
@@ -81,14 +81,14 @@ export function pagesOf(model: Model, { tokens, pageTokens, poolBytes }: MemoryS
     paging: { ...HELM_PAGING, pageTokens },
     layers: model.layers,
     tokens,
-    tokenBytes: kvBytesPerToken(model),
+    tokenBytes: kvBytesPerToken(model.mean),
     poolBytes,
   });
 }
 
 /** Bytes of keys and values of a token in all layers. */
 export function tokenBytes(model: Model): number {
-  return model.layers * kvBytesPerToken(model);
+  return modelKvBytesPerToken(model);
 }
 
 /** Bytes of the last page that no token uses yet. */

@@ -13,7 +13,7 @@ import { contextOf } from '../../engine/runtime/context-cache.ts';
 import { createTransformer } from '../../engine/runtime/create-transformer.ts';
 import { outputPart } from '../../engine/runtime/forward.ts';
 import { createPasses } from '../../engine/runtime/passes.ts';
-import { rotaryEmbedding } from '../../engine/runtime/rotary-embedding.ts';
+import { readRotations } from '../../engine/runtime/rotations.ts';
 import type { PassHooks, Transformer } from '../../engine/runtime/transformer.ts';
 import { loadWeights } from '../../engine/runtime/transformer-weights.ts';
 import { weightsLayout, weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
@@ -56,12 +56,12 @@ export function openModel({ file, contextLength, room, way }: ToOpen): OpenedMod
   const gguf = readGguf(bytes);
   const model = modelFromGguf(gguf);
   const settings = transformerSettings(gguf, model);
-  const rotary = rotaryEmbedding(gguf, model, settings, undefined);
+  const rotations = readRotations(gguf, bytes, model, contextLength);
   const memory: ReferenceMemory = { matrices: [], caches: [] };
   const kernels = kernelsInMemory(memory);
   const seen: Seen = {
     passes: [],
-    attention: Array.from({ length: model.layers }, () => Array.from({ length: model.heads }, () => [])),
+    attention: Array.from({ length: model.layers }, () => Array.from({ length: model.mean.heads }, () => [])),
     logits: Array.from({ length: model.layers + 1 }, () => []),
   };
   const layout = weightsLayout(gguf, model);
@@ -93,7 +93,7 @@ export function openModel({ file, contextLength, room, way }: ToOpen): OpenedMod
       wasRead = [];
     },
   };
-  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
   const logitsAfter = (x: Vector): Float32Array[] => {
     const tokens = x.values.length / model.hiddenSize;
     const logits = kernels.vector(tokens * model.vocabularySize);
@@ -105,7 +105,7 @@ export function openModel({ file, contextLength, room, way }: ToOpen): OpenedMod
   };
   const watched = watch({ kernels, memory, model, seen, logitsAfter });
   const passes = createPasses({
-    ...{ model, settings, rotary, weights },
+    ...{ model, settings, rotations, weights },
     kernels: watched,
     mostTokens: contextLength,
     hooks: [streaming],
@@ -143,13 +143,13 @@ function watch({ kernels, memory, model, seen, logitsAfter }: Watched): Kernels 
     if (operation.kind === 'embed') layersRun = 0;
     else if (operation.kind === 'attention') lookAtHeads(operation, layersRun++);
     const adds = operation.kind === 'multiply' && operation.accumulate === true;
-    if (operation.kind === 'embed' || (adds && operation.matrix.columns === model.ffnSize))
+    if (operation.kind === 'embed' || (adds && operation.matrix.columns === model.mean.ffnSize))
       seen.logits[layersRun]?.push(...logitsAfter(operation.y));
   };
   const lookAtHeads = (operation: AttentionOperation, layer: number): void => {
-    const rows = operation.queries.values.length / model.headSize;
+    const rows = operation.queries.values.length / model.mean.headSize;
     for (let row = 0; row < rows; row++)
-      seen.attention[layer]?.[row % model.heads]?.push([...attentionWeights(memory, operation, row)]);
+      seen.attention[layer]?.[row % model.mean.heads]?.push([...attentionWeights(memory, operation, row)]);
   };
   return {
     ...kernels,

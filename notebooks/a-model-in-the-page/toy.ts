@@ -4,11 +4,11 @@ import { madeModel } from '../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../engine/gguf/make/random-weights.ts';
 import { SMALLEST_VOCABULARY } from '../../engine/gguf/make/tokenizer.ts';
 import type { NamedTensor } from '../../engine/gguf/tensor-names.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type Shape, type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
 
 /** A llama of a third of a million weights, whose tokens are bytes: a page runs it in milliseconds. */
-export const TOY_SHAPE: Shape = {
+export const TOY: UniformShape = {
   name: 'toy',
   architecture: 'llama',
   layers: 6,
@@ -21,6 +21,7 @@ export const TOY_SHAPE: Shape = {
   tiedEmbeddings: true,
   qkvBias: false,
 };
+export const TOY_SHAPE = uniformShape(TOY);
 
 /** What a file of the toy's architecture has in it. */
 export interface ToyFile {

@@ -1,5 +1,6 @@
 import { InputError } from '../../engine/input/input-error.ts';
-import { ARCHITECTURES, type Shape, type TensorRole, tensorShapes } from '../../engine/model/architecture.ts';
+import { type Shape, type TensorRole, tensorShapes } from '../../engine/model/architecture.ts';
+import { type LayerKind, ROTATIONS } from '../../engine/model/block.ts';
 import { countModel, type Model, type Tensor } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
 
@@ -12,7 +13,10 @@ import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../eng
 type TensorRow = readonly [TensorRole, number, number, number, Quantization];
 
 interface Content {
-  readonly shape: Shape;
+  readonly shape: Omit<Shape, 'layers' | 'kinds'>;
+  /** The kinds of layers, and that of each layer. */
+  readonly kinds: readonly LayerKind[];
+  readonly layers: readonly number[];
   readonly mix: string;
   readonly tensors: readonly TensorRow[];
 }
@@ -25,26 +29,22 @@ const LARGEST = 10_000_000;
 const MOST_NAME = 200;
 
 /** Roles that no shape has, which files may have beside. */
-const OTHER_ROLES: readonly TensorRole[] = ['attn_qkv', 'rope_freqs'];
+const OTHER_ROLES: readonly TensorRole[] = ['attn_qkv', 'rope_freqs', 'rope_factors_short', 'rope_factors_long'];
 
-const COUNTS = ['layers', 'hiddenSize', 'ffnSize', 'heads', 'kvHeads', 'headSize', 'vocabularySize'] as const;
+const FACTS = ['name', 'architecture', 'hiddenSize', 'vocabularySize', 'tiedEmbeddings'] as const;
+const FACTORS = ['embeddingScale', 'logitScale', 'logitCap', 'trainedContext'] as const;
 
 /** The text of a model, which `decodeModel` reads. */
-export async function encodeModel({ mix, tensors, ...model }: Model): Promise<string> {
-  const { name, architecture, tiedEmbeddings, qkvBias, trainedContext } = model;
-  const { layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize } = model;
-  const counts = { layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize };
+export async function encodeModel(model: Model): Promise<string> {
+  const { mix, tensors, kinds: all } = model;
+  const shape = Object.fromEntries(
+    [...FACTS, ...FACTORS].map((key) => [key, model[key]]),
+  ) as unknown as Content['shape'];
+  const kinds = [...new Set(all)];
   const rows = tensors.map(
     ({ role, layer = -1, rows, columns, quantization }): TensorRow => [role, layer, rows, columns, quantization],
   );
-  const content: Content = {
-    shape: {
-      ...{ name, architecture, ...counts, tiedEmbeddings, qkvBias },
-      ...(trainedContext !== undefined && { trainedContext }),
-    },
-    mix,
-    tensors: rows,
-  };
+  const content: Content = { shape, kinds, layers: all.map((kind) => kinds.indexOf(kind)), mix, tensors: rows };
   const deflated = new Blob([JSON.stringify(content)]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const bytes = new Uint8Array(await new Response(deflated).arrayBuffer());
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
@@ -81,30 +81,49 @@ async function inflate(text: string): Promise<string> {
 }
 
 /** @throws RangeError for what no file has; TypeError for another structure */
-function modelOf({ shape: given, mix, tensors }: Content): Model {
-  const { name, architecture, tiedEmbeddings, qkvBias, trainedContext } = given;
-  const counts = Object.fromEntries(COUNTS.map((key) => [key, count(given[key])])) as Pick<
-    Shape,
-    (typeof COUNTS)[number]
-  >;
-  if (!ARCHITECTURES.includes(architecture)) throw new RangeError('its architecture is unknown');
-  if (![name, mix].every((text) => typeof text === 'string' && text.length <= MOST_NAME))
+function modelOf({ shape: given, kinds: givenKinds, layers, mix, tensors }: Content): Model {
+  const { name, architecture, tiedEmbeddings, hiddenSize, vocabularySize } = given;
+  if (![name, mix, architecture].every((text) => typeof text === 'string' && text.length <= MOST_NAME))
     throw new RangeError('its name is none');
-  if (counts.layers > tensors.length) throw new RangeError('tensors are missing');
+  if (layers.length > tensors.length) throw new RangeError('tensors are missing');
+  const read = givenKinds.map(kindOf);
+  const kinds = layers.map((index) => {
+    const kind = read[index];
+    if (kind === undefined) throw new RangeError('a layer is of no kind');
+    return kind;
+  });
   const shape: Shape = {
-    name,
-    architecture,
-    ...counts,
-    tiedEmbeddings: tiedEmbeddings === true,
-    qkvBias: qkvBias === true,
-    ...(trainedContext !== undefined && { trainedContext: count(trainedContext) }),
+    ...{ name, architecture, layers: count(layers.length), kinds },
+    ...{
+      hiddenSize: count(hiddenSize),
+      vocabularySize: count(vocabularySize),
+      tiedEmbeddings: tiedEmbeddings === true,
+    },
+    ...Object.fromEntries(FACTORS.flatMap((key) => (given[key] === undefined ? [] : [[key, amount(given[key])]]))),
   };
-  const roles = new Set([...tensorShapes({ ...shape, layers: 1 }).map(({ role }) => role), ...OTHER_ROLES]);
+  const roles = new Set([...tensorShapes(shape).map(({ role }) => role), ...OTHER_ROLES]);
   return countModel(
     shape,
     mix,
     tensors.map((row) => tensorOf(row, roles, shape)),
   );
+}
+
+function kindOf({ attention, feedForward, resultNorms, residualScale }: LayerKind): LayerKind {
+  const { heads, kvHeads, headSize, bias, headNorms, window, rotation, scale } = attention;
+  const isRotated = rotation === 'none' || ROTATIONS.includes(rotation);
+  if (!isRotated || !['silu', 'gelu'].includes(feedForward.activation)) throw new RangeError('a layer is of no kind');
+  return {
+    attention: {
+      ...{ heads: count(heads), kvHeads: count(kvHeads), headSize: count(headSize), bias: bias === true, rotation },
+      headNorms: headNorms === true,
+      ...(window !== undefined && { window: count(window) }),
+      ...(scale !== undefined && { scale: amount(scale) }),
+    },
+    feedForward: { size: count(feedForward.size), activation: feedForward.activation },
+    resultNorms: resultNorms === true,
+    ...(residualScale !== undefined && { residualScale: amount(residualScale) }),
+  };
 }
 
 function tensorOf(
@@ -121,5 +140,10 @@ function tensorOf(
 
 function count(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= LARGEST) return value;
+  throw new RangeError('a number is out of range');
+}
+
+function amount(value: unknown): number {
+  if (typeof value === 'number' && value > 0 && value <= LARGEST) return value;
   throw new RangeError('a number is out of range');
 }

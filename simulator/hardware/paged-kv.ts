@@ -46,7 +46,7 @@ export function gpuKvPages(parts: GpuKvPagesCase): GpuKvPages | undefined {
     .filter(({ processor }) => processor === 'gpu')
     .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
   if (layers.length === 0) return undefined;
-  const tokenBytes = kvBytesPerToken(model, workload.kvFormat) * workload.batch;
+  const tokenBytes = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
   const poolBytes = gpu.memory.available - runtime.gpuBufferBytes - gpuWeightBytes(plan, model, device.name);
   const sizes = { paging, tokenBytes, poolBytes };
   const pages = (tokens: number): KvPages => kvPages({ ...sizes, layers: layers.length, tokens });

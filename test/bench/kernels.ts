@@ -155,7 +155,7 @@ function benchCalls(addon: NativeAddon, set: string, threads: number): void {
     { kind: 'rms-norm', x: a, weight: d, y: b, epsilon: 1e-5 },
     { kind: 'multiply', matrix, x: b, y: c },
     { kind: 'multiply', matrix, x: b, y: d },
-    { kind: 'swiglu', gate: c, up: d, y: c },
+    { kind: 'gate', activation: 'silu', gate: c, up: d, y: c },
     { kind: 'multiply', matrix, x: c, y: a, accumulate: true },
   ];
   const token = Array.from({ length: 22 }, () => layer).flat();

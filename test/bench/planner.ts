@@ -1,7 +1,7 @@
 import { randomCluster } from '../../datasets/random-cluster.ts';
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { DeviceKind } from '../../engine/hardware/device.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type Shape, uniformShape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { memoryRatio } from '../../engine/schedule/baselines/memory-ratio.ts';
@@ -25,7 +25,7 @@ const REGIMES = ['scarce', 'short', 'enough', 'plenty'] as const;
 
 /** A model of `layers` layers of the 70B's shape. */
 function problem(devices: number, layers: number, seed: number, kinds?: readonly DeviceKind[]): SchedulingProblem {
-  const shape: Shape = {
+  const shape: Shape = uniformShape({
     name: `70B-like, ${layers} layers`,
     architecture: 'llama',
     layers,
@@ -37,7 +37,7 @@ function problem(devices: number, layers: number, seed: number, kinds?: readonly
     vocabularySize: 128256,
     tiedEmbeddings: false,
     qkvBias: false,
-  };
+  });
   const model = createModel(shape, 'Q4_K_S');
   const regime = REGIMES[seed % REGIMES.length] as (typeof REGIMES)[number];
   return {

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
+import { TINY } from '../../engine/gguf/make/made-model.ts';
 import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { createKeys, writeKeys } from '../../engine/ring/wire/keys.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
@@ -40,8 +41,13 @@ async function benchModel(): Promise<string> {
   const path = join(folder, 'ring-32.gguf');
   if (existsSync(path)) return path;
   mkdirSync(folder, { recursive: true });
-  const shape = { ...TINY_SHAPE, name: 'ring-32', layers: 32, hiddenSize: 1024, ffnSize: 2816, heads: 16, kvHeads: 4 };
-  await makeGguf({ shape: { ...shape, headSize: 64, vocabularySize: 8192 }, mix: 'Q4_K_M', seed: 1, path });
+  const shape = { ...TINY, name: 'ring-32', layers: 32, hiddenSize: 1024, ffnSize: 2816, heads: 16, kvHeads: 4 };
+  await makeGguf({
+    shape: uniformShape({ ...shape, headSize: 64, vocabularySize: 8192 }),
+    mix: 'Q4_K_M',
+    seed: 1,
+    path,
+  });
   return path;
 }
 

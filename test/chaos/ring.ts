@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
+import { TINY } from '../../engine/gguf/make/made-model.ts';
 import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { writeKeys } from '../../engine/ring/wire/keys.ts';
 import { type Ground, openGround } from './ground.ts';
 import { startTimed, type TimedProcess, until } from './process.ts';
@@ -44,7 +45,7 @@ export interface ChaosRing {
 }
 
 /** Eight layers, two for each device; a token takes a few milliseconds. */
-const SHAPE = { ...TINY_SHAPE, name: 'chaos', layers: 8, hiddenSize: 256, ffnSize: 1024 };
+const SHAPE = uniformShape({ ...TINY, name: 'chaos', layers: 8, hiddenSize: 256, ffnSize: 1024 });
 const PROMPT = Array.from({ length: 60 }, (_, index) => `word${(index * 7) % 31}`).join(' ');
 /** Enough for some seconds of decoding at this delay of every hop. */
 const TOKENS = 60;

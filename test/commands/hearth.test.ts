@@ -78,8 +78,8 @@ test('models of one seed hold the same weights in every format', async () => {
 test('the shape 1b is that of TinyLlama in the catalogue', () => {
   const shape = loadCatalogue().find((model) => model.shape.name === 'TinyLlama-1.1B')?.shape;
   assert.equal(
-    [shape?.layers, shape?.hiddenSize, shape?.ffnSize, shape?.heads, shape?.kvHeads, shape?.vocabularySize],
-    [22, 2048, 5632, 32, 4, 32_000],
+    [shape?.layers, shape?.kinds[0]?.feedForward.size, shape?.kinds[0]?.attention.kvHeads, shape?.vocabularySize],
+    [22, 5632, 4, 32_000],
   );
 });
 

@@ -7,13 +7,13 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { near } from '../support/near.ts';
 import { streamedPlan } from '../support/streamed-plan.ts';
 import {
-  TOY_MODEL,
   TOY_RUNTIME,
   TOY_WORKLOAD,
   toyCluster,
   toyDevice,
   toyGpu,
   toyMemory,
+  toyModel,
 } from '../support/toy-cluster.ts';
 
 /**
@@ -25,7 +25,7 @@ const OTHERS = 1.64 + 0.4 + 2;
 
 const predictOn = (given: Plan, device: Device = PC) => {
   const layers = given.stages.at(-1)?.to ?? 0;
-  const model = { ...TOY_MODEL, layers };
+  const model = toyModel({ layers });
   return predict({ plan: given, truth: toyCluster([device]), model, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME });
 };
 

@@ -72,7 +72,7 @@ test('attention to pages: generated tokens read and compute, prompts compute', (
     return { compute: long.compute - short.compute, memory: long.memory - short.memory };
   };
   // 10 positions: 4 × 10 heads × 5 wide × 10 = 2000 FLOPs.
-  const bytes = 10 * kvBytesPerToken(TOY_MODEL);
+  const bytes = 10 * kvBytesPerToken(TOY_MODEL.mean);
   const generatedMore = added(generated(0), generated(10));
   near(generatedMore.compute, 2000 / 500);
   near(generatedMore.memory, bytes / 100);
@@ -80,7 +80,7 @@ test('attention to pages: generated tokens read and compute, prompts compute', (
   near(promptMore.compute, 2000 / 2000);
   near(promptMore.memory, 0);
   // A position of another format takes as many times longer as the processor's rates say.
-  const ratio = kvBytesPerToken(TOY_MODEL, 'Q8_0') / 100 / (kvBytesPerToken(TOY_MODEL) / 400);
+  const ratio = kvBytesPerToken(TOY_MODEL.mean, 'Q8_0') / 100 / (kvBytesPerToken(TOY_MODEL.mean) / 400);
   near(added(generated(0), generated(10), 'Q8_0').memory, (ratio * bytes) / 100);
   near(added(generated(0), generated(10), 'Q8_0').compute, (ratio * 2000) / 500);
   // Without such rates the processor's hold.

@@ -13,12 +13,12 @@ import {
 } from '../../engine/cost/roofline.ts';
 import type { FlopRates } from '../../engine/hardware/device.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { relativelyNear } from '../support/near.ts';
-import { QWEN3_8B } from '../support/one-machine.ts';
+import { QWEN3, QWEN3_8B } from '../support/one-machine.ts';
 
 const qwen8 = createModel(QWEN3_8B, 'BF16');
 test('Eqs. 4.1–4.3: a block of Qwen3-8B has 83.9 MB of attention and 302.0 MB of feed-forward, 386 MB in total', () => {
@@ -48,10 +48,10 @@ test('Eq. 4.9: exact FLOPs use the width of the heads; the printed equation uses
   const once = createWorkload();
   assert.is(projectionFlops(qwen8, once), 385_875_968);
   assert.is(projectionFlops(qwen8, once, 'hidden'), 385_875_968);
-  const qwen4 = createModel({ ...QWEN3_8B, hiddenSize: 2560, ffnSize: 9728 }, 'BF16');
+  const qwen4 = createModel(uniformShape({ ...QWEN3, hiddenSize: 2560, ffnSize: 9728 }), 'BF16');
   assert.is(projectionFlops(qwen4, once), 5120 * (2 * 4096 + 2 * 1024 + 3 * 9728));
   assert.is(projectionFlops(qwen4, once, 'hidden'), 5120 * (2 * 2560 + 2 * 1024 + 3 * 9728));
-  const qwen32 = createModel({ ...QWEN3_8B, hiddenSize: 5120, ffnSize: 25600, heads: 64 }, 'BF16');
+  const qwen32 = createModel(uniformShape({ ...QWEN3, hiddenSize: 5120, ffnSize: 25600, heads: 64 }), 'BF16');
   const errors = [qwen4, qwen32].map((m) => projectionFlops(m, once, 'hidden') / projectionFlops(m, once) - 1);
   assert.equal(
     errors.map((error) => (100 * error).toFixed(1)),
@@ -80,7 +80,7 @@ test('Eq. 4.14: L3 and DRAM share the KV cache, and their bandwidths are weighte
 });
 
 /** 144 matrix elements (288 bytes, 288 FLOPs) and two norms of 4 (16 bytes); 8 bytes of KV cache per token. */
-const TOY: Shape = {
+const TOY: UniformShape = {
   name: 'toy',
   architecture: 'llama',
   layers: 2,
@@ -93,7 +93,7 @@ const TOY: Shape = {
   tiedEmbeddings: false,
   qkvBias: false,
 };
-const toy = createModel(TOY, 'BF16');
+const toy = createModel(uniformShape(TOY), 'BF16');
 
 function rates(flops: number) {
   const all = Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, flops])) as FlopRates;
@@ -144,7 +144,7 @@ test('η_c divides the compute rate and η_m the bandwidth', () => {
 
 test('Eq. 4.9 as printed underestimates compute if the heads are wider than the hidden size', () => {
   // Heads of width 4: q = 8, d_kv = 4, so 2 · 4 · (16 + 8 + 24) = 384 FLOPs; with H for q 2 · 4 · (8 + 8 + 24) = 320.
-  const model = createModel({ ...TOY, headSize: 4 }, 'BF16');
+  const model = createModel(uniformShape({ ...TOY, headSize: 4 }), 'BF16');
   const task = { model, workload: createWorkload({ context: 0 }), processor: rates(32), blocks: 2 };
   relativelyNear(blockSeconds(task, { decodeCompute: 'measured' }).compute, 12);
   relativelyNear(blockSeconds(task, { decodeCompute: 'measured', queryWidth: 'hidden' }).compute, 10);

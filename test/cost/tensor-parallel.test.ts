@@ -8,9 +8,17 @@ import { createPlan } from '../../engine/plan/create-plan.ts';
 import type { Plan, TensorParallelPlan } from '../../engine/plan/plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { near } from '../support/near.ts';
-import { TOY_MODEL, TOY_RUNTIME, TOY_WORKLOAD, toyCluster, toyDevice, toyMemory } from '../support/toy-cluster.ts';
+import {
+  TOY_MODEL,
+  TOY_RUNTIME,
+  TOY_WORKLOAD,
+  toyCluster,
+  toyDevice,
+  toyMemory,
+  toyModel,
+} from '../support/toy-cluster.ts';
 
-const MODEL = { ...TOY_MODEL, layers: 2 };
+const MODEL = toyModel({ layers: 2 });
 const HEAD = { device: 'a', processor: 'cpu' } as const;
 
 /** Two layers cut among the devices a, b, c …; a message takes 1 s, the output layer 5.2 s. */

@@ -1,7 +1,8 @@
 import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
-import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
+import { madeModel, TINY } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { mutateBytes } from './mutate-bytes.ts';
 
@@ -26,7 +27,10 @@ const TEXTS = ['', 'llama', 'gpt2', 'qwen3', '\0', 'x'.repeat(300), '\u{10ffff}'
 export function shortHeaders(): Parts[] {
   const whole = ARCHITECTURES.map((architecture) => {
     const own = { qkvBias: architecture === 'qwen2', tiedEmbeddings: architecture === 'qwen3' };
-    const { metadata, tensors } = madeModel({ ...TINY_SHAPE, architecture, ...own, vocabularySize: 258 }, 'Q4_K_M');
+    const { metadata, tensors } = madeModel(
+      uniformShape({ ...TINY, architecture, ...own, vocabularySize: 258 }),
+      'Q4_K_M',
+    );
     const words = { of: 'string', values: ['a', 'b', '<s>'] } as const;
     const short: Metadata = new Map([
       ...[...metadata].filter(([key]) => !key.startsWith('tokenizer.')),

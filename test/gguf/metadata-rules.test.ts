@@ -19,9 +19,9 @@ const number = (value: number): MetadataValue => ({ type: 'float32', value });
 test('what changes results and is not computed here is refused with its key', () => {
   const cases: readonly (readonly [key: string, value: MetadataValue, message: RegExp])[] = [
     [
-      'rope.scaling.attn_factor',
+      'rope.scaling.yarn_log_multiplier',
       number(1.25),
-      /^m\.gguf: metadata llama\.rope\.scaling\.attn_factor: is 1\.25, which scales rotated queries and keys; only 1 is/,
+      /^m\.gguf: metadata llama\.rope\.scaling\.yarn_log_multiplier: is 1\.25, which scales rotated queries and keys; only 0 is/,
     ],
     [
       'attention.causal',

@@ -4,12 +4,12 @@ import * as assert from 'uvu/assert';
 import { outlineGguf } from '../../engine/gguf/describe-gguf.ts';
 import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
 import type { Gguf } from '../../engine/gguf/gguf.ts';
-import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
+import { madeModel, TINY, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type Shape, uniformShape } from '../../engine/model/architecture.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
@@ -65,7 +65,7 @@ test('a file may have one format for every matrix', () => {
 });
 
 test('a row that is not a multiple of 256 falls back to another format, as in llama.cpp', () => {
-  const { layer } = modelFromGguf(made({ ...TINY_SHAPE, ffnSize: 544 }, 'Q2_K'));
+  const { layer } = modelFromGguf(made(uniformShape({ ...TINY, ffnSize: 544 }), 'Q2_K'));
   assert.equal([...layer.flops.keys()].sort(), ['IQ4_NL', 'Q2_K']);
 });
 
@@ -79,8 +79,9 @@ test("llama.cpp's Llama is read with tied embeddings, divisors of angles and Q4_
   const model = modelFromGguf(gguf);
   assert.is(model.name, 'random-llama-Q4_0');
   assert.is(model.mix, 'Q4_0');
-  assert.equal([model.layers, model.hiddenSize, model.heads, model.kvHeads, model.headSize], [2, 256, 8, 2, 32]);
-  assert.equal([model.vocabularySize, model.tiedEmbeddings, model.qkvBias], [1024, true, false]);
+  const { heads, kvHeads, headSize, bias } = model.kinds[0]?.attention ?? {};
+  assert.equal([model.layers, model.hiddenSize, heads, kvHeads, headSize], [2, 256, 8, 2, 32]);
+  assert.equal([model.vocabularySize, model.tiedEmbeddings, bias], [1024, true, false]);
   // 557,056 elements of a layer's matrices, 18 bytes for 32, and two norms; the divisors are 16 values.
   assert.is(model.layer.bytes, 313_344 + 2048);
   assert.is(model.embedding.bytes, 147_456);
@@ -93,10 +94,9 @@ test("llama.cpp's Qwen2 is read with biases and the Q4_K_M of its quantizer, as 
   const gguf = golden('qwen2-Q4_K_M');
   const { name, ...model } = modelFromGguf(gguf);
   assert.is(name, 'random-qwen2-Q4_K_M');
-  assert.is(model.qkvBias, true);
-  const { architecture, layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize } = model;
-  const sizes = { layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize };
-  const shape: Shape = { ...TINY_SHAPE, name, architecture, ...sizes, qkvBias: true };
+  assert.is(model.kinds[0]?.attention.bias, true);
+  const { layers, vocabularySize, mean } = model;
+  const shape = uniformShape({ ...TINY, name, architecture: 'qwen2', layers, vocabularySize, ...mean, qkvBias: true });
   assert.is(model.bytes, createModel(shape, 'Q4_K_M').bytes);
   assert.equal(model.layer, createModel(shape, 'Q4_K_M').layer);
 });
@@ -216,7 +216,7 @@ test('0 experts, a list of equal numbers and shapes that end in 1 are those of a
     [`${TINY_SHAPE.architecture}.expert_count`, { type: 'uint32', value: 0 }],
     [
       `${TINY_SHAPE.architecture}.attention.head_count_kv`,
-      { type: 'array', value: { of: 'uint32', values: Array<number>(TINY_SHAPE.layers).fill(TINY_SHAPE.kvHeads) } },
+      { type: 'array', value: { of: 'uint32', values: Array<number>(TINY_SHAPE.layers).fill(TINY.kvHeads) } },
     ],
   ];
   const headings = tensors.map((tensor) => ({

@@ -6,7 +6,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { CachePage, Operation } from '../../engine/kernels/operation.ts';
 import { nmse } from '../runtime/nmse.ts';
 import { BF16_SETS } from '../support/rounding-sets.ts';
-import { type AttentionCase, attentionCases, attentionVectors, roundedCases } from './attention-case.ts';
+import { type AttentionCase, attentionCases, attentionVectors, roundedCases, wholeBlocks } from './attention-case.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 
 const reference = openKernels({ implementation: 'reference' });
@@ -25,11 +25,17 @@ interface PagedCase extends AttentionCase {
 }
 
 const pages = fc.record({ pageTokens: fc.integer({ min: 1, max: 160 }), together: fc.integer({ min: 1, max: 4 }) });
-const cases = fc.tuple(attentionCases, pages).map(([one, paging]): PagedCase => ({ ...one, ...paging }));
+/** Heads of models, too. */
+const sizes = fc.constantFrom(undefined, undefined, 80, 112, 256);
+const cases = fc
+  .tuple(attentionCases, pages, sizes)
+  .map(
+    ([one, paging, size = one.headSize]): PagedCase => ({ ...one, ...paging, headSize: wholeBlocks(one.type, size) }),
+  );
 
 /** Lets the last positions attend to all, over one cache and over pages of it in a shuffled order. */
 function attend(kernels: Kernels, one: PagedCase) {
-  const { type, kvHeads, headSize, before, tokens, pageTokens, together } = one;
+  const { type, kvHeads, headSize, before, tokens, window, pageTokens, together } = one;
   const { random, length, width, heads, scale, keys, values, queries } = attentionVectors(kernels, one);
   const cache = kernels.cache({ type, kvHeads, capacity: length, headSize });
   const whole = kernels.vector(queries.values.length);
@@ -48,7 +54,7 @@ function attend(kernels: Kernels, one: PagedCase) {
     stores.push({ kind: 'store', cache: own, keys: keys.slice(from, to), values: values.slice(from, to), position: 0 });
     pages.push({ cache: own, first, count });
   }
-  const state = { queries, y: paged, largest, totals, heads, position: before, scale };
+  const state = { queries, y: paged, largest, totals, heads, position: before, window, scale };
   const attends: Operation[] = [];
   for (let from = 0; from < pages.length; from += together) {
     const some = pages.slice(from, from + together);
@@ -56,7 +62,7 @@ function attend(kernels: Kernels, one: PagedCase) {
   }
   kernels.run([
     ...stores,
-    { kind: 'attention', cache, queries, y: whole, heads, position: before, scale },
+    { kind: 'attention', cache, queries, y: whole, heads, position: before, window, scale },
     ...attends,
     { kind: 'divide-rows', divisors: totals, y: paged },
   ]);

@@ -11,13 +11,21 @@ export interface AttentionCase {
   readonly headSize: number;
   readonly before: number;
   readonly tokens: number;
+  /** Positions that a token sees at most. */
+  readonly window?: number | undefined;
   readonly type: KvFormat;
   readonly seed: number;
 }
 
 const MOST_POSITIONS = 155;
 
-/** Includes odd head sizes, of quantized caches whole blocks, and blocks of positions that aren't full. */
+/** The size of a head, or the next that a cache of this format can hold. */
+export function wholeBlocks(type: KvFormat, headSize: number): number {
+  const { block } = QUANTIZATIONS[type];
+  return block * Math.ceil(headSize / block);
+}
+
+/** Includes odd head sizes, windows, of quantized caches whole blocks, and blocks of positions that aren't full. */
 export const attentionCases = fc
   .record<AttentionCase>({
     kvHeads: fc.integer({ min: 1, max: 3 }),
@@ -25,14 +33,14 @@ export const attentionCases = fc
     headSize: fc.integer({ min: 1, max: 70 }),
     before: fc.integer({ min: 0, max: 150 }),
     tokens: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 40, max: 140 })),
+    window: fc.option(fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 5, max: 170 })), { nil: undefined }),
     type: fc.constantFrom(...KV_FORMATS),
     seed: fc.integer({ min: 1, max: 2 ** 30 }),
   })
   .map((one) => {
-    const { block } = QUANTIZATIONS[one.type];
     // Scores grow with the position, and rounding errors with scores.
     const before = Math.min(one.before, MOST_POSITIONS - one.tokens);
-    return { ...one, before, headSize: block * Math.ceil(one.headSize / block) };
+    return { ...one, before, headSize: wholeBlocks(one.type, one.headSize) };
   });
 
 /** Heads, caches and numbers of tokens that attend in fewer bits. */
@@ -50,7 +58,7 @@ export const roundedCases = attentionCases.map((one) => {
 /** Random keys, values and queries of a case. Scores grow with the position, so that the maximum changes. */
 export function attentionVectors(
   kernels: Kernels,
-  { kvHeads, group, headSize, before, tokens, seed }: Omit<AttentionCase, 'type'>,
+  { kvHeads, group, headSize, before, tokens, seed }: Omit<AttentionCase, 'type' | 'window'>,
 ) {
   const random = randomFrom(seed);
   const length = before + tokens;

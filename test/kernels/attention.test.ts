@@ -37,13 +37,13 @@ test('equal scores average the values, and a far larger score selects its value'
 
 /** Fills a cache and lets the last positions attend. */
 function attend(kernels: Kernels, one: AttentionCase): Float32Array {
-  const { type, kvHeads, headSize, before } = one;
+  const { type, kvHeads, headSize, before, window } = one;
   const { length, heads, scale, keys, values, queries } = attentionVectors(kernels, one);
   const cache = kernels.cache({ type, kvHeads, capacity: length + 3, headSize });
   const y = kernels.vector(queries.values.length);
   kernels.run([
     { kind: 'store', cache, keys, values, position: 0 },
-    { kind: 'attention', cache, queries, y, heads, position: before, scale },
+    { kind: 'attention', cache, queries, y, heads, position: before, window, scale },
   ]);
   return y.values;
 }
@@ -96,6 +96,64 @@ test('heads that are not whole blocks are refused for a quantized cache', () => 
       /a Q8_0 cache of heads of 48 values; they must be a multiple of 32/,
     );
   }
+});
+
+test('with a window a token sees the last positions up to its own, whatever they are', () => {
+  fc.assert(
+    fc.property(attentionCases, (drawn) => {
+      const one = {
+        ...drawn,
+        kvHeads: 1,
+        type: 'F32' as const,
+        tokens: Math.min(drawn.tokens, 9),
+        window: drawn.window ?? 3,
+      };
+      const { heads, scale, keys, values, queries } = attentionVectors(reference, one);
+      const { headSize, before, tokens, window } = one;
+      const found = attend(reference, one);
+      for (let row = 0; row < tokens * heads; row++) {
+        const own = before + Math.floor(row / heads);
+        const sums = new Float64Array(headSize);
+        let total = 0;
+        for (let p = 0; p <= own; p++) {
+          if (own - p >= window) continue;
+          let score = 0;
+          for (let i = 0; i < headSize; i++)
+            score += (queries.values[row * headSize + i] as number) * (keys.values[p * headSize + i] as number);
+          const weight = Math.exp(scale * score);
+          total += weight;
+          for (let i = 0; i < headSize; i++) sums[i]! += weight * (values.values[p * headSize + i] as number);
+        }
+        for (const [i, sum] of sums.entries()) near(found[row * headSize + i] as number, sum / total, 1e-5);
+      }
+    }),
+    { seed: 14, numRuns: 15 },
+  );
+});
+
+test('a window of half a position, of none and of NaN is refused', () => {
+  const cache = reference.cache({ type: 'F32', kvHeads: 1, capacity: 1, headSize: 1 });
+  const [queries, y] = [reference.vector(1), reference.vector(1)];
+  for (const window of [0.5, 0, -1, Number.NaN])
+    assert.throws(
+      () => reference.run([{ kind: 'attention', cache, queries, y, heads: 1, position: 0, window, scale: 1 }]),
+      /attention: a window of .* positions; a whole number of at least 1 is needed/,
+    );
+});
+
+testNative('numbers that are not finite, far before the window, change nothing', () => {
+  for (const kernels of [...natives, ...rounding])
+    for (const tokens of [1, 9]) {
+      const cache = kernels.cache({ type: 'F16', kvHeads: 1, capacity: 200, headSize: 16 });
+      const keys = kernels.vector(new Float32Array(200 * 16).fill(Number.NaN, 0, 150 * 16).fill(1, 150 * 16));
+      const [queries, y] = [kernels.vector(tokens * 16), kernels.vector(tokens * 16)];
+      const position = 191;
+      kernels.run([
+        { kind: 'store', cache, keys, values: keys, position: 0 },
+        { kind: 'attention', cache, queries, y, heads: 1, position, window: position - 149, scale: 1 },
+      ]);
+      for (const value of y.values) near(value, 1, 1e-6);
+    }
 });
 
 testNative('every instruction set attends like the reference, over blocks of positions and odd heads', () => {
@@ -167,7 +225,7 @@ testNative('a token attends alike alone and among others, bit by bit', () => {
     fc.property(fc.oneof(attentionCases, roundedCases), (drawn) => {
       const one = { ...drawn, before: 30, tokens: 97 };
       for (const { kernels, multiplied } of ways) {
-        const { type, kvHeads, headSize, before, tokens } = one;
+        const { type, kvHeads, headSize, before, tokens, window } = one;
         const { length, heads, scale, keys, values, queries } = attentionVectors(kernels, one);
         const cache = kernels.cache({ type, kvHeads, capacity: length, headSize });
         kernels.run([{ kind: 'store', cache, keys, values, position: 0 }]);
@@ -177,7 +235,8 @@ testNative('a token attends alike alone and among others, bit by bit', () => {
           for (let from = 0; from < tokens; from += count) {
             const to = Math.min(tokens, from + count);
             const [own, its] = [queries, y].map((vector) => vector.slice(from * width, to * width));
-            const operation = { kind: 'attention', cache, heads, position: before + from, scale, multiplied } as const;
+            const place = { position: before + from, window, scale, multiplied };
+            const operation = { kind: 'attention', cache, heads, ...place } as const;
             kernels.run([{ ...operation, queries: own as Vector, y: its as Vector }]);
           }
           return [...y.values];

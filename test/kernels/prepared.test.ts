@@ -23,7 +23,7 @@ function pass(kernels: Kernels) {
     { kind: 'embed', table, tokens, y: x },
     { kind: 'multiply', matrix, x, y, multiplied: 'singly' },
     { kind: 'store', cache, keys: x, values: y, position },
-    { kind: 'attention', cache, queries: y, y: z, heads: 2, position, scale: 1 },
+    { kind: 'attention', cache, queries: y, y: z, heads: 2, position, window: 3, scale: 1 },
   ];
   return { operations, cache, z };
 }

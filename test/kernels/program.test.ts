@@ -12,7 +12,7 @@ const VECTORS = 5;
 /** Operations between vectors, given by number. */
 const steps = fc.array(
   fc.record({
-    what: fc.constantFrom('F32', 'Q8_0', 'add', 'rms-norm', 'swiglu'),
+    what: fc.constantFrom('F32', 'Q8_0', 'add', 'rms-norm', 'gate', 'soft-cap'),
     from: fc.nat(VECTORS - 1),
     second: fc.nat(VECTORS - 1),
     to: fc.nat(VECTORS - 1),
@@ -44,8 +44,13 @@ function results(list: Steps, threads: number, atOnce: boolean): number[][] {
         return from === to ? [] : [{ kind: 'add', x, y }];
       case 'rms-norm':
         return [{ kind: 'rms-norm', x, weight: ones, y, epsilon: 1e-5 }];
-      case 'swiglu':
-        return [{ kind: 'swiglu', gate: x, up: other, y }];
+      case 'gate':
+        return [{ kind: 'gate', activation: second === 0 ? 'gelu' : 'silu', gate: x, up: other, y }];
+      case 'soft-cap':
+        return [
+          { kind: 'soft-cap', y, cap: 2 },
+          { kind: 'scale', y: x, factor: 1.5 },
+        ];
       default:
         return from === to
           ? []

@@ -42,13 +42,50 @@ test('rope angles are θ₀ = position and θ₁ = position/100 at base 10⁴ an
   for (const [i, value] of angles.entries()) near(value, expected[i] as number, 1e-7);
 });
 
-test('swiglu gives 0 for a gate of 0, passes a large gate and blocks a very negative one', () => {
+test('silu gives 0 for a gate of 0, passes a large gate and blocks a very negative one', () => {
   const y = reference.vector(3);
   const [gate, up] = [reference.vector([0, 50, -50]), reference.vector([7, 2, 2])];
-  reference.run([{ kind: 'swiglu', gate, up, y }]);
+  reference.run([{ kind: 'gate', activation: 'silu', gate, up, y }]);
   near(y.values[0] as number, 0);
   near(y.values[1] as number, 100);
   near(y.values[2] as number, 0, 1e-18);
+});
+
+test('gelu, a factor, a scale and a soft cap have known values', () => {
+  for (const kernels of [reference, ...natives]) {
+    const run = (values: readonly number[], operation: (y: Vector) => Operation): number[] => {
+      const y = kernels.vector(values);
+      kernels.run([operation(y)]);
+      return [...y.values];
+    };
+    const gated = run([1, -1, 0, 3e38, -3e38, Number.NEGATIVE_INFINITY, Number.NaN], (gate) => {
+      const up = kernels.vector([1, 2, 1, 1, 1, 1, 1]);
+      return { kind: 'gate', activation: 'gelu', gate, up, y: gate };
+    });
+    // 0.5·(1 + tanh(√(2/π)·1.044715)) = 0.8411919906
+    for (const [i, expected] of [0.841191990608, -0.317616018784, 0, 3e38, 0, 0].entries())
+      near(gated[i] as number, expected, Math.max(1e-6, Math.abs(expected) * 1e-6));
+    assert.ok(Number.isNaN(gated[6]));
+    assert.equal(
+      run([1, 2], (y) => ({ kind: 'add', x: kernels.vector([8, -4]), y, factor: 0.25 })),
+      [3, 1],
+    );
+    assert.equal(
+      run([1, -6], (y) => ({ kind: 'scale', y, factor: 0.5 })),
+      [0.5, -3],
+    );
+    const capped = run([0, 1e-4, -30, 3e38, Number.NEGATIVE_INFINITY, Number.NaN], (y) => ({
+      kind: 'soft-cap',
+      y,
+      cap: 30,
+    }));
+    for (const [i, expected] of [0, 1e-4, -30 * Math.tanh(1), 30, -30].entries())
+      near(capped[i] as number, expected, Math.abs(expected) * 1e-6);
+    assert.ok(Number.isNaN(capped[5]));
+    for (const cap of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
+      assert.throws(() => run([1], (y) => ({ kind: 'soft-cap', y, cap })), /soft-cap: a cap of/);
+    assert.throws(() => run([1], (y) => ({ kind: 'scale', y, factor: Number.NaN })), /scale: a factor of NaN/);
+  }
 });
 
 test('softmax of the rows (0, ln 3) and (1000, 1000) is (1/4, 3/4) and (1/2, 1/2)', () => {
@@ -83,12 +120,13 @@ function same(
 const rows = fc.record({
   width: fc.integer({ min: 1, max: 70 }),
   count: fc.integer({ min: 1, max: 5 }),
+  activation: fc.constantFrom('silu' as const, 'gelu' as const),
   seed: fc.integer({ min: 1, max: 2 ** 30 }),
 });
 
 testNative('every instruction set norms, gates, adds and normalises like the reference', () => {
   fc.assert(
-    fc.property(rows, ({ width, count, seed }) => {
+    fc.property(rows, ({ width, count, seed, activation }) => {
       const random = randomFrom(seed);
       const [a, b] = [randomValues(random, width * count, 20), randomValues(random, width * count, 20)];
       const weights = randomValues(random, width, 2);
@@ -97,9 +135,22 @@ testNative('every instruction set norms, gates, adds and normalises like the ref
         const weight = kernels.vector(weights);
         return { operations: [{ kind: 'rms-norm', x: kernels.vector(a), weight, y, epsilon: 1e-5 }], y };
       });
-      same(1e-6, 1e-6, (kernels) => {
+      // The exponent of gelu reaches 20 where the result isn't below the floor, and its rounding is relative to that.
+      same(activation === 'gelu' ? 3e-6 : 1e-6, 1e-6, (kernels) => {
         const y = kernels.vector(width * count);
-        return { operations: [{ kind: 'swiglu', gate: kernels.vector(a), up: kernels.vector(b), y }], y };
+        return { operations: [{ kind: 'gate', activation, gate: kernels.vector(a), up: kernels.vector(b), y }], y };
+      });
+      same(1e-6, 1e-6, (kernels) => {
+        const y = kernels.vector(a);
+        return { operations: [{ kind: 'soft-cap', y, cap: 7 }], y };
+      });
+      same(1e-6, 1, (kernels) => {
+        const y = kernels.vector(b);
+        return { operations: [{ kind: 'add', x: kernels.vector(a), y, factor: 0.22 }], y };
+      });
+      same(1e-6, 0, (kernels) => {
+        const y = kernels.vector(b);
+        return { operations: [{ kind: 'scale', y, factor: 0.22 }], y };
       });
       same(1e-5, 1e-9, (kernels) => {
         const y = kernels.vector(width * count);

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
 
 const HEADER =
@@ -18,7 +19,7 @@ function message(text: string): string {
 test('a row becomes a shape', () => {
   assert.equal(parseModels(`${HEADER}\n${ROW}\n`, 'm.csv'), [
     {
-      shape: {
+      shape: uniformShape({
         name: 'Tiny',
         architecture: 'llama',
         layers: 2,
@@ -30,7 +31,7 @@ test('a row becomes a shape', () => {
         vocabularySize: 100,
         tiedEmbeddings: false,
         qkvBias: false,
-      },
+      }),
       defaultMix: 'F16',
       provenance: 'assumed: a test',
     },

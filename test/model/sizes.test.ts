@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { TINY } from '../../engine/gguf/make/made-model.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { checkKvFormat, kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Mix } from '../../engine/model/mix.ts';
 import { createModel, modelTensors } from '../../engine/model/model.ts';
@@ -73,18 +75,20 @@ test('a layer has two FLOPs per matrix element, by format', () => {
 });
 
 test('the KV cache of Qwen3-8B has 4096 bytes per token and layer (HELM Eq. 4.5 with the erratum)', () => {
-  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16')), 4096);
-  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16'), 'F32'), 8192);
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16').mean), 4096);
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16').mean, 'F32'), 8192);
   // Blocks of 32 values in 34 and 18 bytes.
-  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16'), 'Q8_0'), (2048 / 32) * 34);
-  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16'), 'Q4_0'), (2048 / 32) * 18);
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16').mean, 'Q8_0'), (2048 / 32) * 34);
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16').mean, 'Q4_0'), (2048 / 32) * 18);
 });
 
+const headsOf = (headSize: number) => uniformShape({ ...TINY, name: 'M', headSize });
+
 test('a quantized cache needs heads of whole blocks', () => {
-  checkKvFormat({ name: 'M', headSize: 96 }, 'Q4_0');
-  checkKvFormat({ name: 'M', headSize: 80 }, 'F16');
+  checkKvFormat(headsOf(96), 'Q4_0');
+  checkKvFormat(headsOf(80), 'F16');
   assert.throws(
-    () => checkKvFormat({ name: 'M', headSize: 80 }, 'Q8_0'),
+    () => checkKvFormat(headsOf(80), 'Q8_0'),
     /^--kv: Q8_0 needs heads of whole blocks of 32 values; those of M have 80: use F16 or F32$/,
   );
 });

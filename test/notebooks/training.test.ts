@@ -4,15 +4,15 @@ import * as assert from 'uvu/assert';
 import type { NamedTensor } from '../../engine/gguf/tensor-names.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { kernelsInMemory } from '../../engine/kernels/reference/kernels-in-memory.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { bitsPerByte, openModel } from '../../notebooks/a-model-in-the-page/open-model.ts';
-import { encodeToy, randomToy, TOY_SHAPE } from '../../notebooks/a-model-in-the-page/toy.ts';
+import { encodeToy, randomToy, TOY } from '../../notebooks/a-model-in-the-page/toy.ts';
 import { createAdam } from '../../notebooks/a-model-in-the-page/training/adam.ts';
 import { readCorpus } from '../../notebooks/a-model-in-the-page/training/corpus.ts';
 import { type Batch, createNetwork, type Network } from '../../notebooks/a-model-in-the-page/training/network.ts';
 
 const [TEXTS, LENGTH] = [2, 6];
-const SMALL: Shape = { ...TOY_SHAPE, layers: 2, hiddenSize: 16, ffnSize: 24, headSize: 4 };
+const SMALL = uniformShape({ ...TOY, layers: 2, hiddenSize: 16, ffnSize: 24, headSize: 4 });
 const WAY = 'least recently used goes first';
 
 function smallNetwork(): { readonly network: Network; readonly batch: Batch } {

@@ -32,7 +32,7 @@ const ROUNDING = 1e-9;
 export const QUARTER: Model = ((): Model => {
   const found = loadCatalogue().find(({ shape }) => shape.name === 'Llama-3-8B');
   if (found === undefined) throw new Error('the catalogue has no Llama-3-8B');
-  return createModel({ ...found.shape, name: 'quarter', layers: 8 }, 'Q8_0');
+  return createModel({ ...found.shape, name: 'quarter', layers: 8, kinds: found.shape.kinds.slice(0, 8) }, 'Q8_0');
 })();
 
 export interface Home {

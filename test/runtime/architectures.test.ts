@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { TensorSource } from '../../engine/gguf/write-gguf.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import type { UniformShape } from '../../engine/model/architecture.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
@@ -31,7 +31,7 @@ function logits(path: string, options: KernelOptions): Float32Array {
 }
 
 /** Heads of 48 values: 8 · 48 = 384 is not the hidden size of 256. */
-const WIDE_HEADS: Partial<Shape> = { architecture: 'qwen3', headSize: 48 };
+const WIDE_HEADS: Partial<UniformShape> = { architecture: 'qwen3', headSize: 48 };
 
 const rotatedPart = (architecture: string): NonNullable<MadeFile['metadata']> => [
   [`${architecture}.rope.dimension_count`, { type: 'uint32', value: 20 }],

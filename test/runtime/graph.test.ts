@@ -66,7 +66,7 @@ test('every operator waits for those that wrote what it reads', () => {
   const at = (kind: string): number => nodes.findIndex((node) => node.kind === kind);
   assert.equal(after(at('store')), ['rope', 'multiply blk.0.attn_v.weight']);
   assert.equal(after(at('attention')), ['rope', 'store']);
-  assert.equal(after(at('swiglu')), ['multiply blk.0.ffn_gate.weight', 'multiply blk.0.ffn_up.weight']);
+  assert.equal(after(at('gate')), ['multiply blk.0.ffn_gate.weight', 'multiply blk.0.ffn_up.weight']);
   // The residual stream: what attention reads and what the embedding wrote.
   const output = nodes.findIndex(({ weights }) => weights?.tensor === 'blk.0.attn_output.weight');
   assert.equal(after(output), ['attention', 'embed token_embd.weight']);

@@ -1,12 +1,12 @@
 import type { TensorSource } from '../../engine/gguf/write-gguf.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import type { UniformShape } from '../../engine/model/architecture.ts';
 import { madeFile } from './made-file.ts';
 
 /** Weights of one layer, bytes: 4·2²⁰ values in F16. */
 export const LARGE_LAYER_BYTES = 2 ** 23;
 
 /** 24 layers of 8 MiB in F16. */
-export const LARGE_SHAPE: Partial<Shape> = {
+export const LARGE_SHAPE: Partial<UniformShape> = {
   layers: 24,
   hiddenSize: 512,
   ffnSize: 2048,

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { quantize } from '../../engine/gguf/formats/formats.ts';
-import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
+import { madeModel, TINY } from '../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../engine/gguf/make/random-weights.ts';
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 
 export interface MadeFile {
   readonly folder: string;
   readonly name: string;
-  readonly shape?: Partial<Shape>;
+  readonly shape?: Partial<UniformShape>;
   readonly mix?: FileMix;
   /** Entries that are added to the made ones or replace them. */
   readonly metadata?: readonly [string, MetadataValue][];
@@ -19,11 +19,11 @@ export interface MadeFile {
 }
 
 /** As few tokens as the tokenizer allows, so that logits are computed quickly. */
-const SMALL: Shape = { ...TINY_SHAPE, vocabularySize: 260 };
+const SMALL: UniformShape = { ...TINY, vocabularySize: 260 };
 
 /** Writes a small model with random weights as make-model does, with the given changes; returns its path. */
 export async function madeFile({ folder, name, mix = 'F32', metadata = [], ...options }: MadeFile): Promise<string> {
-  const shape = { ...SMALL, name, ...options.shape };
+  const shape = uniformShape({ ...SMALL, name, ...options.shape });
   const made = madeModel(shape, mix);
   const weights = randomWeights(shape, 1);
   const tensors = made.tensors.map((tensor): TensorSource => {

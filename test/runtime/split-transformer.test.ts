@@ -122,7 +122,7 @@ test('a limit to the GPU’s memory that leaves no room says how many layers fit
   const path = goldenModel('llama-Q8_0');
   const model = modelFromGguf(withFile(path, readGguf));
   const { layer, output } = model;
-  const slice = 4 * kvBytesPerToken(model, 'F16');
+  const slice = 4 * kvBytesPerToken(model.mean, 'F16');
   const open = (gpuMemory: number) =>
     openSplitModel(path, { cpu, gpu, context: 40, paging: { ...DEFAULT_PAGING, gpuMemory, pageTokens: 4 } }).on(
       planOf(path, 2, 'host'),

@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device, FlopRates } from '../../engine/hardware/device.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, OPERATORS, operatorShapes } from '../../engine/model/operators.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
-import { TOY_CHIP_MODEL, toyChip } from './toy-chip.ts';
+import { TOY_CHIP, toyChip } from './toy-chip.ts';
 import { TOY_CPU, toyCluster, toyDevice } from './toy-cluster.ts';
 
 /** TOY_CHIP_MODEL with six layers. */
-export const SIX_LAYERS: Model = createModel({ ...TOY_CHIP_MODEL, name: 'chip toy of six', layers: 6 }, 'F16');
+export const SIX_LAYERS: Model = createModel(uniformShape({ ...TOY_CHIP, name: 'chip toy of six', layers: 6 }), 'F16');
 
 /** CPUs that are slower than the chips' GPUs: 20 FLOP/s and 20 B/s. */
 const SLOW_CPU = {

@@ -1,6 +1,7 @@
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
@@ -13,7 +14,7 @@ import {
 
 /** 32 layers of 128 MiB: four devices hold 1 GiB each. */
 export const LAB_MODEL = createModel(
-  {
+  uniformShape({
     name: 'lab',
     architecture: 'llama',
     layers: 32,
@@ -25,7 +26,7 @@ export const LAB_MODEL = createModel(
     vocabularySize: 256,
     tiedEmbeddings: false,
     qkvBias: false,
-  },
+  }),
   'F16',
 );
 

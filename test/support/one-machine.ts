@@ -1,10 +1,10 @@
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import type { Device, FlopRates, Gpu } from '../../engine/hardware/device.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
+import { type Shape, type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 
 /** HELM 4.1.1: the model of the thesis's running example. */
-export const QWEN3_8B: Shape = {
+export const QWEN3: UniformShape = {
   name: 'Qwen3-8B',
   architecture: 'qwen3',
   layers: 36,
@@ -17,6 +17,7 @@ export const QWEN3_8B: Shape = {
   tiedEmbeddings: false,
   qkvBias: false,
 };
+export const QWEN3_8B: Shape = uniformShape(QWEN3);
 
 export interface Machine {
   readonly ram?: number;

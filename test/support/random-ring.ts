@@ -3,6 +3,7 @@ import { RECLAIM_POLICIES, type ReclaimPolicy } from '../../engine/cost/reclaim.
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { createCluster, pairKey } from '../../engine/hardware/cluster.ts';
 import type { Device, FlopRates, Gpu, Link, OperatingSystem } from '../../engine/hardware/device.ts';
+import { uniformShape } from '../../engine/model/architecture.ts';
 import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
@@ -82,7 +83,7 @@ function randomModel(layers: readonly number[]): fc.Arbitrary<Model> {
     })
     .map(({ mix, ...shape }) =>
       createModel(
-        {
+        uniformShape({
           name: 'tiny',
           architecture: 'llama',
           hiddenSize: 256,
@@ -92,7 +93,7 @@ function randomModel(layers: readonly number[]): fc.Arbitrary<Model> {
           headSize: 64,
           qkvBias: false,
           ...shape,
-        },
+        }),
         mix,
       ),
     );
@@ -159,7 +160,7 @@ function withApi(common: Omit<Gpu, 'api' | 'hostLink'>, api: Gpu['api'], hostLin
 
 /** From less than the buffers to more than the model, often exactly the need of some layers and the output layer. */
 function randomMemory(model: Model, workload: Workload): fc.Arbitrary<(buffers: number) => number> {
-  const kvBytes = kvBytesPerToken(model) * workload.context * workload.batch;
+  const kvBytes = kvBytesPerToken(model.mean) * workload.context * workload.batch;
   const row = (model.embedding.bytes / model.vocabularySize) * workload.batch;
   const outer = fc.constantFrom(0, model.output.bytes, model.output.bytes + row);
   const layers = fc.integer({ min: 0, max: model.layers });

@@ -1,5 +1,6 @@
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import type { Soc } from '../../engine/hardware/device.ts';
+import { type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { toyDevice } from './toy-cluster.ts';
@@ -45,19 +46,17 @@ export function toyChip(soc: Partial<Soc> = {}, rates: { gpuFlops?: number; npuF
 }
 
 /** Two layers: qkv 16 × 8, attention output 8 × 8, gate and up 24 × 8, down 8 × 12, output 40 × 8; 2 bytes a weight. */
-export const TOY_CHIP_MODEL: Model = createModel(
-  {
-    name: 'chip toy',
-    architecture: 'llama',
-    layers: 2,
-    hiddenSize: 8,
-    ffnSize: 12,
-    heads: 2,
-    kvHeads: 1,
-    headSize: 4,
-    vocabularySize: 40,
-    tiedEmbeddings: false,
-    qkvBias: false,
-  },
-  'F16',
-);
+export const TOY_CHIP: UniformShape = {
+  name: 'chip toy',
+  architecture: 'llama',
+  layers: 2,
+  hiddenSize: 8,
+  ffnSize: 12,
+  heads: 2,
+  kvHeads: 1,
+  headSize: 4,
+  vocabularySize: 40,
+  tiedEmbeddings: false,
+  qkvBias: false,
+};
+export const TOY_CHIP_MODEL: Model = createModel(uniformShape(TOY_CHIP), 'F16');

@@ -1,6 +1,7 @@
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type Cluster, createCluster, pairKey } from '../../engine/hardware/cluster.ts';
 import type { Device, FlopRates, Gpu, Link } from '../../engine/hardware/device.ts';
+import { meanWidths, type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES, type Quantization } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
@@ -10,31 +11,7 @@ import { createWorkload } from '../../engine/model/workload.ts';
  * the output layer 3000, a row of the embedding 200; 100 bytes of keys and values are appended per layer, and 100 bytes
  * travel between devices; attention takes 2000 FLOPs per layer.
  */
-export const TOY_MODEL: Model = {
-  name: 'toy',
-  architecture: 'llama',
-  layers: 4,
-  hiddenSize: 25,
-  ffnSize: 50,
-  heads: 10,
-  kvHeads: 5,
-  headSize: 5,
-  vocabularySize: 100,
-  tiedEmbeddings: false,
-  qkvBias: false,
-  mix: 'Q4_K_M',
-  tensors: [],
-  layer: {
-    bytes: 4000,
-    flops: new Map([
-      ['Q4_K', 6000],
-      ['Q6_K', 2000],
-    ]),
-  },
-  embedding: { bytes: 20_000, flops: new Map() },
-  output: { bytes: 3000, flops: new Map([['Q6_K', 4000]]) },
-  bytes: 39_000,
-};
+export const TOY_MODEL: Model = toyModel();
 
 /** Ten tokens in the KV cache. */
 export const TOY_WORKLOAD = createWorkload({ context: 10 });
@@ -104,4 +81,39 @@ export function toyCluster(devices: readonly Device[], pairs: Readonly<Record<st
 /** Rates by format; formats that the toy model doesn't use are extremely slow, so that their use is noticed. */
 function rates(known: Partial<Record<Quantization, number>>): FlopRates {
   return Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, known[name] ?? 1e-9])) as FlopRates;
+}
+
+/** TOY_MODEL with other sizes, and the same bytes and FLOPs. */
+export function toyModel(sizes: Partial<UniformShape> = {}): Model {
+  const shape = uniformShape({
+    name: 'toy',
+    architecture: 'llama',
+    layers: 4,
+    hiddenSize: 25,
+    ffnSize: 50,
+    heads: 10,
+    kvHeads: 5,
+    headSize: 5,
+    vocabularySize: 100,
+    tiedEmbeddings: false,
+    qkvBias: false,
+    ...sizes,
+  });
+  return {
+    ...shape,
+    mean: meanWidths(shape),
+    windows: new Map(),
+    mix: 'Q4_K_M',
+    tensors: [],
+    layer: {
+      bytes: 4000,
+      flops: new Map([
+        ['Q4_K', 6000],
+        ['Q6_K', 2000],
+      ]),
+    },
+    embedding: { bytes: 20_000, flops: new Map() },
+    output: { bytes: 3000, flops: new Map([['Q6_K', 4000]]) },
+    bytes: 39_000,
+  };
 }

@@ -29,11 +29,11 @@ const VALUE_BYTES = 2;
  * @param kvFormat number format of the KV cache; F16 unless given
  */
 export function chipSteps(model: Model, tokens: number, context: number, kvFormat?: KvFormat): ChipSteps {
-  const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model;
+  const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model.mean;
   const operators = modelOperators(model);
   const met = tokens > 1 ? tokens / 2 : context;
   const queryWidth = heads * headSize;
-  const positionBytes = kvBytesPerToken(model, kvFormat);
+  const positionBytes = kvBytesPerToken(model.mean, kvFormat);
   const kernel = (name: string, values: number, more: Partial<KernelWork> = {}): ChipStep => {
     const { flops = 0, bytes = 0 } = more;
     return { kind: 'kernel', name, work: { ...more, flops, bytes: VALUE_BYTES * values + bytes } };

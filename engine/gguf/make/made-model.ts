@@ -1,4 +1,5 @@
-import type { Architecture, Shape } from '../../model/architecture.ts';
+import { type Shape, type UniformArchitecture, type UniformShape, uniformShape } from '../../model/architecture.ts';
+import type { LayerKind } from '../../model/block.ts';
 import { type FileMix, fileQuantization } from '../../model/mix.ts';
 import type { TensorHeading } from '../encode-header.ts';
 import { fileTypeNumber } from '../file-type.ts';
@@ -7,7 +8,7 @@ import { type NamedTensor, namedTensors } from '../tensor-names.ts';
 import { tokenizerMetadata } from './tokenizer.ts';
 
 /** A model of a few MB with every part of a large one, for tests and experiments. */
-export const TINY_SHAPE: Shape = {
+export const TINY: UniformShape = {
   name: 'tiny',
   architecture: 'llama',
   layers: 2,
@@ -20,6 +21,7 @@ export const TINY_SHAPE: Shape = {
   tiedEmbeddings: false,
   qkvBias: false,
 };
+export const TINY_SHAPE: Shape = uniformShape(TINY);
 
 /** A file without its weights: the metadata of its header, and its tensors. */
 export interface MadeModel {
@@ -30,26 +32,28 @@ export interface MadeModel {
 /** For a shape that doesn't say what its model was trained for: long enough for every workload here. */
 const CONTEXT = 4096;
 
-/** As published for each family. */
-const ROPE_BASE: Readonly<Record<Architecture, number>> = {
-  llama: 10_000,
-  qwen2: 1_000_000,
-  qwen3: 1_000_000,
-  internlm2: 1_000_000,
+/** As published for each family that models are made of. */
+const PUBLISHED: Readonly<Record<UniformArchitecture, { readonly ropeBase: number; readonly normEpsilon: number }>> = {
+  llama: { ropeBase: 10_000, normEpsilon: 1e-5 },
+  qwen2: { ropeBase: 1_000_000, normEpsilon: 1e-6 },
+  qwen3: { ropeBase: 1_000_000, normEpsilon: 1e-6 },
+  internlm2: { ropeBase: 1_000_000, normEpsilon: 1e-5 },
 };
-const NORM_EPSILON: Readonly<Record<Architecture, number>> = { llama: 1e-5, qwen2: 1e-6, qwen3: 1e-6, internlm2: 1e-5 };
 
 /**
  * Metadata and tensors of a model with random weights.
- * @param shape its vocabulary has at least SMALLEST_VOCABULARY tokens
+ * @param shape of a uniform architecture; its vocabulary has at least SMALLEST_VOCABULARY tokens
  */
 export function madeModel(shape: Shape, mix: FileMix): MadeModel {
+  if (!(shape.architecture in PUBLISHED)) throw new RangeError(`models of ${shape.architecture} can't be made`);
   const tensors = namedTensors(shape).map((tensor) => ({ ...tensor, type: fileQuantization(tensor, shape, mix) }));
   return { metadata: new Map([...modelMetadata(shape, mix), ...tokenizerMetadata(shape.vocabularySize)]), tensors };
 }
 
 function modelMetadata(shape: Shape, mix: FileMix): [string, MetadataValue][] {
   const { architecture } = shape;
+  const { ropeBase, normEpsilon } = PUBLISHED[architecture as UniformArchitecture];
+  const { attention, feedForward } = shape.kinds[0] as LayerKind;
   const count = (value: number): MetadataValue => ({ type: 'uint32', value });
   const amount = (value: number): MetadataValue => ({ type: 'float32', value });
   const fileType = fileTypeNumber(mix);
@@ -61,14 +65,14 @@ function modelMetadata(shape: Shape, mix: FileMix): [string, MetadataValue][] {
     [`${architecture}.context_length`, count(shape.trainedContext ?? CONTEXT)],
     [`${architecture}.block_count`, count(shape.layers)],
     [`${architecture}.embedding_length`, count(shape.hiddenSize)],
-    [`${architecture}.feed_forward_length`, count(shape.ffnSize)],
-    [`${architecture}.attention.head_count`, count(shape.heads)],
-    [`${architecture}.attention.head_count_kv`, count(shape.kvHeads)],
-    [`${architecture}.attention.key_length`, count(shape.headSize)],
-    [`${architecture}.attention.value_length`, count(shape.headSize)],
-    [`${architecture}.attention.layer_norm_rms_epsilon`, amount(NORM_EPSILON[architecture])],
-    [`${architecture}.rope.dimension_count`, count(shape.headSize)],
-    [`${architecture}.rope.freq_base`, amount(ROPE_BASE[architecture])],
+    [`${architecture}.feed_forward_length`, count(feedForward.size)],
+    [`${architecture}.attention.head_count`, count(attention.heads)],
+    [`${architecture}.attention.head_count_kv`, count(attention.kvHeads)],
+    [`${architecture}.attention.key_length`, count(attention.headSize)],
+    [`${architecture}.attention.value_length`, count(attention.headSize)],
+    [`${architecture}.attention.layer_norm_rms_epsilon`, amount(normEpsilon)],
+    [`${architecture}.rope.dimension_count`, count(attention.headSize)],
+    [`${architecture}.rope.freq_base`, amount(ropeBase)],
     [`${architecture}.vocab_size`, count(shape.vocabularySize)],
   ];
 }

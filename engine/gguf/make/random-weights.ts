@@ -41,14 +41,9 @@ export function randomWeights(shape: Shape, seed: number): RandomWeights {
 
 function spread({ role, columns }: NamedTensor, shape: Shape): { mean: number; deviation: number } {
   const usual = 1 / Math.sqrt(columns);
+  if (role.endsWith('_norm')) return { mean: 1, deviation: 0.1 };
+  if (role.endsWith('_bias')) return { mean: 0, deviation: 0.1 };
   switch (role) {
-    case 'attn_norm':
-    case 'ffn_norm':
-    case 'output_norm':
-    case 'attn_head_norm':
-      return { mean: 1, deviation: 0.1 };
-    case 'attn_bias':
-      return { mean: 0, deviation: 0.1 };
     case 'token_embd':
       return { mean: 0, deviation: shape.tiedEmbeddings ? usual : 1 };
     case 'attn_output':

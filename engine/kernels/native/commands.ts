@@ -14,14 +14,18 @@ export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   multiply: { code: 2, operands: 'matrix vector vector vector? flag count' },
   rope: { code: 3, operands: 'vector vector count count flag' },
   store: { code: 4, operands: 'cache vector vector count' },
-  attention: { code: 5, operands: 'cache vector vector count count number count' },
-  swiglu: { code: 6, operands: 'vector vector vector' },
+  attention: { code: 5, operands: 'cache vector vector count count number count count' },
+  gate: { code: 6, operands: 'vector vector vector flag' },
   softmax: { code: 7, operands: 'vector vector count' },
-  add: { code: 8, operands: 'vector vector' },
-  'attend-pages': { code: 9, operands: 'pages vector vector vector vector count count number flag count' },
+  add: { code: 8, operands: 'vector vector number' },
+  'attend-pages': { code: 9, operands: 'pages vector vector vector vector count count number flag count count' },
   'divide-rows': { code: 10, operands: 'vector vector' },
   'top-k': { code: 11, operands: 'vector vector count' },
+  scale: { code: 12, operands: 'vector number' },
+  'soft-cap': { code: 13, operands: 'vector number' },
 };
+
+const NO_WINDOW = 0;
 
 /** Commands one after another, in an array that grows and is reused. */
 export interface CommandBuffer {
@@ -74,6 +78,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.position);
       push(buffer, operation.scale);
       pushWay(buffer, operation.multiplied);
+      push(buffer, operation.window ?? NO_WINDOW);
       return;
     case 'attend-pages':
       push(buffer, operation.pages.length);
@@ -91,15 +96,17 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.scale);
       push(buffer, operation.begins ? 1 : 0);
       pushWay(buffer, operation.multiplied);
+      push(buffer, operation.window ?? NO_WINDOW);
       return;
     case 'divide-rows':
       pushVector(buffer, operation.divisors);
       pushVector(buffer, operation.y);
       return;
-    case 'swiglu':
+    case 'gate':
       pushVector(buffer, operation.gate);
       pushVector(buffer, operation.up);
       pushVector(buffer, operation.y);
+      push(buffer, operation.activation === 'gelu' ? 1 : 0);
       return;
     case 'softmax':
     case 'top-k':
@@ -110,6 +117,15 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
     case 'add':
       pushVector(buffer, operation.x);
       pushVector(buffer, operation.y);
+      push(buffer, operation.factor ?? 1);
+      return;
+    case 'scale':
+      pushVector(buffer, operation.y);
+      push(buffer, operation.factor);
+      return;
+    case 'soft-cap':
+      pushVector(buffer, operation.y);
+      push(buffer, operation.cap);
       return;
   }
 }

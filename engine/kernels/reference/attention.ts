@@ -1,6 +1,7 @@
 import { BLOCK_FORMATS } from '../../gguf/formats/formats.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import { QUANTIZATIONS } from '../../model/quantization.ts';
+import { firstSeen } from '../first-seen.ts';
 import type { KeyValueCache } from '../key-value-cache.ts';
 import type { AttendPagesOperation, AttentionOperation, CachePage, StoreOperation } from '../operation.ts';
 import type { ReferenceMemory } from './memory.ts';
@@ -35,7 +36,7 @@ export function roundedAs(format: KvFormat, values: Float32Array): Float32Array 
   return rounded;
 }
 
-/** Causal attention over a whole context. */
+/** Causal attention over a whole context, or a window of it. */
 export function attention(memory: ReferenceMemory, operation: AttentionOperation): void {
   const { cache, queries, y, heads } = operation;
   const { headSize } = cache;
@@ -43,31 +44,37 @@ export function attention(memory: ReferenceMemory, operation: AttentionOperation
   for (let row = 0; row < queries.values.length / headSize; row++) {
     const base = headBase(cache, row % heads, heads);
     const weights = attentionWeights(memory, operation, row);
+    const first = firstSeen(weights.length - 1, operation.window);
     for (let i = 0; i < headSize; i++) {
       let sum = 0;
-      for (const [p, weight] of weights.entries()) sum += weight * (values[base + p * headSize + i] as number);
+      for (let p = first; p < weights.length; p++)
+        sum += (weights[p] as number) * (values[base + p * headSize + i] as number);
       y.values[row * headSize + i] = sum;
     }
   }
 }
 
 /**
- * How a head of a token weights the positions that it sees: softmax(scale·q·Kᵀ), from position 0 to the token's own
- * (Vaswani et al. 2017, Eq. 1). The keys must be in the cache, and the queries as the operation was given them.
+ * How a head of a token weights the positions from 0 to the token's own: softmax(scale·q·Kᵀ) of those that it sees
+ * (Vaswani et al. 2017, Eq. 1), and 0 before its window. The keys must be in the cache, and the queries as the operation was given them.
  * @param row token · heads + head, counted over the operation's tokens
  */
 export function attentionWeights(
   memory: ReferenceMemory,
-  { cache, queries, heads, position, scale }: AttentionOperation,
+  { cache, queries, heads, position, window, scale }: AttentionOperation,
   row: number,
 ): Float64Array {
   const { headSize } = cache;
   const { keys } = memory.caches[cache.id] as ReferenceMemory['caches'][number];
   const query = queries.values.subarray(row * headSize, (row + 1) * headSize);
-  const length = position + Math.floor(row / heads) + 1;
+  const own = position + Math.floor(row / heads);
+  const first = firstSeen(own, window);
   const base = headBase(cache, row % heads, heads);
   const keyAt = (p: number): Float32Array => keys.subarray(base + p * headSize, base + (p + 1) * headSize);
-  return softmax(Array.from({ length }, (_, p) => scale * dot(query, keyAt(p))));
+  const scores = Array.from({ length: own + 1 - first }, (_, i) => scale * dot(query, keyAt(first + i)));
+  const weights = new Float64Array(own + 1);
+  weights.set(softmax(scores), first);
+  return weights;
 }
 
 /** Where the keys and values of a query head begin in its cache. */
@@ -83,16 +90,18 @@ export function attendPages(memory: ReferenceMemory, operation: AttendPagesOpera
 
 function attendPage(
   memory: ReferenceMemory,
-  { queries, y, largest, totals, heads, position, scale }: AttendPagesOperation,
+  { queries, y, largest, totals, heads, position, window, scale }: AttendPagesOperation,
   { cache, first, count }: CachePage,
   begins: boolean,
 ): void {
   const { headSize } = cache;
-  const from = memory.caches[cache.id] as ReferenceMemory['caches'][number];
+  const held = memory.caches[cache.id] as ReferenceMemory['caches'][number];
   for (let head = 0; head < queries.values.length / headSize; head++) {
-    const [begin, end] = [head * headSize, (head + 1) * headSize];
-    const query = queries.values.subarray(begin, end);
-    const length = Math.max(0, Math.min(count, position + Math.floor(head / heads) + 1 - first));
+    const place = head * headSize;
+    const query = queries.values.subarray(place, place + headSize);
+    const own = position + Math.floor(head / heads);
+    const end = Math.max(0, Math.min(count, own + 1 - first));
+    const from = Math.min(end, Math.max(0, firstSeen(own, window) - first));
     const base = headBase(cache, head % heads, heads);
     const at = (values: Float32Array, p: number): Float32Array =>
       values.subarray(base + p * headSize, base + (p + 1) * headSize);
@@ -101,13 +110,13 @@ function attendPage(
       : {
           largest: largest.values[head] as number,
           total: totals.values[head] as number,
-          sums: y.values.slice(begin, end),
+          sums: y.values.slice(place, place + headSize),
         };
-    const scores = Array.from({ length }, (_, p) => scale * dot(query, at(from.keys, p)));
-    const seen = seePage(before, scores, (p) => at(from.values, p));
+    const scores = Array.from({ length: end - from }, (_, i) => scale * dot(query, at(held.keys, from + i)));
+    const seen = seePage(before, scores, (i) => at(held.values, from + i));
     largest.values[head] = seen.largest;
     totals.values[head] = seen.total;
-    y.values.set(seen.sums, begin);
+    y.values.set(seen.sums, place);
   }
 }
 

@@ -1,4 +1,6 @@
 import {
+  type Activation,
+  type AddOperation,
   type DivideRowsOperation,
   type Operation,
   type RmsNormOperation,
@@ -38,20 +40,39 @@ export function perform(memory: ReferenceMemory, operation: Operation): void {
     case 'divide-rows':
       divideRows(operation);
       return;
-    case 'swiglu': {
+    case 'gate': {
       const { gate, up, y } = operation;
-      for (const [i, g] of gate.values.entries()) y.values[i] = (g / (1 + Math.exp(-g))) * (up.values[i] as number);
+      const activate = ACTIVATIONS[operation.activation];
+      for (const [i, g] of gate.values.entries()) y.values[i] = activate(g) * (up.values[i] as number);
       return;
     }
     case 'softmax':
       softmaxRows(operation);
       return;
     case 'add':
-      for (const [i, value] of operation.x.values.entries()) operation.y.values[i]! += value;
+      addScaled(operation);
       return;
+    case 'scale':
+      for (const [i, value] of operation.y.values.entries()) operation.y.values[i] = operation.factor * value;
+      return;
+    case 'soft-cap': {
+      const { y, cap } = operation;
+      for (const [i, value] of y.values.entries()) y.values[i] = cap * Math.tanh(value / cap);
+      return;
+    }
     case 'top-k':
       topK(operation);
   }
+}
+
+const ACTIVATIONS: Readonly<Record<Activation, (x: number) => number>> = {
+  silu: (x) => x / (1 + Math.exp(-x)),
+  // Below −10 less than 1e−36 is left, and of −∞ the product would be NaN.
+  gelu: (x) => (x <= -10 ? 0 : 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+};
+
+function addScaled({ x, y, factor = 1 }: AddOperation): void {
+  for (const [i, value] of x.values.entries()) y.values[i]! += factor * value;
 }
 
 function rmsNorm({ x, weight, y, epsilon }: RmsNormOperation): void {

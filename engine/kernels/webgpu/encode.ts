@@ -1,14 +1,16 @@
 import type { Quantization } from '../../model/quantization.ts';
+import { firstSeen } from '../first-seen.ts';
 import type { Matrix } from '../matrix.ts';
 import {
   type AttendPagesOperation,
   type AttentionOperation,
+  type CachePage,
   type EmbedOperation,
+  type GateOperation,
   type MultiplyOperation,
   type Operation,
   type RmsNormOperation,
   type RopeOperation,
-  type SwigluOperation,
   TOP_K_HEAD,
   type TopKOperation,
 } from '../operation.ts';
@@ -41,12 +43,12 @@ import { MOST_MATRICES, multiplyUnits, UNIT_ROWS, unitParams } from './shaders/m
 import {
   ROUND_TO_BYTES,
   ROUNDED_GROUP,
-  ROUNDED_SWIGLU,
   ROUNDED_TOGETHER,
   ROUNDED_WORDS,
+  roundedGate,
   roundedRmsNorm,
 } from './shaders/rounding.ts';
-import { ADD, DIVIDE_ROWS, ELEMENTS, ROPE, rmsNorm, SWIGLU, softmax } from './shaders/rows.ts';
+import { ADD, DIVIDE_ROWS, ELEMENTS, gate, ROPE, rmsNorm, SCALE, SOFT_CAP, softmax } from './shaders/rows.ts';
 import { TOP_K_CHUNK, topK } from './shaders/top-k.ts';
 import type { UnitShader } from './shaders/unit-formats.ts';
 import type { MatrixPart, UploadedMatrix } from './weights-buffers.ts';
@@ -85,6 +87,8 @@ const MOST_WORKGROUPS = 65_535;
 const BUSY_WORKGROUPS = 1024;
 /** Positions that a workgroup of attention takes at once. */
 const CHUNK_STEP = 64;
+/** A window of more positions than there are. */
+const NO_WINDOW = 2 ** 30;
 
 /** Activations that lie rounded at `place` as well. */
 interface Rounded {
@@ -131,10 +135,10 @@ export function encodeAll(
       index += 2;
       continue;
     }
-    if (roundsNorm(context, operation) || (operation.kind === 'swiglu' && isRoundedNext(context, operation, next))) {
+    if (roundsNorm(context, operation) || (operation.kind === 'gate' && isRoundedNext(context, operation, next))) {
       const place = context.rounded((operation.y.values.length / ROUNDED_GROUP) * ROUNDED_WORDS);
       rounded = { x: operation.y, place };
-      add(operation.kind === 'swiglu' ? roundSwiglu(context, operation, place) : roundNorm(context, operation, place));
+      add(operation.kind === 'gate' ? roundGate(context, operation, place) : roundNorm(context, operation, place));
     } else encode(context, operation).forEach(add);
     index++;
   }
@@ -170,7 +174,7 @@ function roundsNorm({ units, packedDot }: EncodingContext, operation: Operation)
 }
 
 /** Whether the next operation is a product that rounds what this one computes. */
-function isRoundedNext(context: EncodingContext, { y }: SwigluOperation, next: Operation | undefined): boolean {
+function isRoundedNext(context: EncodingContext, { y }: GateOperation, next: Operation | undefined): boolean {
   if (next?.kind !== 'multiply' || !isSame(next.x, y) || !usesUnits(context, next)) return false;
   return shaderFormat(next.matrix.type).unit?.packed === true && y.values.length % ROUNDED_GROUP === 0;
 }
@@ -220,10 +224,11 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
       const numbers = [place(divisors), place(y), count / divisors.values.length, count];
       return [{ kernel: PLAIN.divideRows, numbers, workgroups: elements(count) }];
     }
-    case 'swiglu': {
-      const { gate, up, y } = operation;
-      const numbers = [place(gate), place(up), place(y), y.values.length];
-      return [{ kernel: PLAIN.swiglu, numbers, workgroups: elements(y.values.length) }];
+    case 'gate': {
+      const { activation, up, y } = operation;
+      const numbers = [place(operation.gate), place(up), place(y), y.values.length];
+      const kernel = kernelOf(`gate ${activation}`, () => gate(activation));
+      return [{ kernel, numbers, workgroups: elements(y.values.length) }];
     }
     case 'softmax': {
       const { x, y, width } = operation;
@@ -231,9 +236,17 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
       return [{ kernel, numbers: [place(x), place(y), width], workgroups: [x.values.length / width] }];
     }
     case 'add': {
-      const { x, y } = operation;
+      const { x, y, factor = 1 } = operation;
       const numbers = [place(x), place(y), y.values.length];
-      return [{ kernel: PLAIN.add, numbers, workgroups: elements(y.values.length) }];
+      return [{ kernel: PLAIN.add, numbers, floats: [factor], workgroups: elements(y.values.length) }];
+    }
+    case 'scale':
+    case 'soft-cap': {
+      const { y } = operation;
+      const [kernel, by] =
+        operation.kind === 'scale' ? [PLAIN.scale, operation.factor] : [PLAIN.softCap, operation.cap];
+      const count = y.values.length;
+      return [{ kernel, numbers: [place(y), count], floats: [by], workgroups: elements(count) }];
     }
     case 'top-k':
       return encodeTopK(context, operation);
@@ -241,10 +254,10 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
 }
 
 const PLAIN = {
-  roundedSwiglu: { name: 'rounded swiglu', code: ROUNDED_SWIGLU },
   rope: { name: 'rope', code: ROPE },
-  swiglu: { name: 'swiglu', code: SWIGLU },
   add: { name: 'add', code: ADD },
+  scale: { name: 'scale', code: SCALE },
+  softCap: { name: 'soft-cap', code: SOFT_CAP },
   divideRows: { name: 'divide-rows', code: DIVIDE_ROWS },
 } satisfies Record<string, Kernel>;
 
@@ -308,10 +321,12 @@ function roundNorm(context: EncodingContext, operation: RmsNormOperation, rounde
   return { kernel, numbers, floats: [epsilon], workgroups: [x.values.length / width] };
 }
 
-function roundSwiglu({ place }: EncodingContext, { gate, up, y }: SwigluOperation, rounded: number): Dispatch {
+function roundGate({ place }: EncodingContext, operation: GateOperation, rounded: number): Dispatch {
+  const { activation, gate, up, y } = operation;
   const groups = y.values.length / ROUNDED_GROUP;
   const numbers = [place(gate), place(up), place(y), rounded, groups];
-  return { kernel: PLAIN.roundedSwiglu, numbers, workgroups: inTwo(Math.ceil(groups / ROUNDED_TOGETHER)) };
+  const kernel = kernelOf(`rounded gate ${activation}`, () => roundedGate(activation));
+  return { kernel, numbers, workgroups: inTwo(Math.ceil(groups / ROUNDED_TOGETHER)) };
 }
 
 /** Whether a product reads weights by units: a few tokens, rows and places in multiples of a vector. */
@@ -553,10 +568,10 @@ interface ChunkedAttention {
   readonly rows: number;
 }
 
-/** Attention to `used` positions of a cache, divided so that a GPU is busy. */
+/** Attention to those of `used` positions of a cache that any of the tokens sees, divided so that a GPU is busy. */
 function encodeChunks(
   context: EncodingContext,
-  { queries, heads, scale }: Pick<AttentionOperation, 'queries' | 'heads' | 'scale'>,
+  { queries, heads, scale, window }: Pick<AttentionOperation, 'queries' | 'heads' | 'scale' | 'window'>,
   {
     cache,
     position,
@@ -566,9 +581,10 @@ function encodeChunks(
   const { kvHeads, capacity, headSize, type } = cache;
   const tokens = queries.values.length / (heads * headSize);
   const rows = tokens * heads;
-  const steps = Math.max(1, Math.ceil(used / CHUNK_STEP));
+  const from = Math.floor(Math.min(used, firstSeen(position, window)) / CHUNK_STEP) * CHUNK_STEP;
+  const steps = Math.max(1, Math.ceil((used - from) / CHUNK_STEP));
   const chunkLength = CHUNK_STEP * Math.ceil(steps / Math.max(1, Math.min(steps, Math.floor(BUSY_WORKGROUPS / rows))));
-  const chunks = Math.max(1, Math.ceil(used / chunkLength));
+  const chunks = Math.max(1, Math.ceil((used - from) / chunkLength));
   const partial = context.scratch(rows * chunks * (headSize + 2));
   const { lanes } = context;
   const name = `attend ${type}, ${headSize}, ${context.lanesName}`;
@@ -576,7 +592,7 @@ function encodeChunks(
   const together = typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1;
   const numbers = [
     ...[context.place(queries), partial, heads, kvHeads, capacity, headSize, kvRowWords(type, headSize)],
-    ...[position, used, chunks, chunkLength],
+    ...[position, Math.min(window ?? NO_WINDOW, NO_WINDOW), from, used, chunks, chunkLength],
   ];
   const dispatch: Dispatch = {
     kernel,
@@ -601,8 +617,17 @@ function encodeAttention(context: EncodingContext, operation: AttentionOperation
 }
 
 function encodePages(context: EncodingContext, operation: AttendPagesOperation): Dispatch[] {
-  const { pages, y, largest, totals, position, begins } = operation;
-  return pages.flatMap(({ cache, first, count }, index) => {
+  const { queries, heads, pages, y, largest, totals, position, window, begins } = operation;
+  const [
+    {
+      cache: { headSize },
+    },
+  ] = pages as readonly [CachePage];
+  const end = position + queries.values.length / (heads * headSize);
+  const seen = pages.filter(({ first, count }) => first < end && first + count > firstSeen(position, window));
+  // What is seen of no page is nothing, which one that is not seen gives.
+  const merged = begins && seen.length === 0 ? pages.slice(0, 1) : seen;
+  return merged.flatMap(({ cache, first, count }, index) => {
     const chunked = encodeChunks(context, operation, { cache, position: position - first, used: count });
     const { dispatch, partial, chunks, rows } = chunked;
     const places = [context.place(y), context.place(largest), context.place(totals)];

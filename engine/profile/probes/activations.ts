@@ -1,5 +1,6 @@
-import { activationValueBytes, type LayerWidths } from '../../cost/layer-seconds.ts';
+import { activationValueBytes } from '../../cost/layer-seconds.ts';
 import type { Operation } from '../../kernels/operation.ts';
+import type { LayerWidths } from '../../model/architecture.ts';
 import { type Bench, secondsPerUnit } from './bench.ts';
 
 /** Widths of a model of about a billion weights. */
@@ -30,7 +31,7 @@ export function activationRate({ kernels, clock }: Bench): () => Promise<number>
     { kind: 'rope', x: k, angles, heads: kvHeads, headSize, pairs: 'adjacent' },
     norm,
     // Not in place: repeated gating would produce denormal numbers, which slow down the arithmetic.
-    { kind: 'swiglu', gate, up, y: vector(ffnSize) },
+    { kind: 'gate', activation: 'silu', gate, up, y: vector(ffnSize) },
   ];
   const perLayer = secondsPerUnit(clock, (units) => {
     const operations = Array.from({ length: units }, () => layer).flat();

@@ -101,7 +101,7 @@ function feedForward({ kernels }: Bench, tokens: number): Unit {
       { kind: 'rms-norm', x, weight, y: h, epsilon: 1e-5 },
       { kind: 'multiply', matrix: ofGate, x: h, y: gate, multiplied },
       { kind: 'multiply', matrix: ofUp, x: h, y: up, multiplied },
-      { kind: 'swiglu', gate, up, y: inner },
+      { kind: 'gate', activation: 'silu', gate, up, y: inner },
       { kind: 'multiply', matrix: ofDown, x: inner, y, multiplied },
     ];
   };

@@ -1,6 +1,7 @@
 import type { TransformerSettings } from '../../gguf/transformer-settings.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
-import type { Shape } from '../../model/architecture.ts';
+import { type UniformShape, uniformShape } from '../../model/architecture.ts';
+import type { LayerKind } from '../../model/block.ts';
 import { countModel, type Model, modelTensors } from '../../model/model.ts';
 import { type ContextCache, contextOf } from '../../runtime/context-cache.ts';
 import { createTransformer } from '../../runtime/create-transformer.ts';
@@ -19,7 +20,7 @@ export type Depth = keyof typeof DEPTHS;
 export const SEVERAL_TEXTS = 8;
 
 /** Very small matrices, so that what is not a product dominates. */
-const SHAPE: Omit<Shape, 'layers'> = {
+const SHAPE: Omit<UniformShape, 'layers'> = {
   name: 'very small',
   architecture: 'llama',
   hiddenSize: 64,
@@ -84,30 +85,29 @@ function smallModel(
   depth: Depth,
   mostTokens: number,
 ): { readonly model: Model; readonly passes: Passes } {
-  const shape: Shape = { ...SHAPE, layers: DEPTHS[depth] };
-  const { hiddenSize: hidden, ffnSize: ffn, vocabularySize, headSize } = shape;
+  const shape = uniformShape({ ...SHAPE, layers: DEPTHS[depth] });
+  const { hiddenSize: hidden, ffnSize: ffn, vocabularySize, headSize } = SHAPE;
   const matrix = (rows: number, columns: number): { matrix: Matrix } => ({
     matrix: kernels.matrix({ source: weights, type: 'F16', rows, columns }),
   });
   const norm = kernels.vector(new Float32Array(hidden).fill(1));
+  const square = matrix(hidden, hidden);
   const layer: LayerWeights = {
-    attentionNorm: norm,
-    query: matrix(hidden, hidden),
-    key: matrix(hidden, hidden),
-    value: matrix(hidden, hidden),
-    headNorms: undefined,
-    attentionOutput: matrix(hidden, hidden),
-    feedForwardNorm: norm,
-    gate: matrix(ffn, hidden),
-    up: matrix(ffn, hidden),
-    down: matrix(hidden, ffn),
+    kind: shape.kinds[0] as LayerKind,
+    products: {
+      ...{ attn_q: square, attn_k: square, attn_v: square, attn_output: square },
+      ...{ ffn_gate: matrix(ffn, hidden), ffn_up: matrix(ffn, hidden), ffn_down: matrix(hidden, ffn) },
+    },
+    norms: { attn_norm: norm, ffn_norm: norm },
   };
   const outer = matrix(vocabularySize, hidden);
   const model = countModel(shape, 'F16', modelTensors(shape, 'F16'));
   const passes = createPasses({
     model,
     settings: SETTINGS,
-    rotary: { dimensions: headSize, base: SETTINGS.ropeBase, factors: Array(headSize / 2).fill(1), pairs: 'adjacent' },
+    rotations: {
+      byName: new Map([['global', { dimensions: headSize, base: SETTINGS.ropeBase, pairs: 'adjacent' }]]),
+    },
     weights: {
       embedding: outer.matrix,
       layers: Array.from({ length: shape.layers }, () => layer),

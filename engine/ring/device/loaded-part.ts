@@ -5,9 +5,9 @@ import { transformerSettings } from '../../gguf/transformer-settings.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import { createModelPart, type ModelPart } from '../../runtime/model-part.ts';
-import { rotaryEmbedding } from '../../runtime/rotary-embedding.ts';
+import { readRotations } from '../../runtime/rotations.ts';
 import { activationsBytes } from '../../runtime/transformer-bytes.ts';
-import { readVector, weightsLoader } from '../../runtime/transformer-weights.ts';
+import { weightsLoader } from '../../runtime/transformer-weights.ts';
 import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import { weightsLayout } from '../../runtime/weights/weights-layout.ts';
 import { type HeldLayers, heldLayers, readPartFile } from './part-file.ts';
@@ -52,12 +52,11 @@ export function loadPart(
   if (damaged !== undefined)
     throw new InputError(path, `is damaged: its ${damaged} is not what was split; write it again by hearth split`);
   const settings = transformerSettings(file.whole, model);
-  const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
-  const rotary = rotaryEmbedding(file.whole, model, settings, factors && readVector(source, factors));
+  const rotations = readRotations(file.whole, source, model, settings.contextLength);
   const mapped = kernels.mapFile(path);
   const partOn = (computing: Kernels, file = computing.mapFile(path)): ModelPart => {
     const weights = weightsLoader({ gguf, bytes: source, file, kernels: computing }, model);
-    return createModelPart({ model, settings, rotary, weights, kernels: computing, mostTokens });
+    return createModelPart({ model, settings, rotations, weights, kernels: computing, mostTokens });
   };
   return {
     part: partOn(kernels, mapped),
@@ -65,7 +64,7 @@ export function loadPart(
     held: heldLayers(file),
     identity: file.identity,
     digests: new Map([...file.digests, ...digests]),
-    activationsBytes: activationsBytes(model, settings.ropeDimensions, mostTokens),
+    activationsBytes: activationsBytes(model, rotations, mostTokens),
     mapWeights: (recorder) =>
       kernels.name === 'native' ? mappedWeights(kernels, mapped, weightsLayout(gguf, model), recorder) : undefined,
     close() {

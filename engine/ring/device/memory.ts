@@ -1,6 +1,6 @@
 import { formatBytes } from '../../input/format.ts';
 import type { Shape } from '../../model/architecture.ts';
-import { kvBytesPerToken } from '../../model/kv-format.ts';
+import { kvBytesPerToken, sharedHeads } from '../../model/kv-format.ts';
 import { heldBytes } from '../../runtime/weights/process-counters.ts';
 import type { Assignment, HeldMemory, WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
@@ -33,7 +33,7 @@ function cacheBytes({ windows, kvCache, ...pages }: Caches, shape: Shape): numbe
     layersInRam(windows).length *
     pageCount(pages) *
     Math.min(pages.pageTokens, pages.context) *
-    kvBytesPerToken(shape, kvCache)
+    kvBytesPerToken(sharedHeads(shape), kvCache)
   );
 }
 

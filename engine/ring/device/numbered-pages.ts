@@ -1,4 +1,4 @@
-import type { KvFormat } from '../../model/kv-format.ts';
+import { type KvFormat, sharedHeads } from '../../model/kv-format.ts';
 import { attendHeld, attendWhole, type TokenSlice } from '../../runtime/attention.ts';
 import type { LayersAttention } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
@@ -29,7 +29,7 @@ interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
 }
 
 export interface NumberedPagesOptions {
-  readonly part: Pick<WindowPart, 'kernelsOf'> & { readonly model: Pick<WindowPart['model'], 'kvHeads' | 'headSize'> };
+  readonly part: Pick<WindowPart, 'kernelsOf'> & { readonly model: Pick<WindowPart['model'], 'kinds' | 'name'> };
   /** The window's layers: `from` up to, not including, `to`. */
   readonly from: number;
   readonly to: number;
@@ -43,11 +43,10 @@ export interface NumberedPagesOptions {
 
 export function createNumberedPages(options: NumberedPagesOptions): NumberedPages {
   const { part, from, to, kvCache, context, pageTokens } = options;
-  const { kvHeads, headSize } = part.model;
   const pool = createPagePool({
     pages: options.pages,
     kernels: Array.from({ length: to - from }, (_, index) => part.kernelsOf(from + index)),
-    shape: { type: kvCache, kvHeads, headSize, capacity: Math.min(pageTokens, context) },
+    shape: { type: kvCache, ...sharedHeads(part.model), capacity: Math.min(pageTokens, context) },
   });
   const memory = new Map<number, Page>();
   /** Tokens by page; those of waiting frames are among them. */

@@ -3,7 +3,7 @@ import { gpuWeightBytes } from '../../cost/memory.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { CachePlace } from '../../kernels/key-value-cache.ts';
-import { type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
+import { type KvFormat, kvBytesPerToken, sharedHeads } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { planShares, type Share, type SplitPlan } from '../../plan/plan.ts';
 import { type PagesPlan, planPages } from './plan-pages.ts';
@@ -42,7 +42,7 @@ export function gpuPages(
 ): PagesPlan {
   const { gpuMemory, pageTokens } = paging;
   const [{ device, gpuLayers: layers }] = planShares(plan) as [Share];
-  const sliceBytes = pageTokens * kvBytesPerToken(model, kvCache);
+  const sliceBytes = pageTokens * kvBytesPerToken(sharedHeads(model), kvCache);
   if (gpuMemory === undefined) {
     const least = (layers + HELM_PAGING.passingSlices) * sliceBytes;
     return planPages({ budget: least, pageTokens, contextLength: context, layers, sliceBytes });

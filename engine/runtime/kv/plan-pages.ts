@@ -2,7 +2,7 @@ import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Shape } from '../../model/architecture.ts';
-import { type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
+import { type KvFormat, kvBytesPerToken, sharedHeads } from '../../model/kv-format.ts';
 
 export interface PagesCase {
   /** Memory for keys and values, bytes. */
@@ -39,7 +39,7 @@ export interface PoolCase {
 
 /** A pool of pages for several sequences: none is evicted before another has no memory. */
 export function poolPlan({ model, pages, pageTokens, type, layers }: PoolCase): PagesPlan {
-  const sliceBytes = pageTokens * kvBytesPerToken(model, type);
+  const sliceBytes = pageTokens * kvBytesPerToken(sharedHeads(model), type);
   const bytes = pages * layers * sliceBytes;
   return { pageTokens, layers, pages, keptPages: pages, passingSlices: FEWEST_PASSING, sliceBytes, bytes };
 }

@@ -25,10 +25,10 @@ export function tensorParallel(
 ): Scheduled {
   const { belief, model, workload, runtime } = problem;
   const { devices } = createRingCosts(belief, model, workload, runtime);
-  const members = largestMemories(devices, 2 ** Math.floor(Math.log2(Math.min(devices.length, model.kvHeads))));
+  const members = largestMemories(devices, 2 ** Math.floor(Math.log2(Math.min(devices.length, model.mean.kvHeads))));
   const root = devices[0]?.name ?? '';
   const place = { device: root, processor: 'cpu' } as const;
-  const cut = shares === 'even' ? evenCut(members) : proportionalCut(members, model.kvHeads);
+  const cut = shares === 'even' ? evenCut(members) : proportionalCut(members, model.mean.kvHeads);
   const plan = createPlan({
     scheduler: 'dllama',
     rounds: 1,

@@ -113,7 +113,7 @@ function pagesOf(
   if (paging === undefined || !isDiscrete(gpu) || gpuLayers === 0) return undefined;
   const weights = gpuLayers * model.layer.bytes + (output === 'gpu' ? model.output.bytes : 0);
   const poolBytes = (costs.devices[index] as DeviceCosts).gpuRoom - weights;
-  const tokenBytes = kvBytesPerToken(model, workload.kvFormat) * workload.batch;
+  const tokenBytes = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
   const pages = kvPages({ paging, layers: gpuLayers, tokens: workload.context, tokenBytes, poolBytes });
   return { ...pages, seconds: gpuLayers * pages.evicted * transferSeconds(gpu.hostLink, pages.sliceBytes) };
 }

@@ -97,7 +97,7 @@ function dispatchSeconds(
   machine: string,
   { model, workload, dynamicCache }: Running,
 ): number {
-  const attended = (workload.batch * model.heads) / FITTED_HEADS;
+  const attended = (workload.batch * model.mean.heads) / FITTED_HEADS;
   const times = dynamicCache ? constants.dynamicCache : 1;
   return times * dispatchOf(constants, machine) * (1 + constants.attentionShare * (attended - 1));
 }

@@ -115,10 +115,13 @@ inline __m512 powerOfTwo(__m512 x, __mmask16 mask) {
   return _mm512_maskz_scalef_ps(mask, p, x);
 }
 
-/** Sixteen of the positions that are seen, from `position` on. */
-inline __mmask16 seenLanes(std::size_t seen, std::size_t position) {
-  if (seen >= position + lanesOfVector) return 0xffff;
-  return static_cast<__mmask16>(seen > position ? (1u << (seen - position)) - 1 : 0);
+/** Which of the sixteen positions from `position` on are seen. */
+inline __mmask16 seenLanes(const Positions& seen, std::size_t position) {
+  const auto before = [position](std::size_t end) {
+    if (end >= position + lanesOfVector) return 0xffffu;
+    return end > position ? (1u << (end - position)) - 1 : 0u;
+  };
+  return static_cast<__mmask16>(before(seen.end) & ~before(seen.begin));
 }
 
 /** A query's factor, above zero, and what it has seen; the largest score without the factor. */
@@ -134,7 +137,7 @@ struct SeenRow {
 
 /** A row's products with 64 keys to weights e^(score − largest) in bfloat16; what it has seen before follows. */
 template <bool Whole>
-inline void weighRow(const std::int32_t* products, const float* keyFactors, std::size_t seen, const SeenRow& row,
+inline void weighRow(const std::int32_t* products, const float* keyFactors, const Positions& seen, const SeenRow& row,
                      std::uint16_t* weights) {
   const auto& [factor, largest, totals, sums, size] = row;
   constexpr float log2e = 1.44269504f;
@@ -169,16 +172,17 @@ inline void weighRow(const std::int32_t* products, const float* keyFactors, std:
   _mm512_storeu_ps(totals, total);
 }
 
-/** A converted block of positions from `begin` on. */
+/** A converted block of positions from `begin` on, and where the rows end that see some of them. */
 struct RoundedBlock {
   const HeadGroup& group;
   const Bf16Attention& at;
   const SeenHeads& seen;
   std::size_t begin;
+  std::size_t rows;
 };
 
 template <std::size_t R, std::size_t V>
-inline void addWeighted(const RoundedBlock& block, std::size_t row, std::size_t dimension, std::size_t pairs,
+inline void addWeighted(const RoundedBlock& block, std::size_t row, std::size_t dimension, const Positions& pairs,
                         const std::uint16_t* weights) {
   const std::size_t size = block.group.cache.headSize;
   float* sums = block.seen.sums + row * size + dimension;
@@ -186,7 +190,8 @@ inline void addWeighted(const RoundedBlock& block, std::size_t row, std::size_t 
   for (std::size_t r = 0; r < R; r++) {
     for (std::size_t v = 0; v < V; v++) tile[r][v] = _mm512_loadu_ps(sums + r * size + v * lanesOfVector);
   }
-  addPairs<false>(weights, positionBlock, block.at.values + 2 * dimension, 2 * size, pairs, tile);
+  const std::uint16_t* values = block.at.values + 2 * (pairs.begin * size + dimension);
+  addPairs<false>(weights + 2 * pairs.begin, positionBlock, values, 2 * size, pairs.count(), tile);
   for (std::size_t r = 0; r < R; r++) {
     for (std::size_t v = 0; v < V; v++) _mm512_storeu_ps(sums + r * size + v * lanesOfVector, tile[r][v]);
   }
@@ -211,26 +216,25 @@ inline void multiplyKeys(const RoundedBlock& block, std::size_t row, std::int32_
 /** R rows of queries with a block: scores, weights, output. */
 template <std::size_t R>
 inline void attendTile(const RoundedBlock& block, std::size_t row) {
-  const auto& [group, at, seen, begin] = block;
+  const auto& [group, at, seen, begin, rows] = block;
   const std::size_t size = group.cache.headSize;
   alignas(64) std::int32_t products[R * positionBlock];
   multiplyKeys<R>(block, row, products);
   alignas(64) std::uint16_t weights[R * positionBlock];
-  const bool whole = group.seenFrom(begin, row / group.heads) >= positionBlock;
-  std::size_t most = whole ? positionBlock : 0;
+  const Positions first = group.seenBy(row / group.heads, begin);
+  const Positions last = group.seenBy((row + R - 1) / group.heads, begin);
+  const bool whole = first.end == positionBlock && last.begin == 0;
   for (std::size_t r = 0; r < R; r++) {
     const SeenRow its = {at.factors[row + r], at.largest[row + r], at.totals + (row + r) * lanesOfVector,
                          seen.sums + (row + r) * size, size};
     if (whole) {
-      weighRow<true>(products + r * positionBlock, at.keyFactors, positionBlock, its, weights + r * positionBlock);
+      weighRow<true>(products + r * positionBlock, at.keyFactors, first, its, weights + r * positionBlock);
       continue;
     }
-    const std::size_t all = group.seenFrom(begin, (row + r) / group.heads);
-    const std::size_t own = all < positionBlock ? all : positionBlock;
-    most = own > most ? own : most;
+    const Positions own = group.seenBy((row + r) / group.heads, begin);
     weighRow<false>(products + r * positionBlock, at.keyFactors, own, its, weights + r * positionBlock);
   }
-  const std::size_t pairs = (most + 1) / 2;
+  const Positions pairs = {first.begin / 2, (last.end + 1) / 2};
   std::size_t dimension = 0;
   for (; dimension + 64 <= size; dimension += 64) addWeighted<R, 4>(block, row, dimension, pairs, weights);
   if (dimension + 32 <= size) {
@@ -242,8 +246,7 @@ inline void attendTile(const RoundedBlock& block, std::size_t row) {
 
 template <std::size_t R>
 void attendTiles(const RoundedBlock& block, std::size_t row) {
-  const std::size_t rows = block.group.rows();
-  for (; row + R <= rows; row += R) attendTile<R>(block, row);
+  for (; row + R <= block.rows; row += R) attendTile<R>(block, row);
   if constexpr (R > 1) attendTiles<R / 2>(block, row);
 }
 
@@ -258,14 +261,13 @@ void mergeBf16(const HeadGroup& group, const SeenHeads& seen, const Bf16Attentio
     const __m512 before = _mm512_maskz_loadu_ps(1, seen.totals + r);
     _mm512_storeu_ps(at.totals + r * lanesOfVector, before);
   }
-  for (std::size_t begin = 0; group.seenFrom(begin, group.tokens - 1) > 0; begin += positionBlock) {
-    const std::size_t most = group.seenFrom(begin, group.tokens - 1);
+  const auto [from, end] = group.seen();
+  for (std::size_t begin = from / positionBlock * positionBlock; begin < end; begin += positionBlock) {
+    const Positions seeing = group.tokensSeeing(begin);
     const std::size_t place = group.cache.blockAt(group.kvHead, begin);
     wholeKeys<T>(group.cache.keys + place, size, at.keys, at.keyFactors);
-    roundValues<T>(group.cache.values + place, size, most < positionBlock ? most : positionBlock, at.values);
-    std::size_t token = 0;
-    while (group.seenFrom(begin, token) == 0) token++;
-    attendTiles<attentionTileRows>({group, at, seen, begin}, token * group.heads);
+    roundValues<T>(group.cache.values + place, size, group.seenBy(seeing.end - 1, begin).end, at.values);
+    attendTiles<attentionTileRows>({group, at, seen, begin, seeing.end * group.heads}, seeing.begin * group.heads);
   }
   for (std::size_t r = 0; r < rows; r++) {
     seen.largest[r] = at.largest[r] * at.factors[r];
@@ -275,6 +277,7 @@ void mergeBf16(const HeadGroup& group, const SeenHeads& seen, const Bf16Attentio
 
 void attendPageBf16At(const HeadGroup& group, const SeenHeads& seen, const Bf16Attention& at, bool begins) {
   if (begins) forgetAll(group.rows(), group.cache.headSize, seen);
+  if (group.seen().count() == 0) return;
   switch (group.cache.type) {
     case Type::Q8_0:
       return mergeBf16<Type::Q8_0>(group, seen, at);

@@ -150,12 +150,6 @@ struct Widened {
   }
 };
 
-template <class S>
-void scaleRow(float factor, std::size_t count, float* y) {
-  const auto f = S::set(factor);
-  mapPairs<S>(y, y, count, y, [f](auto a, auto) { return S::multiply(a, f); });
-}
-
 /** The scales of a group's positions as floats. */
 template <class S>
 inline void loadScales(const std::uint8_t* group, float* scales) {
@@ -177,8 +171,8 @@ struct AttendedBlock {
   const std::uint8_t* keys;
   const std::uint8_t* values;
   std::size_t headSize;
-  /** Used positions. */
-  std::size_t count;
+  /** Those of its positions that any of the rows sees. */
+  Positions seen;
   /** [rows][headSize] */
   const float* queries;
   std::size_t rows;
@@ -186,10 +180,10 @@ struct AttendedBlock {
   float* scores;
 };
 
-/** scores[row][position] = q·k, for `lanes` positions. */
+/** scores[row][position] = q·k, for the first `lanes` positions. */
 template <class S, Type T, class Sums>
 void scoreBlock(const AttendedBlock& block, std::size_t lanes, const Sums& sums) {
-  const auto& [keys, values, size, count, queries, rows, scores] = block;
+  const auto& [keys, values, size, seen, queries, rows, scores] = block;
   const std::size_t blockBytes = positionBlock * rowBytes(T, size);
   for (std::size_t i = 0; i < rows * positionBlock; i++) scores[i] = 0;
   if constexpr (isFloat(T)) {
@@ -222,30 +216,35 @@ void scoreBlock(const AttendedBlock& block, std::size_t lanes, const Sums& sums)
 /** out[row][dimension] += Σ weights[row][position]·v, with the weights in place of the scores. */
 template <class S, Type T, class Sums>
 void addValues(const AttendedBlock& block, std::size_t lanes, float* out, const Sums& sums) {
-  const auto& [keys, values, size, count, queries, rows, weights] = block;
+  const auto& [keys, values, size, seen, queries, rows, weights] = block;
+  const std::size_t from = seen.begin;
+  const std::size_t count = seen.count();
   const std::size_t blockBytes = positionBlock * rowBytes(T, size);
   if constexpr (isFloat(T)) {
     constexpr Stored stored = T == Type::F16 ? Stored::F16 : Stored::F32;
-    sums.template add<stored>({weights, positionBlock, values, size, count, out, size, blockBytes}, rows, size);
+    const std::uint8_t* first = values + from * rowBytes(T, size);
+    sums.template add<stored>({weights + from, positionBlock, first, size, count, out, size, blockBytes}, rows, size);
   } else {
     float* own = weights + rows * positionBlock;
     alignas(64) float scales[positionBlock];
-    for (std::size_t from = 0; from < size; from += cacheGroup) {
-      const std::uint8_t* group = values + from / cacheGroup * groupBytes(T);
-      const std::uint8_t* quants = group + scalesBytes;
+    for (std::size_t dimension = 0; dimension < size; dimension += cacheGroup) {
+      const std::uint8_t* group = values + dimension / cacheGroup * groupBytes(T);
       loadScales<S>(group, scales);
       mapEach<S>(rows, lanes, weights, scales, own, [](auto weight, auto by, const float*) {
         return S::multiply(weight, by);
       });
+      constexpr std::size_t half = cacheGroup / 2;
+      constexpr std::size_t quantBytes = T == Type::Q8_0 ? cacheGroup : half;
+      const std::uint8_t* quants = group + scalesBytes + from * quantBytes;
+      float* to = out + dimension;
       if constexpr (T == Type::Q8_0) {
-        sums.template add<Stored::bytes>({own, positionBlock, quants, cacheGroup, count, out + from, size, blockBytes}, rows,
+        sums.template add<Stored::bytes>({own + from, positionBlock, quants, cacheGroup, count, to, size, blockBytes}, rows,
                                          cacheGroup);
       } else {
-        constexpr std::size_t half = cacheGroup / 2;
-        sums.template add<Stored::lowNibbles>({own, positionBlock, quants, half, count, out + from, size, blockBytes}, rows,
+        sums.template add<Stored::lowNibbles>({own + from, positionBlock, quants, half, count, to, size, blockBytes}, rows,
                                               half);
         sums.template add<Stored::highNibbles>(
-            {own, positionBlock, quants, half, count, out + from + half, size, blockBytes}, rows, half);
+            {own + from, positionBlock, quants, half, count, to + half, size, blockBytes}, rows, half);
       }
     }
   }
@@ -254,26 +253,26 @@ void addValues(const AttendedBlock& block, std::size_t lanes, float* out, const 
 /** Merges the positions that the tokens of a group see into what their heads have seen of others. */
 template <class S, Type T, class Sums>
 void mergeRows(const HeadGroup& group, const SeenHeads& seen, const Sums& sums) {
-  const auto& [cache, kvHead, used, length, queries, tokens, heads, scale, scores] = group;
+  const auto& [cache, kvHead, used, length, window, queries, tokens, heads, scale, scores] = group;
   const std::size_t size = cache.headSize;
   const auto [largest, totals, out] = seen;
-  for (std::size_t begin = 0; group.seenFrom(begin, tokens - 1) > 0; begin += positionBlock) {
-    const std::size_t most = group.seenFrom(begin, tokens - 1);
-    const std::size_t count = most < positionBlock ? most : positionBlock;
-    std::size_t token = 0;
-    while (group.seenFrom(begin, token) == 0) token++;
-    const std::size_t first = token * heads;
-    const std::size_t rows = tokens * heads - first;
+  const auto [from, end] = group.seen();
+  for (std::size_t begin = from / positionBlock * positionBlock; begin < end; begin += positionBlock) {
+    const Positions seeing = group.tokensSeeing(begin);
+    const std::size_t first = seeing.begin * heads;
+    const std::size_t rows = seeing.count() * heads;
+    const Positions any = {group.seenBy(seeing.begin, begin).begin, group.seenBy(seeing.end - 1, begin).end};
     const std::size_t at = cache.blockAt(kvHead, begin);
-    const AttendedBlock block = {cache.keys + at, cache.values + at, size, count, queries + first * size, rows, scores};
-    // Rounded up to whole vectors: the scores of positions beyond `count` are ignored, and the block's memory is there.
-    const std::size_t lanes = (count + S::width - 1) / S::width * S::width;
+    const AttendedBlock block = {cache.keys + at, cache.values + at, size, any, queries + first * size, rows, scores};
+    // Rounded up to whole vectors: scores of positions that aren't seen are ignored, and the block's memory is there.
+    const std::size_t lanes = (any.end + S::width - 1) / S::width * S::width;
     scoreBlock<S, T>(block, lanes, sums);
     for (std::size_t r = 0; r < rows; r++) {
-      float* own = scores + r * positionBlock;
+      float* weights = scores + r * positionBlock;
       const std::size_t row = first + r;
-      const std::size_t all = group.seenFrom(begin, row / heads);
-      const std::size_t mine = all < count ? all : count;
+      const Positions its = group.seenBy(row / heads, begin);
+      float* own = weights + its.begin;
+      const std::size_t mine = its.count();
       scaleRow<S>(scale, mine, own);
       const float blockLargest = largestOf<S>(own, mine);
       if (blockLargest > largest[row]) {
@@ -284,8 +283,9 @@ void mergeRows(const HeadGroup& group, const SeenHeads& seen, const Sums& sums) 
         scaleRow<S>(keep, size, out + row * size);
       }
       totals[row] += exponentials<S>(own, mine, largest[row], own);
-      // Positions that only later tokens see.
-      for (std::size_t i = mine; i < count; i++) own[i] = 0;
+      // Positions that only other tokens see.
+      for (std::size_t i = any.begin; i < its.begin; i++) weights[i] = 0;
+      for (std::size_t i = its.end; i < any.end; i++) weights[i] = 0;
     }
     addValues<S, T>(block, lanes, out + first * size, sums);
   }
@@ -306,6 +306,7 @@ inline float* afterScores(const HeadGroup& group) { return group.scratch + 2 * g
 template <class S>
 void attendPage(const HeadGroup& group, const SeenHeads& seen, bool begins) {
   if (begins) forgetAll(group.rows(), group.cache.headSize, seen);
+  if (group.seen().count() == 0) return;
   float* wide = afterScores(group) + 2 * group.rows();
   forEachType([&]<Type T>() {
     if constexpr (isCacheType(T)) {

@@ -56,9 +56,12 @@ KernelTable makeTable(const char* name) {
   table.tileRows = S::tileRows;
   forEachType([&table]<Type T>() { setFormat<S, T>(table); });
   table.rmsNorm = rmsNormRow<S>;
-  table.swiglu = swigluRow<S>;
+  table.gates[static_cast<std::size_t>(Activation::silu)] = siluRow<S>;
+  table.gates[static_cast<std::size_t>(Activation::gelu)] = geluRow<S>;
   table.softmax = softmaxRow<S>;
   table.add = addRow<S>;
+  table.scale = scaleRow<S>;
+  table.softCap = softCapRow<S>;
   table.store = storeToken<S>;
   table.attention = {queryRows, attentionScratch, attendHeads<S>, attendPage<S>};
   table.divideRows = divideRows<S>;

@@ -3,7 +3,7 @@
 #include "../table.hpp"
 #include "vector_math.hpp"
 
-/** Kernels for single rows of floats: norm, activation function, softmax, addition, conversion. */
+/** Kernels for single rows of floats: norm, activation functions, softmax, addition, scaling, conversion. */
 namespace hearth {
 namespace {
 
@@ -22,7 +22,7 @@ void rmsNormRow(const float* x, const float* weight, std::size_t count, float ep
 }
 
 template <class S>
-void swigluRow(const float* gate, const float* up, std::size_t count, float* y) {
+void siluRow(const float* gate, const float* up, std::size_t count, float* y) {
   const auto one = S::set(1);
   mapPairs<S>(gate, up, count, y, [one](auto g, auto u) {
     const auto denominator = S::add(one, exponential<S>(S::subtract(S::set(0), g)));
@@ -30,9 +30,39 @@ void swigluRow(const float* gate, const float* up, std::size_t count, float* y) 
   });
 }
 
+/** As (1 + tanh z)/2 = 1/(1 + e^−2z): gelu(x) = x/(1 + e^(x·(a + b·x²))). At −10 it is −1e−37. */
 template <class S>
-void addRow(const float* x, std::size_t count, float* y) {
-  mapPairs<S>(y, x, count, y, [](auto a, auto b) { return S::add(a, b); });
+void geluRow(const float* gate, const float* up, std::size_t count, float* y) {
+  const auto a = S::set(-1.5957691216f);  // −2·√(2/π)
+  const auto b = S::set(-1.5957691216f * 0.044715f);
+  mapPairs<S>(gate, up, count, y, [a, b](auto g, auto u) {
+    const auto x = S::maximum(S::set(-10), g);
+    const auto exponent = S::multiply(x, S::multiplyAdd(S::multiply(x, x), b, a));
+    return S::multiply(S::divide(x, S::add(S::set(1), exponential<S>(exponent))), u);
+  });
+}
+
+template <class S>
+void addRow(const float* x, float factor, std::size_t count, float* y) {
+  const auto f = S::set(factor);
+  mapPairs<S>(y, x, count, y, [f](auto a, auto b) { return S::multiplyAdd(f, b, a); });
+}
+
+template <class S>
+void scaleRow(float factor, std::size_t count, float* y) {
+  const auto f = S::set(factor);
+  mapPairs<S>(y, y, count, y, [f](auto a, auto) { return S::multiply(a, f); });
+}
+
+/** tanh z = E/(E + 2) with E = e^2z − 1, which is exact near zero too. */
+template <class S>
+void softCapRow(float cap, std::size_t count, float* y) {
+  const auto most = S::set(cap);
+  const auto twice = S::set(2 / cap);
+  mapPairs<S>(y, y, count, y, [most, twice](auto a, auto) {
+    const auto e = exponentialLessOne<S>(S::multiply(a, twice));
+    return S::multiply(S::divide(e, S::add(e, S::set(2))), most);
+  });
 }
 
 template <class S>

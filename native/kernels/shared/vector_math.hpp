@@ -63,12 +63,17 @@ inline void mapPairs(const float* a, const float* b, std::size_t count, float* y
   storePart<S>(y + i, count - i, f(loadPart<S>(a + i, count - i, 0), loadPart<S>(b + i, count - i, 0)));
 }
 
-/**
- * e^x within 2 units in the last place: x = n·ln 2 + r, |r| ≤ ln 2 / 2, e^r by its Taylor polynomial of degree 7.
- * Below −87.3 the result is e^−87.3 ≈ 1e−38 (zero for all purposes here), above 88 it is e^88. NaN stays NaN.
- */
+/** e^x = 2^n·(1 + r·q), with x between −87.3 and 88 in place of what lies beyond. */
 template <class S>
-inline typename S::Floats exponential(typename S::Floats x) {
+struct ExponentialParts {
+  typename S::Floats n;
+  typename S::Floats r;
+  typename S::Floats q;
+};
+
+/** x = n·ln 2 + r, |r| ≤ ln 2 / 2, and e^r by its Taylor polynomial of degree 7. NaN stays NaN. */
+template <class S>
+inline ExponentialParts<S> exponentialParts(typename S::Floats x) {
   using F = typename S::Floats;
   // The bound is the first argument: minimum and maximum return the second if one is NaN.
   x = S::maximum(S::set(-87.3f), S::minimum(S::set(88.0f), x));
@@ -82,9 +87,25 @@ inline typename S::Floats exponential(typename S::Floats x) {
   p = S::multiplyAdd(p, r, S::set(1.0f / 24));
   p = S::multiplyAdd(p, r, S::set(1.0f / 6));
   p = S::multiplyAdd(p, r, S::set(0.5f));
-  p = S::multiplyAdd(p, r, S::set(1.0f));
-  p = S::multiplyAdd(p, r, S::set(1.0f));
-  return S::multiply(p, S::powerOfTwo(n));
+  return {n, r, S::multiplyAdd(p, r, S::set(1.0f))};
+}
+
+/**
+ * e^x within 2 units in the last place. Below −87.3 the result is e^−87.3 ≈ 1e−38 (zero for all purposes here), above 88
+ * it is e^88. NaN stays NaN.
+ */
+template <class S>
+inline typename S::Floats exponential(typename S::Floats x) {
+  const auto [n, r, q] = exponentialParts<S>(x);
+  return S::multiply(S::multiplyAdd(q, r, S::set(1.0f)), S::powerOfTwo(n));
+}
+
+/** e^x − 1, without cancellation near zero. */
+template <class S>
+inline typename S::Floats exponentialLessOne(typename S::Floats x) {
+  const auto [n, r, q] = exponentialParts<S>(x);
+  const auto power = S::powerOfTwo(n);
+  return S::multiplyAdd(S::multiply(q, r), power, S::subtract(power, S::set(1.0f)));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import type { Vector } from '../../../engine/kernels/vector.ts';
-import type { Shape } from '../../../engine/model/architecture.ts';
+import { meanWidths, type Shape } from '../../../engine/model/architecture.ts';
 import { type AttentionShape, createAttention, rotate } from './attention.ts';
 import { crossEntropy, normalise, normaliseBackward, swiglu, swigluBackward } from './elementwise.ts';
 import { createLinear, type Linear } from './linear.ts';
@@ -55,10 +55,11 @@ const KEPT = ['x', 'h', 'q', 'k', 'v', 'attended', 'middle', 'h2', 'gate', 'up',
 /** The same forward pass as engine/runtime/forward.ts, in float32, with its gradients. */
 export function createNetwork(kernels: Kernels, shape: NetworkShape): Network {
   const { model, texts, length, normEpsilon, ropeBase } = shape;
-  const { hiddenSize, ffnSize, kvHeads, headSize, vocabularySize } = model;
+  const { vocabularySize } = model;
+  const { hiddenSize, ffnSize, heads: queryHeads, kvHeads, headSize } = meanWidths(model);
   const tokens = texts * length;
-  const [wide, narrow] = [model.heads * headSize, kvHeads * headSize];
-  const heading: AttentionShape = { texts, length, heads: model.heads, kvHeads, headSize };
+  const [wide, narrow] = [queryHeads * headSize, kvHeads * headSize];
+  const heading: AttentionShape = { texts, length, heads: queryHeads, kvHeads, headSize };
   const heads = createAttention(kernels, heading);
   const parameters: Parameter[] = [];
   const linear = (name: string, rows: number, columns: number): Linear => {
@@ -89,7 +90,7 @@ export function createNetwork(kernels: Kernels, shape: NetworkShape): Network {
         ...{ q: buffer(wide), k: buffer(narrow), v: buffer(narrow), attended: buffer(wide) },
         ...{ gate: buffer(ffnSize), up: buffer(ffnSize), product: buffer(ffnSize) },
       },
-      attention: new Float32Array(texts * model.heads * length * length),
+      attention: new Float32Array(texts * queryHeads * length * length),
       scales: { attention: new Float32Array(0), feedForward: new Float32Array(0) },
     };
   });

@@ -103,6 +103,6 @@ export function decodeBytes(model: Model): number {
 export function prefillOperations(model: Model, tokens: number): number {
   const of = (flops: ReadonlyMap<unknown, number>): number =>
     [...flops.values()].reduce((sum, value) => sum + value, 0);
-  const attention = 4 * model.heads * model.headSize * (tokens / 2);
+  const attention = 4 * model.mean.heads * model.mean.headSize * (tokens / 2);
   return model.layers * (of(model.layer.flops) + attention) + of(model.output.flops) / tokens;
 }

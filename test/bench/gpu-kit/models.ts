@@ -6,9 +6,9 @@ import { madeModel } from '../../../engine/gguf/make/made-model.ts';
 import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
 import { formatBytes } from '../../../engine/input/format.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
-import type { Shape } from '../../../engine/model/architecture.ts';
+import { type Shape, uniformShape } from '../../../engine/model/architecture.ts';
 import type { FileMix } from '../../../engine/model/mix.ts';
-import { SMALL_MODEL } from '../../../experiments/measure/made-models.ts';
+import { SMALL } from '../../../experiments/measure/made-models.ts';
 import { SHAPES } from '../engine/bench-model.ts';
 import { CONTESTS } from './contests.ts';
 import type { Cell } from './results.ts';
@@ -27,8 +27,11 @@ export function kitShapes(software: boolean): Readonly<Record<keyof typeof SHAPE
     return found.shape;
   };
   if (!software) return { '1b': named('1b'), '8b': named('8b') };
-  const small = { ...SMALL_MODEL, hiddenSize: 512, ffnSize: 1536, heads: 8, kvHeads: 2 };
-  return { '1b': { ...small, name: 'Random-5M', layers: 1 }, '8b': { ...small, name: 'Random-11M' } };
+  const small = { ...SMALL, hiddenSize: 512, ffnSize: 1536, heads: 8, kvHeads: 2 };
+  return {
+    '1b': uniformShape({ ...small, name: 'Random-5M', layers: 1 }),
+    '8b': uniformShape({ ...small, name: 'Random-11M' }),
+  };
 }
 
 const modelBytes = ({ shape, mix }: KitModel): number =>

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { namedTensors } from '../../../engine/gguf/tensor-names.ts';
 import { writeGguf } from '../../../engine/gguf/write-gguf.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
 import { PREPARED } from '../../../experiments/train/prepared.ts';
 import { tokenizerMetadata, VOCABULARY_SIZE } from '../../../experiments/train/tokenizer.ts';
@@ -25,11 +26,13 @@ function waves(index: number, count: number, mean: number): Float32Array {
 }
 
 function writeSafetensors(): string {
-  const tensors = namedTensors({
-    ...{ name: 'tiny', architecture: 'llama', layers: TINY.layers, hiddenSize: TINY.hidden, ffnSize: TINY.ffn },
-    ...{ heads: TINY.heads, kvHeads: TINY.kv_heads, headSize: TINY.head, vocabularySize: VOCABULARY_SIZE },
-    ...{ tiedEmbeddings: true, qkvBias: false },
-  });
+  const tensors = namedTensors(
+    uniformShape({
+      ...{ name: 'tiny', architecture: 'llama', layers: TINY.layers, hiddenSize: TINY.hidden, ffnSize: TINY.ffn },
+      ...{ heads: TINY.heads, kvHeads: TINY.kv_heads, headSize: TINY.head, vocabularySize: VOCABULARY_SIZE },
+      ...{ tiedEmbeddings: true, qkvBias: false },
+    }),
+  );
   const data = tensors.map(({ rows, columns }, index) => waves(index, rows * columns, rows === 1 ? 1 : 0));
   let offset = 0;
   const entries = tensors.map(({ name, shape }, index) => {

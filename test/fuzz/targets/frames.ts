@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
+import { TINY } from '../../../engine/gguf/make/made-model.ts';
 import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
 import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { type LoadedPart, loadPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession, type WorkerSession } from '../../../engine/ring/device/session.ts';
 import {
@@ -21,7 +22,7 @@ import { type Json, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
 
 /** Model of the worker: two layers of 64 values, so that a window takes some microseconds. */
-const SHAPE = { ...TINY_SHAPE, hiddenSize: 256, ffnSize: 256, heads: 2, kvHeads: 1, vocabularySize: 260 };
+const SHAPE = uniformShape({ ...TINY, hiddenSize: 256, ffnSize: 256, heads: 2, kvHeads: 1, vocabularySize: 260 });
 const CHUNK = 8;
 /** Eight pages: two requests of 32 tokens. */
 const PAGE_TOKENS = 8;

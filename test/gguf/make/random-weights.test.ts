@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
+import { TINY, TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../../engine/gguf/make/random-weights.ts';
 import { type NamedTensor, namedTensors } from '../../../engine/gguf/tensor-names.ts';
-import type { Shape } from '../../../engine/model/architecture.ts';
+import { type Shape, uniformShape } from '../../../engine/model/architecture.ts';
 
 function moments(shape: Shape, name: string): { mean: number; deviation: number } {
   const tensor = namedTensors(shape).find((candidate) => candidate.name === name) as NamedTensor;
@@ -30,7 +30,7 @@ test('embeddings have deviation 1, or 1 / √hidden if tied', () => {
 });
 
 test('norms are about 1 and biases about 0', () => {
-  const wide: Shape = { ...TINY_SHAPE, hiddenSize: 8192, qkvBias: true };
+  const wide = uniformShape({ ...TINY, hiddenSize: 8192, qkvBias: true });
   within(moments(wide, 'output_norm.weight').mean, 1, 0.005);
   within(moments(wide, 'output_norm.weight').deviation, 0.1, 0.005);
   within(moments(wide, 'blk.0.attn_q.bias').mean, 0, 0.03);

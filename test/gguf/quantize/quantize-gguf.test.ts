@@ -7,7 +7,7 @@ import { withFile } from '../../../engine/gguf/file-source.ts';
 import { fileMix } from '../../../engine/gguf/file-type.ts';
 import { dequantize, quantize } from '../../../engine/gguf/formats/formats.ts';
 import type { Importance } from '../../../engine/gguf/importance.ts';
-import { TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
+import { TINY, TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
 import { quantizeGguf } from '../../../engine/gguf/quantize/quantize-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { namedTensors } from '../../../engine/gguf/tensor-names.ts';
@@ -71,7 +71,7 @@ test('the bytes are those of the encoder, and the errors those of the bytes', as
   const tensors = await as('Q2_K', 'q2.gguf');
   const name = 'blk.1.ffn_down.weight';
   const [given, kept] = [valuesOf(original, name), valuesOf(join(folder, 'q2.gguf'), name)];
-  const even = new Float32Array(TINY_SHAPE.ffnSize).fill(1);
+  const even = new Float32Array(TINY.ffnSize).fill(1);
   assert.ok(Buffer.from(quantize('Q2_K', given.values, even)).equals(kept.bytes));
   const squares = given.values.reduce((sum, value) => sum + value * value, 0);
   const error = given.values.reduce((sum, value, index) => sum + (value - (kept.values[index] as number)) ** 2, 0);

@@ -60,9 +60,11 @@ function everyOperation(kernels: Kernels): Operation[] {
       begins: true,
     },
     { kind: 'divide-rows', divisors: kernels.vector([1, 2]), y },
-    { kind: 'swiglu', gate: x, up: x, y },
+    { kind: 'gate', activation: 'silu', gate: x, up: x, y },
     { kind: 'softmax', x, y, width: 2 },
     { kind: 'add', x, y },
+    { kind: 'scale', y, factor: 2 },
+    { kind: 'soft-cap', y, cap: 2 },
     { kind: 'top-k', x, y: kernels.vector(6), width: 2 },
   ];
 }

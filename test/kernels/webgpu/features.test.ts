@@ -71,9 +71,12 @@ function everyOperation(kernels: Kernels): readonly Operation[] {
     { kind: 'rms-norm', x: vector(4), weight: vector(2), y: vector(4), epsilon: 1e-5 },
     { kind: 'rope', x: vector(4), angles: vector(4), heads: 1, headSize: 4, pairs: 'halves' },
     { kind: 'divide-rows', divisors: vector(2), y: vector(4) },
-    { kind: 'swiglu', gate: vector(4), up: vector(4), y: vector(4) },
+    { kind: 'gate', activation: 'silu', gate: vector(4), up: vector(4), y: vector(4) },
+    { kind: 'gate', activation: 'gelu', gate: vector(4), up: vector(4), y: vector(4) },
     { kind: 'softmax', x: vector(4), y: vector(4), width: 2 },
     { kind: 'add', x: vector(4), y: vector(4) },
+    { kind: 'scale', y: vector(4), factor: 2 },
+    { kind: 'soft-cap', y: vector(4), cap: 2 },
     { kind: 'top-k', x: vector(5000), y: vector(7), width: 5000 },
   ];
 }

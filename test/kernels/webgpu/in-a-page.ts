@@ -6,7 +6,7 @@ import { openDevice } from '../../../engine/kernels/webgpu/open-device.ts';
 import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
 import { contextOf } from '../../../engine/runtime/context-cache.ts';
 import { createModelPart } from '../../../engine/runtime/model-part.ts';
-import { rotaryEmbedding } from '../../../engine/runtime/rotary-embedding.ts';
+import { readRotations } from '../../../engine/runtime/rotations.ts';
 import { weightsLoader } from '../../../engine/runtime/transformer-weights.ts';
 
 /** What a page computed, and on what. */
@@ -33,9 +33,9 @@ async function logitsInPage(base64: string, tokens: readonly number[]): Promise<
   const gguf = readGguf(bytes);
   const model = modelFromGguf(gguf);
   const settings = transformerSettings(gguf, model);
-  const rotary = rotaryEmbedding(gguf, model, settings, undefined);
+  const rotations = readRotations(gguf, bytes, model, tokens.length);
   const weights = weightsLoader({ gguf, bytes, file: kernels.mapFile(bytes.name), kernels }, model);
-  const part = createModelPart({ model, settings, rotary, weights, kernels, mostTokens: tokens.length });
+  const part = createModelPart({ model, settings, rotations, weights, kernels, mostTokens: tokens.length });
   part.load(0, model.layers);
   const cache = contextOf(kernels, model, { capacity: tokens.length, type: 'F32' });
   part.embed(tokens);

@@ -26,6 +26,8 @@ async function same(
   assert.ok(error <= tolerance * size, `${what}: ${error} of ${size}`);
 }
 
+const IN_PLACE = ['rms-norm', 'softmax', 'silu', 'gelu'];
+
 const vectorOperations: GpuCheck = {
   name: 'operations on vectors agree with the reference, in place as well',
   on: 'variants',
@@ -42,8 +44,12 @@ const vectorOperations: GpuCheck = {
           epsilon: 1e-5,
         }),
         softmax: (_, x, y) => ({ kind: 'softmax', x, y, width }),
-        swiglu: (each, x, y) => ({ kind: 'swiglu', gate: x, up: each.vector(values(4)), y }),
+        silu: (each, x, y) => ({ kind: 'gate', activation: 'silu', gate: x, up: each.vector(values(4)), y }),
+        gelu: (each, x, y) => ({ kind: 'gate', activation: 'gelu', gate: x, up: each.vector(values(4)), y }),
         add: (_, x, y) => ({ kind: 'add', x, y }),
+        'add, with a factor': (_, x, y) => ({ kind: 'add', x, y, factor: 0.22 }),
+        scale: (_, __, y) => ({ kind: 'scale', y, factor: 0.22 }),
+        'soft-cap': (_, __, y) => ({ kind: 'soft-cap', y, cap: 2 }),
         'divide-rows': (each, _, y) => ({ kind: 'divide-rows', divisors: each.vector([2, -4, 0.5]), y }),
       };
       for (const [name, operation] of Object.entries(ways)) {
@@ -52,7 +58,7 @@ const vectorOperations: GpuCheck = {
           each.run([operation(each, each.vector(values(1)), y)]);
           return y;
         });
-        if (name === 'add' || name === 'divide-rows') continue;
+        if (!IN_PLACE.includes(name)) continue;
         await same(kernels, `${name} of ${width} in place`, (each) => {
           const x = each.vector(values(1));
           each.run([operation(each, x, x)]);
@@ -88,12 +94,18 @@ const CASES: readonly AttentionCase[] = [
   { kvHeads: 2, group: 2, headSize: 64, before: 70, tokens: 3, type: 'Q8_0', seed: 4 },
   // Three blocks: the last lane of a row has one.
   { kvHeads: 2, group: 1, headSize: 96, before: 70, tokens: 2, type: 'Q4_0', seed: 5 },
+  // Windows that begin in a chunk, at one, and hide whole pages; heads of models.
+  { kvHeads: 1, group: 2, headSize: 256, before: 190, tokens: 5, window: 70, type: 'F16', seed: 6 },
+  { kvHeads: 2, group: 1, headSize: 80, before: 128, tokens: 2, window: 65, type: 'F32', seed: 7 },
+  { kvHeads: 1, group: 1, headSize: 12, before: 130, tokens: 3, window: 1, type: 'F16', seed: 8 },
+  { kvHeads: 1, group: 2, headSize: 32, before: 9, tokens: 40, window: 33, type: 'Q8_0', seed: 9 },
 ];
 
 function attention(one: AttentionCase): GpuCheck {
-  const { kvHeads, headSize, type, tokens, before } = one;
+  const { kvHeads, headSize, type, tokens, before, window } = one;
+  const windowed = window === undefined ? '' : `, with a window of ${window}`;
   return {
-    name: `attention of ${tokens} tokens to ${before} before them, heads of ${headSize} in ${type}`,
+    name: `attention of ${tokens} tokens to ${before} before them, heads of ${headSize} in ${type}${windowed}`,
     on: 'variants',
     async check(kernels) {
       await same(
@@ -105,7 +117,7 @@ function attention(one: AttentionCase): GpuCheck {
           const y = each.vector(queries.values.length);
           each.run([
             { kind: 'store', cache, keys, values, position: 0 },
-            { kind: 'attention', cache, queries, y, heads, position: before, scale },
+            { kind: 'attention', cache, queries, y, heads, position: before, window, scale },
           ]);
           return y;
         },
@@ -163,9 +175,9 @@ const copiedCache: GpuCheck = {
   },
 };
 
-/** The same, with keys and values in pages of 50 positions, the last page first. */
+/** The same, with keys and values in pages of 50 positions, the last page first; or the first, which a window hides. */
 function pagedAttention(kernels: Kernels, one: AttentionCase): Vector {
-  const { kvHeads, headSize, type, tokens, before } = one;
+  const { kvHeads, headSize, type, tokens, before, window } = one;
   const { heads, scale, keys, values, queries, length, width } = storable(kernels, one);
   const pages: CachePage[] = [];
   const stores: Operation[] = [];
@@ -174,11 +186,13 @@ function pagedAttention(kernels: Kernels, one: AttentionCase): Vector {
     const cache = kernels.cache({ type, kvHeads, capacity: 50, headSize });
     const [from, to] = [first * width, (first + count) * width];
     stores.push({ kind: 'store', cache, keys: keys.slice(from, to), values: values.slice(from, to), position: 0 });
-    pages.unshift({ cache, first, count });
+    const page = { cache, first, count };
+    if (one.window === undefined) pages.unshift(page);
+    else pages.push(page);
   }
   const y = kernels.vector(queries.values.length);
   const [largest, totals] = [kernels.vector(tokens * heads), kernels.vector(tokens * heads)];
-  const state = { queries, y, largest, totals, heads, position: before, scale };
+  const state = { queries, y, largest, totals, heads, position: before, window, scale };
   kernels.run([
     ...stores,
     { kind: 'attend-pages', pages: pages.slice(0, 1), ...state, begins: true },

@@ -55,7 +55,8 @@ const neighbours: GpuCheck['check'] = async (kernels) => {
     const vector = (length: number, seed: number) => each.vector(randomValues(randomFrom(seed), length, 3));
     const [x, h] = [vector(2 * COLUMNS, 1), vector(2 * COLUMNS, 2)];
     const [q, k, v] = [vector(2 * COLUMNS, 3), vector(2 * 128, 4), vector(2 * 64, 5)];
-    const [gate, up, y] = [vector(2 * COLUMNS, 6), vector(2 * COLUMNS, 7), vector(2 * 64, 8)];
+    const [gate, up] = [vector(2 * COLUMNS, 6), vector(2 * COLUMNS, 7)];
+    const [y, z] = [vector(2 * 64, 8), vector(2 * 64, 18)];
     const angles = vector(2 * 64, 9);
     const run: Operation[] = [
       { kind: 'rms-norm', x, weight: vector(COLUMNS, 10), y: h, epsilon: 1e-5 },
@@ -66,14 +67,16 @@ const neighbours: GpuCheck['check'] = async (kernels) => {
       { kind: 'rope', x: k, angles, heads: 2, headSize: 64, pairs: 'halves' },
       { kind: 'multiply', matrix: matrix('F16', COLUMNS, 14), x: h, y: gate },
       { kind: 'multiply', matrix: matrix('Q8_0', COLUMNS, 15), x: h, y: up },
-      { kind: 'swiglu', gate, up, y: gate },
+      { kind: 'gate', activation: 'silu', gate, up, y: gate },
       { kind: 'multiply', matrix: matrix('MXFP4', 64, 16), x: gate, y, accumulate: true },
+      { kind: 'gate', activation: 'gelu', gate: h, up, y: up },
+      { kind: 'multiply', matrix: matrix('Q8_0', 64, 17), x: up, y: z },
     ];
-    return { run, results: [h, q, k, v, gate, y] };
+    return { run, results: [h, q, k, v, gate, y, z] };
   });
   // The mean square of products of two uniform values is a ninth of the largest, that of one a third.
   const ofProducts = 2 * NMSE.packed;
-  const most = [NMSE.float, ofProducts, ofProducts, ofProducts, ofProducts, 2 * ofProducts];
+  const most = [NMSE.float, ofProducts, ofProducts, ofProducts, ofProducts, 2 * ofProducts, 2 * ofProducts];
   errors.forEach((error, index) => {
     assert.ok(error < (most[index] as number), `result ${index}: ${error}`);
   });
@@ -90,7 +93,7 @@ const prepared = async (kernels: Kernels): Promise<void> => {
       { kind: 'rms-norm', x, weight: kernels.vector(new Float32Array(COLUMNS).fill(2)), y: x, epsilon: 1e-5 },
       { kind: 'multiply', matrix, x, y: k },
       { kind: 'store', cache, keys: k, values: k, position },
-      { kind: 'attention', cache, queries: k, y, heads: 1, position, scale: 0.1 },
+      { kind: 'attention', cache, queries: k, y, heads: 1, position, window: 2, scale: 0.1 },
     ];
     return { operations, y };
   };

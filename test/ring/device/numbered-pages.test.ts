@@ -1,7 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { TINY } from '../../../engine/gguf/make/made-model.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../../../engine/kernels/key-value-cache.ts';
 import { referenceKernels } from '../../../engine/kernels/reference/reference-kernels.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { checkPages, createNumberedPages } from '../../../engine/ring/device/numbered-pages.ts';
 import type { FrameSegment, PageCopy } from '../../../engine/ring/wire/frame.ts';
 
@@ -23,7 +25,7 @@ function pagesOf(pageTokens: number) {
     copyCache: (from: KeyValueCache, to: KeyValueCache) => void log.push(`copy ${layer}: ${from.id} to ${to.id}`),
     freeCache: ({ id }: KeyValueCache) => void log.push(`free ${layer}: ${id}`),
   });
-  const part = { kernelsOf, model: { kvHeads: 1, headSize: 4 } };
+  const part = { kernelsOf, model: uniformShape({ ...TINY, heads: 1, kvHeads: 1, headSize: 4 }) };
   const pages = createNumberedPages({
     ...{ part, from: 3, to: 5, kvCache: 'F32', context: 16, pageTokens, pages: 8 },
   });

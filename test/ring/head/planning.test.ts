@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Stage } from '../../../engine/plan/plan.ts';
@@ -24,7 +25,7 @@ const SHAPE = {
   tiedEmbeddings: false,
   qkvBias: false,
 } as const;
-const MODEL = createModel(SHAPE, 'Q4_K_M');
+const MODEL = createModel(uniformShape(SHAPE), 'Q4_K_M');
 const KEY = '5a'.repeat(32);
 
 const facts = (available: string) => ({

@@ -27,6 +27,7 @@ import {
   toyDevice,
   toyGpu,
   toyMemory,
+  toyModel,
 } from '../../support/toy-cluster.ts';
 
 const problem = (devices: readonly Device[], model = TOY_MODEL): SchedulingProblem => ({
@@ -64,7 +65,7 @@ test('dllama cuts evenly among 2^n devices: the head and those with the most mem
     ['d', 0.25],
     ['e', 0.25],
   ]);
-  assert.equal(among(5, { ...TOY_MODEL, kvHeads: 2 }), [
+  assert.equal(among(5, toyModel({ kvHeads: 2 })), [
     ['a', 0.5],
     ['e', 0.5],
   ]);
@@ -97,7 +98,7 @@ test('exo divides layers by installed memory, on accelerators only, without phon
     toyDevice('D2', { gpu: withMemory(8 * gib) }),
     toyDevice('D3', { gpu: withMemory(11 * gib) }),
   ];
-  const given = problem(devices, { ...TOY_MODEL, layers: 32 });
+  const given = problem(devices, toyModel({ layers: 32 }));
   const plan = planOf(exo(given), given);
   assert.equal(
     planShares(plan).map(({ device, cpuLayers, gpuLayers }) => [device, cpuLayers, gpuLayers]),

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { planShares } from '../../../engine/plan/plan.ts';
@@ -13,7 +14,7 @@ import type { Scheduled } from '../../../engine/schedule/scheduler.ts';
 
 /** 32 layers of about 127 MB (F16), nearly no KV cache; see `layerMegabytes`. */
 const MODEL = createModel(
-  {
+  uniformShape({
     name: 'toy',
     architecture: 'llama',
     layers: 32,
@@ -25,7 +26,7 @@ const MODEL = createModel(
     vocabularySize: 1024,
     tiedEmbeddings: false,
     qkvBias: false,
-  },
+  }),
   'F16',
 );
 const WORKLOAD = createWorkload({ context: 0 });

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomCluster } from '../../../datasets/random-cluster.ts';
 import { createRingPredictor } from '../../../engine/cost/ring.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { planShares } from '../../../engine/plan/plan.ts';
@@ -112,7 +113,7 @@ const SHAPE = {
 } as const;
 
 function problem(seed: number, devices: number, layers = 12) {
-  const model = createModel({ ...SHAPE, layers }, 'Q4_K_M');
+  const model = createModel(uniformShape({ ...SHAPE, layers }), 'Q4_K_M');
   const regimes = ['scarce', 'short', 'enough', 'plenty'] as const;
   const belief = randomCluster({ seed, devices, regime: regimes[seed % 4] ?? 'short', modelBytes: model.bytes });
   return { belief, model, workload: createWorkload() };

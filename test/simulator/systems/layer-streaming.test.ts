@@ -10,14 +10,14 @@ import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { relativelyNear } from '../../support/near.ts';
 import { streamedPlan } from '../../support/streamed-plan.ts';
-import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyGpu, toyMemory } from '../../support/toy-cluster.ts';
+import { TOY_RUNTIME, toyCluster, toyDevice, toyGpu, toyMemory, toyModel } from '../../support/toy-cluster.ts';
 
 const WORKLOAD = createWorkload({ promptTokens: 1, outputTokens: 2, context: 10 });
 /** A layer takes 3.27 s, and 4.1 s over the host link. */
 const PC = toyDevice('pc', { gpu: toyGpu('cuda', 1e6) });
 
 const run = (given: Plan, device: Device = PC) => {
-  const model = { ...TOY_MODEL, layers: given.stages.at(-1)?.to ?? 0 };
+  const model = toyModel({ layers: given.stages.at(-1)?.to ?? 0 });
   const parts = { plan: given, model, workload: WORKLOAD, runtime: TOY_RUNTIME };
   const cluster = toyCluster([device]);
   const result = simulate({ ...parts, cluster, context: 'fixed', extentBytes: 1 });

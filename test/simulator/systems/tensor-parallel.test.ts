@@ -4,15 +4,16 @@ import * as assert from 'uvu/assert';
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Plan, TensorParallelPlan } from '../../../engine/plan/plan.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { relativelyNear } from '../../support/near.ts';
-import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyMemory } from '../../support/toy-cluster.ts';
+import { TOY_RUNTIME, toyCluster, toyDevice, toyMemory, toyModel } from '../../support/toy-cluster.ts';
 
-const MODEL = { ...TOY_MODEL, layers: 2 };
+const MODEL = toyModel({ layers: 2 });
 const WORKLOAD = createWorkload({ promptTokens: 1, outputTokens: 2, context: 10 });
 const HEAD = { device: 'a', processor: 'cpu' } as const;
 
@@ -149,7 +150,7 @@ test('if messages don’t collide the simulation equals the prediction for any c
       devices.map(({ share }) => share / sum),
       allReduce,
     );
-    const model = createModel({ ...TOY_SHAPE, layers }, 'F16');
+    const model = createModel(uniformShape({ ...TOY_SHAPE, layers }), 'F16');
     const { tokenSeconds } = predict({ plan, truth: cluster, model, workload: WORKLOAD });
     const options = { cluster, model, plan, workload: WORKLOAD, context: 'fixed', record: 'tokens' } as const;
     for (const seconds of decoded(simulate(options))) relativelyNear(seconds, tokenSeconds);

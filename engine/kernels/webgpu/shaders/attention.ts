@@ -15,8 +15,10 @@ export function attendChunks(type: KvFormat, headSize: number, lanes: LanesToget
   return `${typeof lanes === 'object' ? `${enabling(lanes)}\ndiagnostic(off, subgroup_uniformity);` : ''}
 struct Params {
   queries: u32, partial: u32, heads: u32, kvHeads: u32, capacity: u32, headSize: u32, rowWords: u32,
-  // Position of the first token less that of the cache's first position; positions used of the cache.
-  position: i32, used: i32,
+  // Position of the first token less that of the cache's first position; positions that a token sees at most.
+  position: i32, window: i32,
+  // Where chunks begin; positions used of the cache.
+  begin: u32, used: i32,
   chunks: u32, chunkLength: u32, scale: f32,
 }
 @group(0) @binding(0) var<uniform> p: Params;
@@ -25,6 +27,12 @@ ${readableCache(type)}
 const LOWEST = -3.4e38;
 ${typeof lanes === 'object' ? attendBySubgroup(headSize, lanes.subgroupSize) : attendByWorkgroup(headSize)}`;
 }
+
+/** WGSL: from `begin` to `end`, the positions of the chunk that the token sees; none if `end` isn't larger. */
+const POSITIONS = (token: string): string => `let after = p.position + i32(${token}) + 1;
+  let first = p.begin + chunk * p.chunkLength;
+  let begin = max(first, u32(max(after - p.window, 0)));
+  let end = min(first + p.chunkLength, u32(clamp(after, 0, p.used)));`;
 
 /** Control flow depends on the chunk, which is the same for all lanes of a subgroup. */
 function attendBySubgroup(headSize: number, size: number): string {
@@ -43,9 +51,7 @@ fn main(
   if (chunk >= p.chunks) { return; }
   let kvHead = head * p.kvHeads / p.heads;
   let query = p.queries + row * p.headSize;
-  let length = u32(clamp(p.position + i32(workgroup.y) + 1, 0, p.used));
-  let begin = min(chunk * p.chunkLength, length);
-  let end = min(begin + p.chunkLength, length);
+  ${POSITIONS('workgroup.y')}
   var m = LOWEST;
   var s = 0.0;
   var o: array<vec2f, ${own}>;
@@ -104,9 +110,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var i = lane; i < ${headSize + 1}u; i += ${LANES}u) {
     query[i] = select(0.0, v[p.queries + row * p.headSize + min(i, p.headSize - 1u)], i < p.headSize);
   }
-  let length = u32(clamp(p.position + i32(token) + 1, 0, p.used));
-  let begin = min(chunk * p.chunkLength, length);
-  let end = min(begin + p.chunkLength, length);
+  ${POSITIONS('token')}
   var m = LOWEST;
   var s = 0.0;
   var o: array<f32, ${own}>;

@@ -1,5 +1,6 @@
-import type { LanesTogether } from './lanes.ts';
-import { enabling, reduction } from './lanes.ts';
+import type { Activation } from '../../operation.ts';
+import { enabling, type LanesTogether, reduction } from './lanes.ts';
+import { ACTIVATED } from './rows.ts';
 
 /** Values that share a scale where activations are rounded to 8 bits. */
 export const ROUNDED_GROUP = 32;
@@ -86,12 +87,14 @@ export const ROUND_TO_BYTES = `${HEADER('x: u32, rounded: u32, count: u32')}
 ${ROUND_FOUR}
 ${EACH_GROUP('let values = fourAt(p.x + at);')}`;
 
-/** SWIGLU, whose result is rounded as well. */
-export const ROUNDED_SWIGLU = `${HEADER('gate: u32, up: u32, y: u32, rounded: u32, count: u32')}
+/** `gate`, whose result is rounded as well. */
+export function roundedGate(activation: Activation): string {
+  return `${HEADER('gate: u32, up: u32, y: u32, rounded: u32, count: u32')}
 ${ROUND_FOUR}
 ${EACH_GROUP(`let gate = fourAt(p.gate + at);
-  let values = gate / (1.0 + exp(-gate)) * fourAt(p.up + at);
+  let values = ${ACTIVATED[activation]('vec4f')} * fourAt(p.up + at);
   if (isThere) { writeFour(p.y + at, values); }`)}`;
+}
 
 /** `rmsNorm`, whose result is rounded as well: one workgroup for each row. */
 export function roundedRmsNorm(lanes: LanesTogether): string {

@@ -1,3 +1,4 @@
+import type { Activation } from '../../operation.ts';
 import { enabling, type LanesTogether, reduction, sizeParameter } from './lanes.ts';
 
 /** Bindings of a shader that works on vectors alone. Offsets into `v` in values. */
@@ -24,6 +25,19 @@ fn main(
 ) {
   ${lanes === 'workgroup' ? 'let size = 1u;' : ''}`;
 }
+
+/**
+ * WGSL: the activation of `gate`, a number or a vector of this type. gelu as x/(1 + e^−2z), as (1 + tanh z)/2 is
+ * 1/(1 + e^−2z), with what neither overflows nor changes the result in place of gates beyond ±10.
+ */
+export const ACTIVATED: Readonly<Record<Activation, (type: 'f32' | 'vec4f') => string>> = {
+  silu: () => 'gate / (1.0 + exp(-gate))',
+  gelu: (type) => {
+    const x = `clamp(gate, ${type}(-10.0), ${type}(10.0))`;
+    const exponent = `${-2 * Math.sqrt(2 / Math.PI)} * ${x} * (1.0 + 0.044715 * ${x} * ${x})`;
+    return `select(gate, ${type}(0.0), gate <= ${type}(-10.0)) / (1.0 + exp(${exponent}))`;
+  },
+};
 
 /** Values that element-wise shaders compute in a workgroup. */
 export const ELEMENTS = 256;
@@ -100,17 +114,37 @@ ${ELEMENT_MAIN}
   v[second] = a * v[angle + 1u] + b * v[angle];
 }`;
 
-export const SWIGLU = `${header('gate: u32, up: u32, y: u32, count: u32')}
+export function gate(activation: Activation): string {
+  return `${header('gate: u32, up: u32, y: u32, count: u32')}
 ${ELEMENT}
 ${ELEMENT_MAIN}
   let gate = v[p.gate + i];
-  v[p.y + i] = gate / (1.0 + exp(-gate)) * v[p.up + i];
+  v[p.y + i] = ${ACTIVATED[activation]('f32')} * v[p.up + i];
 }`;
+}
 
-export const ADD = `${header('x: u32, y: u32, count: u32')}
+export const ADD = `${header('x: u32, y: u32, count: u32, factor: f32')}
 ${ELEMENT}
 ${ELEMENT_MAIN}
-  v[p.y + i] += v[p.x + i];
+  v[p.y + i] += p.factor * v[p.x + i];
+}`;
+
+export const SCALE = `${header('y: u32, count: u32, factor: f32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  v[p.y + i] *= p.factor;
+}`;
+
+/** WGSL's own tanh may overflow far from zero; near zero the quotient cancels, and its Taylor series doesn't. */
+export const SOFT_CAP = `${header('y: u32, count: u32, cap: f32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  let z = v[p.y + i] / p.cap;
+  let e = exp(-2.0 * abs(z));
+  let far = sign(z) * (1.0 - e) / (1.0 + e);
+  let s = z * z;
+  let near = z * (1.0 + s * (-1.0 / 3.0 + s * (2.0 / 15.0 + s * (-17.0 / 315.0 + s * 62.0 / 2835.0))));
+  v[p.y + i] = p.cap * select(far, near, abs(z) < 0.25);
 }`;
 
 export const DIVIDE_ROWS = `${header('divisors: u32, y: u32, width: u32, count: u32')}

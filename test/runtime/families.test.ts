@@ -1,0 +1,140 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
+import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import { GPU_KERNELS } from '../support/gpu.ts';
+import { SHARED } from '../support/shared-folder.ts';
+import { nmse } from './nmse.ts';
+
+/**
+ * Families against a forward pass in double precision (shared/golden/architectures, README there): 64 tokens, of which
+ * the logits at five positions are known.
+ */
+const FOLDER = join(SHARED, 'golden/architectures');
+const MODELS = [
+  'gemma3-F16',
+  'gemma3-Q8_0',
+  'granite-F16',
+  'llama-freqs-F16',
+  'llama-linear-F16',
+  'llama-yarn-F16',
+  'mistral3-F16',
+  'phi3-F16',
+  'smollm3-F16',
+] as const;
+
+interface Golden {
+  readonly tokens: readonly number[];
+  readonly positions: readonly number[];
+  readonly reference: { readonly logits: readonly (readonly number[])[] };
+}
+
+const test = suite('families of models');
+const REASON = `${FOLDER} is missing`;
+const isThere = existsSync(FOLDER);
+if (!isThere) console.log(`skipped: families of models (${REASON})`);
+const check = (name: string, body: () => void | Promise<void>): void =>
+  void (isThere ? test(name, body) : test.skip(name, body));
+
+let folder = '';
+test.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const goldenOf = (name: string): Golden => JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
+const pathOf = (name: string): string => join(FOLDER, `${name}.gguf`);
+const CONTEXT = 256;
+
+/** The share by which logits of all tokens differ at the positions that are known. */
+function differenceFrom({ tokens, positions, reference }: Golden, logits: Float32Array): number {
+  const width = logits.length / tokens.length;
+  const found = positions.flatMap((position) => [...logits.subarray(position * width, (position + 1) * width)]);
+  return nmse(Float32Array.from(found), Float32Array.from(reference.logits.flat()));
+}
+
+/** Whole, token by token, and in parts of seven: windows and positions carry over. */
+function inParts(path: string, kernels: Kernels, tokens: readonly number[], length: number): Float32Array {
+  const transformer = loadTransformer(path, { kernels, context: CONTEXT, kvCache: 'F32' });
+  const logits = new Float32Array(tokens.length * transformer.model.vocabularySize);
+  for (let from = 0; from < tokens.length; from += length)
+    logits.set(transformer.evaluateAll(tokens.slice(from, from + length)), from * transformer.model.vocabularySize);
+  return logits;
+}
+
+function withKernels(options: KernelOptions, body: (kernels: Kernels) => void): void {
+  const kernels = openKernels({ threads: 2, ...options });
+  body(kernels);
+  kernels.close();
+}
+
+for (const name of MODELS) {
+  check(`${name}: reference kernels`, () => {
+    const golden = goldenOf(name);
+    withKernels({ implementation: 'reference' }, (kernels) => {
+      const difference = differenceFrom(golden, inParts(pathOf(name), kernels, golden.tokens, 64));
+      assert.ok(difference < 1e-10, String(difference));
+    });
+  });
+
+  for (const instructionSet of NATIVE_SETS)
+    check(`${name}: native kernels, ${instructionSet}`, () => {
+      const golden = goldenOf(name);
+      withKernels({ implementation: 'native', instructionSet, exact: true }, (kernels) => {
+        for (const length of [64, 7, 1]) {
+          const difference = differenceFrom(golden, inParts(pathOf(name), kernels, golden.tokens, length));
+          assert.ok(difference < 1e-5, `${length} together: ${difference}`);
+        }
+      });
+    });
+
+  check(`${name}: split between CPU and GPU, with the cache beside the layers and in pages`, async () => {
+    const gpu = GPU_KERNELS[0]?.kernels;
+    if (gpu === undefined) return;
+    const golden = goldenOf(name);
+    const cpu = openKernels({ implementation: 'reference' });
+    const split = openSplitModel(pathOf(name), { cpu, gpu, context: CONTEXT, kvCache: 'F32' });
+    const half = Math.floor(split.model.layers / 2);
+    const plan = planWithLayers(split.model, half);
+    for (const kvCache of ['with-layers', 'host'] as const) {
+      const transformer = await split.on({ ...plan, kvCache });
+      const width = split.model.vocabularySize;
+      const logits = new Float32Array(golden.tokens.length * width);
+      for (const position of golden.positions) {
+        const from = transformer.position;
+        logits.set(await transformer.evaluate(golden.tokens.slice(from, position + 1)), position * width);
+      }
+      const difference = differenceFrom(golden, logits);
+      assert.ok(difference < 1e-5, `${kvCache}: ${difference}`);
+    }
+    split.close();
+    cpu.close();
+  });
+
+  check(`${name}: two texts together, in pages of four tokens`, async () => {
+    const golden = goldenOf(name);
+    const kernels = openKernels({ implementation: 'native', threads: 2, exact: true });
+    const size = { context: CONTEXT, kvCache: 'F32', pages: 40, pageTokens: 4, folder } as const;
+    const sequences = loadSequences(pathOf(name), { kernels, ...size, warn: () => {} });
+    const texts = [sequences.open(), sequences.open()];
+    const width = sequences.model.vocabularySize;
+    const logits = texts.map(() => new Float32Array(golden.tokens.length * width));
+    for (let from = 0; from < golden.tokens.length; from += 16) {
+      const tokens = golden.tokens.slice(from, from + 16);
+      const found = await sequences.evaluate(texts.map((sequence) => ({ sequence, tokens, logits: 'all' })));
+      for (const [index, own] of logits.entries())
+        own.set(found.subarray(index * tokens.length * width, (index + 1) * tokens.length * width), from * width);
+    }
+    for (const own of logits) assert.ok(differenceFrom(golden, own) < 1e-5, String(differenceFrom(golden, own)));
+    kernels.close();
+  });
+}
+
+test.run();
