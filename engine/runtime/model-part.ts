@@ -70,7 +70,8 @@ export interface ModelPart {
 export interface ModelPartOptions {
   readonly model: Model;
   readonly settings: TransformerSettings;
-  readonly rotations: Rotations;
+  /** Those for the context that a run has room for, which may change between runs. */
+  readonly rotations: () => Rotations;
   readonly weights: WeightsLoader;
   readonly kernels: Kernels;
   readonly mostTokens: number;
@@ -88,8 +89,8 @@ export function createModelPart({
   kernels,
   mostTokens,
 }: ModelPartOptions): ModelPart {
-  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
-  const activationsOf = createActivations(kernels, model, rotations, mostTokens);
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations: rotations() };
+  const activationsOf = createActivations(kernels, model, rotations(), mostTokens);
   const layers = new Map<number, LayerWeights>();
   const embedding = lazily(weights.embedding);
   const output = lazily(weights.output);
@@ -107,7 +108,7 @@ export function createModelPart({
   };
   const operationsOf = (segment: Segment, from: number, to: number): Operation[] => {
     const activations = activationsOf(segment.tokens);
-    const own = { activations, segments: passSegments(rotations, activations, [segment]) };
+    const own = { activations, segments: passSegments(rotations(), activations, [segment]) };
     const numbers = Array.from({ length: to - from }, (_, index) => from + index);
     return numbers.flatMap((layer) => [
       ...layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own).operations,
@@ -147,12 +148,12 @@ export function createModelPart({
       const [one] = segments;
       const again = segments.length === 1 && one !== undefined ? repeated?.operations(one, from, to) : undefined;
       if (again !== undefined && one !== undefined) {
-        writePositions(rotations, activations.positions, { first: 0, count: tokens, position: one.position });
+        writePositions(rotations(), activations.positions, { first: 0, count: tokens, position: one.position });
         for (const vector of positionVectors(activations.positions)) kernels.write(vector);
         again.run([], one.position);
         return;
       }
-      const own = { activations, segments: passSegments(rotations, activations, segments) };
+      const own = { activations, segments: passSegments(rotations(), activations, segments) };
       for (const vector of positionVectors(activations.positions)) kernels.write(vector);
       const batches = (layer: number) => layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own);
       for (let layer = from; layer < to; ) {

@@ -103,7 +103,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
     const mostTokens = Math.min(BATCH_TOKENS, context);
     const partOn = (kernels: Kernels): ModelPart => {
       const weights = weightsLoader({ gguf, bytes: source, file: kernels.mapFile(path), kernels }, model);
-      return createModelPart({ model, settings, rotations, weights, kernels, mostTokens });
+      return createModelPart({ model, settings, rotations: () => rotations, weights, kernels, mostTokens });
     };
     const parts = { cpu: partOn(cpu), gpu: partOn(gpu) };
 

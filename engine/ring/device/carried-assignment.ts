@@ -64,7 +64,7 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
   const { epoch, windows, predecessors } = assignment;
   const problem = misfit(assignment, loaded, memory);
   if (problem !== undefined) throw new Error(problem);
-  const device = await loadDevicePart({ loaded, gpu, windows, outer: [], wanted });
+  const device = await loadDevicePart({ loaded, gpu, windows, context: assignment.context, outer: [], wanted });
   const record = assignment.trace ? options.record : undefined;
   const weights = createDeviceWeights({
     loaded,

@@ -20,6 +20,8 @@ export interface DevicePartOptions {
   readonly loaded: LoadedPart;
   readonly gpu: RingGpu | undefined;
   readonly windows: readonly Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>[];
+  /** Tokens that a request has room for. */
+  readonly context: number;
   /** What the GPU computes besides layers; only a head has that. */
   readonly outer: GpuLayers['outer'];
   /** Whether it is still wanted: layers take seconds to reach a GPU, and meanwhile the plan may change. */
@@ -32,7 +34,8 @@ export interface DevicePartOptions {
  * @throws Error with a reason if the device has no GPU to use, or too little memory on it
  */
 export async function loadDevicePart(options: DevicePartOptions): Promise<DevicePart> {
-  const { loaded, gpu, windows, outer, wanted } = options;
+  const { loaded, gpu, windows, outer, wanted, context } = options;
+  loaded.useContext(context);
   for (const layer of layersInRam(windows)) loaded.part.load(layer, layer + 1);
   const layers = windows.flatMap(({ onGpu }) => onGpu);
   if (layers.length + outer.length === 0) return { part: loaded.part, close: () => {} };

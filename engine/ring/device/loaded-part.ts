@@ -23,6 +23,8 @@ export interface LoadedPart {
   readonly digests: WeightsDigests;
   /** Bytes of activations and logits. */
   readonly activationsBytes: number;
+  /** Takes the rotations of a run whose requests have room for so many tokens. */
+  useContext(context: number): void;
   /** The same part on other kernels, such as a GPU's. They are the caller's to close. */
   partOn(kernels: Kernels): ModelPart;
   /** Its weights in the page cache; `undefined` if the kernels hold them in their own memory. */
@@ -52,15 +54,20 @@ export function loadPart(
   if (damaged !== undefined)
     throw new InputError(path, `is damaged: its ${damaged} is not what was split; write it again by hearth split`);
   const settings = transformerSettings(file.whole, model);
-  const rotations = readRotations(file.whole, source, model, settings.contextLength);
+  // Divisors of angles are in every part.
+  const header = { ...file.whole, tensors: gguf.tensors };
+  let rotations = readRotations(header, source, model, settings.contextLength);
   const mapped = kernels.mapFile(path);
   const partOn = (computing: Kernels, file = computing.mapFile(path)): ModelPart => {
     const weights = weightsLoader({ gguf, bytes: source, file, kernels: computing }, model);
-    return createModelPart({ model, settings, rotations, weights, kernels: computing, mostTokens });
+    return createModelPart({ model, settings, rotations: () => rotations, weights, kernels: computing, mostTokens });
   };
   return {
     part: partOn(kernels, mapped),
     partOn,
+    useContext(context) {
+      rotations = readRotations(header, source, model, context);
+    },
     held: heldLayers(file),
     identity: file.identity,
     digests: new Map([...file.digests, ...digests]),

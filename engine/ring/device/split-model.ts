@@ -54,7 +54,7 @@ export async function splitModel(
     const own = windows.filter((window) => window.device === device);
     const has = (name: string): boolean => {
       const layer = layerOf(name);
-      if (layer === undefined) return device === head || name === 'rope_freqs.weight';
+      if (layer === undefined) return device === head || name.startsWith('rope_');
       return own.some(({ from, to }) => layer >= from && layer < to);
     };
     const tensors = gguf.tensors.filter(({ name }) => has(name));

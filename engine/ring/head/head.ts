@@ -185,7 +185,7 @@ export function startHead(options: HeadOptions): RingHead {
     checkMemory(assignment, options);
     const { windows, onGpu: outer = [] } = layout;
     const device = await loadDevicePart({
-      ...{ loaded, gpu: options.gpu, windows: assignment.windows, outer },
+      ...{ loaded, gpu: options.gpu, windows: assignment.windows, context: assignment.context, outer },
       wanted: () => !closed,
     }).catch((error: Error) => {
       throw new RingError(head, error.message);

@@ -35,7 +35,10 @@ async function logitsInPage(base64: string, tokens: readonly number[]): Promise<
   const settings = transformerSettings(gguf, model);
   const rotations = readRotations(gguf, bytes, model, tokens.length);
   const weights = weightsLoader({ gguf, bytes, file: kernels.mapFile(bytes.name), kernels }, model);
-  const part = createModelPart({ model, settings, rotations, weights, kernels, mostTokens: tokens.length });
+  const part = createModelPart({
+    ...{ model, settings, weights, kernels, mostTokens: tokens.length },
+    rotations: () => rotations,
+  });
   part.load(0, model.layers);
   const cache = contextOf(kernels, model, { capacity: tokens.length, type: 'F32' });
   part.embed(tokens);
