@@ -63,7 +63,7 @@ async function run(options: Options): Promise<void> {
   if (graph) return showGraph(model, options);
   const gguf = withFile(model, readGguf);
   const description = described(gguf);
-  if (json) process.stdout.write(`${JSON.stringify(description, null, 2)}\n`);
+  if (json) process.stdout.write(`${JSON.stringify(withKindsOnce(description), null, 2)}\n`);
   else process.stdout.write('engine' in description ? outline(description) : describe(description));
 }
 
@@ -126,6 +126,17 @@ function describe(description: GgufDescription): string {
   return [facts(description), formatsTable(description), parts(description)].join('\n');
 }
 
+/** The description with each kind of layer once, and the layers that are of it. */
+function withKindsOnce(description: GgufDescription | GgufOutline) {
+  if ('engine' in description) return description;
+  const { shape, ...rest } = description;
+  const kinds = [...new Set(shape.kinds)].map((kind) => ({
+    layers: shape.kinds.flatMap((own, layer) => (own === kind ? [layer] : [])),
+    ...kind,
+  }));
+  return { shape: { ...shape, kinds }, ...rest };
+}
+
 /** The kinds of attention that layers have, with the number of layers where there are several. */
 function attentionKinds({ kinds }: Shape): string {
   const counts = new Map<string, number>();
@@ -135,7 +146,9 @@ function attentionKinds({ kinds }: Shape): string {
     const text = `${heads} query heads, ${kvHeads} key and value heads of ${headSize}${sees}${rotation === 'none' ? ', without rotation' : ''}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
-  return [...counts].map(([text, count]) => (counts.size === 1 ? text : `${count} layers: ${text}`)).join('; ');
+  return [...counts]
+    .map(([text, count]) => (counts.size === 1 ? text : `${count} ${count === 1 ? 'layer' : 'layers'}: ${text}`))
+    .join('; ');
 }
 
 function facts({ shape, settings, tokenizer, ...description }: GgufDescription): string {

@@ -49,7 +49,8 @@ test('inspect --json gives every size in bytes', async () => {
   assert.is(found.weightBytes, 2 * 593_920 + 2 * 278_528 + 1024);
   assert.is(found.fileBytes, statSync(join(folder, 'json.gguf')).size);
   assert.is(found.parameters, 2 * (557_056 + 512) + 2 * 1024 * 256 + 256);
-  assert.is(found.shape.headSize, 32);
+  assert.equal([found.shape.kinds.length, found.shape.kinds[0].layers], [1, [0, 1]]);
+  assert.is(found.shape.kinds[0].attention.headSize, 32);
 });
 
 test('make-model writes the same bytes for the same seed and others for another seed', async () => {
