@@ -84,7 +84,10 @@ export async function open(): Promise<FuzzTarget> {
       if (answer.status === 200) return 'answered';
       if (answer.status >= 500) throw new Error(`status ${answer.status}: ${text.slice(0, 200)}`);
       const { message } = (text.startsWith('{') ? JSON.parse(text).error : undefined) ?? {};
-      if (typeof message !== 'string' || /\n|undefined|\[object|NaN/.test(message))
+      const body = new TextDecoder().decode(input);
+      // What a client wrote is quoted, whatever it is.
+      const isWritten = (word: string): boolean => message.includes(word) && !body.includes(word);
+      if (typeof message !== 'string' || message.includes('\n') || ['undefined', '[object', 'NaN'].some(isWritten))
         throw new Error(`not in the form of the API: ${text.slice(0, 200)}`);
       return `refused with ${answer.status}`;
     },
