@@ -1,8 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { TINY } from '../../../engine/gguf/make/made-model.ts';
 import { referenceKernels } from '../../../engine/kernels/reference/reference-kernels.ts';
 import { WeightsLostError } from '../../../engine/kernels/weights-lost-error.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import type { LoadedPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession } from '../../../engine/ring/device/session.ts';
 import { type Frame, FrameError } from '../../../engine/ring/wire/frame.ts';
@@ -33,10 +35,10 @@ function session({ profile = async () => '{}', load = () => {} } = {}) {
   const told: WorkerMessage[] = [];
   const log: string[] = [];
   const lost: Error[] = [];
-  const model = { kvHeads: 1, headSize: 1, hiddenSize: 4, layers: 2 };
+  const model = uniformShape({ ...TINY, heads: 1, kvHeads: 1, headSize: 1, hiddenSize: 4, layers: 2 });
   const kernels = referenceKernels();
   const part = { model, mostTokens: 8, load, kernelsOf: () => kernels };
-  const loaded = { held: { layers: [0, 1] }, part, activationsBytes: 0, mapWeights: () => undefined };
+  const loaded = { held: { layers: [0, 1] }, part, activationsBytes: 0, useContext() {}, mapWeights: () => undefined };
   const worker = createWorkerSession({
     transport: {} as Transport,
     loaded: loaded as unknown as LoadedPart,

@@ -1,13 +1,15 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { TINY } from '../../../engine/gguf/make/made-model.ts';
 import { referenceKernels } from '../../../engine/kernels/reference/reference-kernels.ts';
+import { uniformShape } from '../../../engine/model/architecture.ts';
 import { createWindowRunner } from '../../../engine/ring/device/window-runner.ts';
 import type { FrameSegment, PageCopy } from '../../../engine/ring/wire/frame.ts';
 import type { WindowPart } from '../../../engine/runtime/gpu-layers.ts';
 
 /** A runner of one window under a plan of two requests of 16 tokens in pages of four, and what it forwards. */
 function runner() {
-  const model = { hiddenSize: 1, layers: 2, kvHeads: 1, headSize: 4 };
+  const model = uniformShape({ ...TINY, hiddenSize: 1, layers: 2, heads: 1, kvHeads: 1, headSize: 4 });
   const kernels = referenceKernels();
   const stream = new Float32Array(8);
   const part = {
