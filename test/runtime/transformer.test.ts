@@ -197,13 +197,13 @@ test('linear scaling divides angles like divisors of 4, and is the default type'
 const MISTAKES: readonly [string, Omit<MadeFile, 'folder'>, string][] = [
   [
     'a scaling that is not there',
-    { name: 'yarn', metadata: [['llama.rope.scaling.type', text('yarn')]] },
-    'metadata llama.rope.scaling.type: "yarn" is not supported; supported: none, linear',
+    { name: 'su', metadata: [['llama.rope.scaling.type', text('su')]] },
+    'metadata llama.rope.scaling.type: "su" is not supported; supported: none, linear, yarn, longrope',
   ],
   [
     'an unknown architecture',
     { name: 'other', metadata: [['general.architecture', text('gemma2')]] },
-    'metadata general.architecture: "gemma2" is not supported; supported: llama, qwen2, qwen3, internlm2',
+    'metadata general.architecture: "gemma2" is not supported; supported: llama, qwen2, qwen3, internlm2, gemma3, granite, mistral3, phi3, smollm3',
   ],
   [
     'internlm2 without an output matrix',
