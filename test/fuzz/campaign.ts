@@ -33,13 +33,14 @@ export interface CampaignOptions {
   readonly seconds: number;
   readonly inputs: number;
   readonly limits?: Limits;
+  /** Seconds for shortening an input; one whose time ends is kept as short as it is. */
+  readonly shortening?: number;
   /** Called after each batch. */
   readonly onProgress?: (inputs: number, seconds: number) => void;
 }
 
 const BATCH = 1000;
-/** Seconds for shortening an input. */
-const MINIMISE_SECONDS = 30;
+const SHORTENING_SECONDS = 30;
 /** Kinds of faults that are shortened and kept; a campaign with more has something more basic to say. */
 const MOST_FAULTS = 20;
 
@@ -73,7 +74,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
     } else {
       add(answer);
       next += answer.inputs;
-      if (answer.peakBytes > limits.bytes) note(next, `took more than ${limits.bytes / 1e9} GB of memory`);
+      if (answer.peakBytes > limits.bytes) note(next, tooLarge(limits));
     }
     onProgress(next, passed());
   }
@@ -96,9 +97,13 @@ function kindOf(fault: string): string {
   return fault.replace(/"(\\.|[^"])*"/g, '""').replace(/\d+/g, '0');
 }
 
+function tooLarge({ bytes }: Limits): string {
+  return `took more than ${bytes / 1e9} GB of memory`;
+}
+
 /** Judges the input of a fault by itself, and shortens it. */
 async function isolate(
-  { module, seed }: CampaignOptions,
+  { module, seed, shortening = SHORTENING_SECONDS }: CampaignOptions,
   limits: Limits,
   number: number,
   fault: string,
@@ -110,14 +115,16 @@ async function isolate(
   const faultOf = async (one: Uint8Array): Promise<string | undefined> => {
     child ??= await startProcess(module, seed, limits);
     const answer: Judged | Ended = await child.judge({ kind: 'one', input: one });
-    if (!('reason' in answer)) return answer.faults[0]?.fault;
+    // The largest memory of a process stays, so that the next input needs another one.
+    const isLarge = !('reason' in answer) && answer.peakBytes > limits.bytes;
+    if (!isLarge && !('reason' in answer)) return answer.faults[0]?.fault;
     child.close();
     child = undefined;
-    return answer.reason;
+    return 'reason' in answer ? answer.reason : tooLarge(limits);
   };
   const isSame = async (one: Uint8Array): Promise<boolean> => kindOf((await faultOf(one)) ?? '') === kindOf(fault);
   const alone = await isSame(input);
-  const shortest = alone ? await minimise(input, isSame, MINIMISE_SECONDS) : input;
+  const shortest = alone ? await minimise(input, isSame, shortening) : input;
   child?.close();
   return { number, fault, input: shortest, alone };
 }

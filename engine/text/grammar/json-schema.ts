@@ -29,7 +29,7 @@ export const MOST_DEPTH = 64;
 const MOST_LEVELS = 4 * MOST_DEPTH;
 export const MOST_SCHEMA_CHARACTERS = 2 ** 17;
 /** Steps of work for a part that is left out. */
-const PROBLEM_STEPS = 32;
+const PROBLEM_STEPS = 64;
 
 /** A schema, and where it is. */
 interface Place {

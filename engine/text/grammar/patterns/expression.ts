@@ -60,9 +60,13 @@ export function createExpressions(mostSteps = MOST_STEPS): Expressions {
   const known = new Map<string, Expression>();
   const derived = new Map<string, Expression>();
   let spent = 0;
+  /** Thrown again and again, since making an error takes longer than any step. */
+  let exceeded: PatternError | undefined;
   const spend = (steps: number): void => {
     spent += steps;
-    if (spent > mostSteps) throw new PatternError('takes too many steps');
+    if (spent <= mostSteps) return;
+    exceeded ??= new PatternError('takes too many steps');
+    throw exceeded;
   };
   const made = (key: string, hasEmpty: boolean, parts: Parts): Expression => {
     const found = known.get(key);
