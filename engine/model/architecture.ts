@@ -4,7 +4,7 @@ import { describe, type LayerKind, type LayerWeight } from './block.ts';
 export const UNIFORM_ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
 export type UniformArchitecture = (typeof UNIFORM_ARCHITECTURES)[number];
 
-/** What determines every tensor's shape, and every operation. */
+/** A model's sizes and kinds of layers, which determine every tensor's shape and every operation. */
 export interface Shape {
   readonly name: string;
   /** The family, by the name that GGUF files have for it. */

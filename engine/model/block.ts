@@ -36,7 +36,7 @@ export interface Dense {
   readonly activation: Activation;
 }
 
-/** What distinguishes a layer from others. Layers of one kind share the object. */
+/** A kind of layer: all that distinguishes a layer from others. Layers of one kind share the object. */
 export interface LayerKind {
   readonly attention: Attention;
   readonly feedForward: Dense;
@@ -83,7 +83,7 @@ export type LayerStep =
   | { readonly kind: 'gate'; readonly activation: Activation }
   | { readonly kind: 'add'; readonly x: BufferName; readonly factor: number };
 
-/** What follows from a layer's kind. */
+/** A layer's weights, buffers and operations, as they follow from its kind. */
 export interface Block {
   readonly weights: readonly LayerWeight[];
   /** Values of each buffer for one token; 0 for those that it doesn't use. */

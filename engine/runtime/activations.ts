@@ -3,17 +3,17 @@ import type { Shape } from '../model/architecture.ts';
 import { type BufferName, describe, type LayerKind, type RotationName } from '../model/block.ts';
 import type { Rotations } from './rotations.ts';
 
-/** What depends on the positions of a pass's tokens and not on the tokens: written once for all layers. */
+/** Vectors that depend on the positions of a pass's tokens and not on the tokens: written once for all layers. */
 export interface PositionVectors {
   /** Cosines and sines by rotation: [tokens][dimensions/2][cosine, sine]. */
   readonly angles: Readonly<Partial<Record<RotationName, Vector>>>;
-  /** What queries are divided by, in models that have a temperature: [tokens]. */
+  /** Divisors of queries, in models that have a temperature: [tokens]. */
   readonly queryDivisors: Vector | undefined;
 }
 
 /** The buffers of a layer for some tokens, [tokens][width] each; layers of all kinds use the same memory. */
 export interface LayerBuffers extends Readonly<Record<BufferName, Vector>> {
-  /** Of attention in pages: the largest score that each head has seen, and its sum of e^(score − largest). */
+  /** The largest score that each head has seen in pages, and its sum of e^(score − largest). */
   readonly largest: Vector; // [tokens][heads]
   readonly totals: Vector; // [tokens][heads]
 }
@@ -26,7 +26,7 @@ export interface Activations {
   /** The normalised residual stream. */
   readonly h: Vector; // [tokens][hidden]
   readonly positions: PositionVectors;
-  /** Those of a layer. */
+  /** A layer's buffers. */
   of(kind: LayerKind): LayerBuffers;
 }
 

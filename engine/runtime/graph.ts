@@ -197,7 +197,7 @@ interface NodeFacts {
   /** Of the first token. */
   readonly position: number;
   readonly tokens: number;
-  /** Those of the last token. */
+  /** Logits of the last token. */
   readonly logits: Vector;
 }
 

@@ -12,7 +12,7 @@ export interface FamilyFile {
   readonly hiddenSize: number;
 }
 
-/** What a model has besides its layers. */
+/** Factors that a model has besides its layers. */
 export type WholeModel = Pick<Shape, 'embeddingScale' | 'logitScale' | 'logitCap'>;
 
 /** An architecture, by what distinguishes it from llama. */
