@@ -55,15 +55,14 @@ export function numbersWithin(
   const decimals = step === undefined ? digits.decimals : Math.min(digits.decimals, decimalsOf(step));
   const positive = naturals(
     automaton,
-    { decimals, step, isBelow: below(least, exceptLeast), isWithin: upTo(most, exceptMost) },
+    { decimals, step, least, most, isBelow: below(least, exceptLeast), isWithin: upTo(most, exceptMost) },
     then,
   );
   // Without −0, which equals 0.
   const negative = naturals(
     automaton,
     {
-      decimals,
-      step,
+      ...{ decimals, step, least: -most, most: -least },
       isBelow: below(Math.max(-most, 0), exceptMost || most >= 0),
       isWithin: upTo(-least, exceptLeast),
     },
@@ -83,7 +82,7 @@ function upTo(most: number, isExcluded: boolean): Test {
   return (value) => value < most || (!isExcluded && value === most);
 }
 
-interface Naturals extends NumberDigits {
+interface Naturals extends NumberDigits, Pick<NumberBounds, 'least' | 'most'> {
   /** Whether a number is too small; it holds for all that are smaller. */
   readonly isBelow: Test;
   /** Whether a number is not too large. */
@@ -91,13 +90,19 @@ interface Naturals extends NumberDigits {
 }
 
 /** Numbers from 0 on: those of each length before the point. */
-function naturals(automaton: Automaton, { decimals, step, isBelow, isWithin }: Naturals, then: State): State[] {
+function naturals(
+  automaton: Automaton,
+  { decimals, step, least, most, isBelow, isWithin }: Naturals,
+  then: State,
+): State[] {
   /** Numbers are counted in units of their last decimal. */
   const unit = 10n ** BigInt(decimals);
   const numberOf = (count: bigint): number => Number(`${count}e-${decimals}`);
   const end = 10n ** BigInt(MOST_DIGITS) * unit;
-  const low = firstCount(end, (count) => !isBelow(numberOf(count)));
-  const high = firstCount(end, (count) => !isWithin(numberOf(count))) - 1n;
+  const countOf = (value: number): bigint =>
+    BigInt(Math.round(Math.min(Math.max(value, 0) * Number(unit), Number(end))));
+  const low = firstCount(end, (count) => !isBelow(numberOf(count)), countOf(least));
+  const high = firstCount(end, (count) => !isWithin(numberOf(count)), countOf(most)) - 1n;
   // A multiple of a part of 1 that is whole is one of a whole number.
   const divisor = step === undefined ? 1 : wholeStep(step * 10 ** decimals);
   const found: State[] = [];
@@ -118,11 +123,19 @@ function wholeStep(step: number): number {
   return Number.isInteger(step) ? step : wholeStep(2 * step);
 }
 
-/** The first of 0 to `end` for which a test holds, which it then does for all that follow; `end` if it never does. */
-function firstCount(end: bigint, holds: (count: bigint) => boolean): bigint {
+/**
+ * The first of 0 to `end` for which a test holds, which it then does for all that follow; `end` if it never does.
+ * @param near a count that is expected to be close to it
+ */
+function firstCount(end: bigint, holds: (count: bigint) => boolean, near: bigint): bigint {
   if (holds(0n)) return 0n;
   if (!holds(end - 1n)) return end;
   let [low, high] = [0n, end];
+  for (const count of [near - 2n, near + 2n]) {
+    if (count < low || count >= high) continue;
+    if (holds(count)) high = count;
+    else low = count + 1n;
+  }
   while (low < high) {
     const middle = (low + high) / 2n;
     if (holds(middle)) high = middle;
