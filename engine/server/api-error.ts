@@ -1,3 +1,4 @@
+import { errorLine } from '../input/error-line.ts';
 import { InputError } from '../input/input-error.ts';
 import { GrammarError } from '../text/grammar/grammar.ts';
 
@@ -16,7 +17,8 @@ export class ApiError extends Error {
     readonly param: string | null = null,
     readonly code: string | null = null,
   ) {
-    super(message);
+    // What a client wrote is quoted, with whatever characters it has.
+    super(errorLine(message));
   }
 }
 

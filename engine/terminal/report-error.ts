@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { errorLine } from '../input/error-line.ts';
 import { InputError } from '../input/input-error.ts';
 
 /** A command can't go on, for a reason that its message names and that is no defect: exit code 1. */
@@ -70,15 +71,4 @@ export function stopWithoutOutput(): void {
     process.exit(2);
   });
   process.stderr.on('error', () => {});
-}
-
-/** Longest message, characters: values from files are quoted in messages, and some files hold texts of megabytes. */
-const LONGEST_MESSAGE = 1000;
-
-/** An error's message as one line; the middle of a very long one is left out. */
-export function errorLine(message: string): string {
-  // Files and peers may put control characters into a message, which would reach the terminal.
-  const line = message.replace(/\s*\p{Cc}+\s*/gu, ' ').trim();
-  if (line.length <= LONGEST_MESSAGE) return line;
-  return `${line.slice(0, LONGEST_MESSAGE / 2)} … ${line.slice(-LONGEST_MESSAGE / 2)}`;
 }

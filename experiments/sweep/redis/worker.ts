@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { errorLine } from '../../../engine/input/error-line.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
-import { errorLine } from '../../../engine/terminal/report-error.ts';
 import type { Sweep } from '../sweep.ts';
 import { createThreads, type Threads } from '../threads.ts';
 import { codeVersion } from '../version.ts';
