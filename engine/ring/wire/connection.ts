@@ -52,7 +52,7 @@ export function connect(options: ConnectionOptions): Connection {
     ...SOCKET_OPTIONS,
     context,
     ipv6: isIpv6(address),
-    immediate: true,
+    immediate: false, // otherwise libzmq drops what a peer that has left sent before, if it isn't read yet
     reconnectInterval: RECONNECT,
     maxMessageSize: MOST_PART_BYTES,
     ...(encrypted
