@@ -74,6 +74,7 @@ export function connect(options: ConnectionOptions): Connection {
   const end = (reason: string, invalid: boolean): void => {
     problem = reason;
     if (socket.closed) return;
+    socket.linger = 0; // nothing that waits is for a process that takes this one's place at the address
     socket.close();
     if (ready) onGone(reason, invalid);
   };
@@ -81,6 +82,7 @@ export function connect(options: ConnectionOptions): Connection {
     reachedAt = clock();
   });
   socket.events.on('handshake', () => {
+    if (socket.closed) return;
     ready = true;
     silent = false;
     problem = '';
