@@ -15,6 +15,7 @@ import { basename, dirname, join } from 'node:path';
 import { Option } from 'commander';
 import { temporaryPath } from '../files/temporary-file.ts';
 import { InputError } from '../input/input-error.ts';
+import { writingProblem } from '../input/system-error.ts';
 
 /** Kinds of files that commands write, and what the beginning of one has. */
 const KINDS = {
@@ -164,6 +165,6 @@ export function writeOutputFile({ flag, path }: Pick<OutputFile, 'flag' | 'path'
     if (!isSpecial) renameSync(temporary, path);
   } catch (error) {
     if (!isSpecial && statusOf(temporary) !== undefined) rmSync(temporary);
-    throw new InputError(`${flag} ${path}`, `can't be written (${(error as Error).message})`);
+    throw new InputError(`${flag} ${path}`, writingProblem(error));
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { temporaryPath } from '../files/temporary-file.ts';
 import { InputError } from '../input/input-error.ts';
+import { writingProblem } from '../input/system-error.ts';
 import { encodeHeader, paddingAfter, type TensorHeading, tensorBytes } from './encode-header.ts';
 import type { Metadata } from './metadata-value.ts';
 
@@ -54,10 +55,8 @@ function inFile<Result>(path: string, run: () => Result): Result {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const reasons: Readonly<Record<string, string>> = {
       ENOENT: 'there is no such folder; create it first',
-      EACCES: "can't be written: permission denied",
       EISDIR: 'is a folder; give the path of a file',
-      ENOSPC: 'the disk is full',
     };
-    throw new InputError(path, reasons[code] ?? `can't be written (${code})`);
+    throw new InputError(path, reasons[code] ?? writingProblem(error));
   }
 }

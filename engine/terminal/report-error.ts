@@ -1,26 +1,16 @@
 import { CommanderError } from 'commander';
 import { errorLine } from '../input/error-line.ts';
 import { InputError } from '../input/input-error.ts';
+import { remedyOf } from '../input/system-error.ts';
 
 /** A command can't go on, for a reason that its message names and that is no defect: exit code 1. */
 export class StoppedError extends Error {}
 
-/** Errors of the operating system that the user can remedy, and what they mean. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full; free some space and run the same command again',
-  EDQUOT: 'the quota of the disk is used up; free some space and run the same command again',
-  EFBIG: 'the file has reached the largest size that is allowed here (ulimit -f)',
-  EROFS: "the file system can't be written to; give a path on another one",
-  EACCES: 'permission denied; give another path',
-  EMFILE: 'too many open files; raise the limit (ulimit -n)',
-  EIO: 'the disk reports an error',
-};
-
-/** What an error of the operating system means, in one line; `undefined` for other errors. */
-function remedyOf(error: unknown): string | undefined {
-  const { code, path } = error as NodeJS.ErrnoException;
-  const remedy = code === undefined ? undefined : REMEDIES[code];
-  return remedy === undefined ? undefined : `${path === undefined ? '' : `${path}: `}${remedy} (${code})`;
+/** What an error of the operating system means, with the path that it names; `undefined` for other errors. */
+function problemOf(error: Error): string | undefined {
+  const { path } = error as NodeJS.ErrnoException;
+  const remedy = remedyOf(error);
+  return remedy === undefined || path === undefined ? remedy : `${path}: ${remedy}`;
 }
 
 /**
@@ -48,9 +38,9 @@ export function reportError(error: unknown, name: string): number {
     process.stderr.write(`${name} stopped: ${errorLine(error.message)}\n`);
     return 1;
   }
-  const remedy = error instanceof Error ? remedyOf(error) : undefined;
-  if (remedy !== undefined) {
-    process.stderr.write(`${errorLine(remedy)}\n`);
+  const problem = error instanceof Error ? problemOf(error) : undefined;
+  if (problem !== undefined) {
+    process.stderr.write(`${errorLine(problem)}\n`);
     return 2;
   }
   const message = error instanceof Error ? error.message : String(error);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import { writingProblem } from '../../engine/input/system-error.ts';
 import { type CsvValue, toCsv } from '../report/csv.ts';
 import { completeLines, type Line } from '../sweep/lines.ts';
 import type { Judged } from './judge.ts';
@@ -50,8 +51,7 @@ export function openPointsFile({ directory, fingerprint, numbers, restart }: Poi
     try {
       appendFileSync(file, text);
     } catch (error) {
-      const reason = (error as Error).message;
-      throw new InputError(path, `can't be written (${reason}); with room for it the same command goes on from here`);
+      throw new InputError(path, `${writingProblem(error)}; the same command goes on from here`);
     }
   };
   if (found === undefined) append(`${JSON.stringify({ settings: fingerprint })}\n`);
@@ -134,7 +134,7 @@ export function writePointsCsv(path: string, points: Iterable<Point>, space: Spa
   } catch (error) {
     rmSync(beside, { force: true });
     if (error instanceof InputError) throw error;
-    throw new InputError(path, `can't be written (${(error as Error).message}); points.jsonl has all points`);
+    throw new InputError(path, `${writingProblem(error)}; points.jsonl has all points`);
   }
 }
 

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { checkOutputPath } from '../../engine/commands/output-file.ts';
 import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import { writingProblem } from '../../engine/input/system-error.ts';
 
 /**
  * Checks before a long run that its results can be written to `directory`; creates nothing.
@@ -49,8 +50,7 @@ export function writeFiles(directory: string, files: ReadonlyMap<string, string>
     for (const beside of temporary.keys()) rmSync(beside, { force: true });
     for (const path of made.reverse()) rmSync(path, { recursive: true, force: true });
     if (error instanceof InputError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new InputError(`${flag} ${directory}`, `can't be written (${reason}); name another directory`);
+    throw new InputError(`${flag} ${directory}`, writingProblem(error));
   }
 }
 

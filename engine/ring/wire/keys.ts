@@ -3,6 +3,7 @@ import { curveKeyPair } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import { parseJson } from '../../input/parse-json.ts';
 import { readFields } from '../../input/read-fields.ts';
+import { writingProblem } from '../../input/system-error.ts';
 
 /** A device's keys (Curve25519, CurveZMQ), 32 bytes each, in hexadecimal, which needs no quoting in a shell. */
 export interface KeyPair {
@@ -30,7 +31,7 @@ export function writeKeys(path: string): KeyPair {
       EEXIST: 'exists already; keys are not overwritten, choose another name',
       ENOENT: 'the folder does not exist; create it first',
     };
-    throw new InputError(path, reasons[code] ?? `can't be written (${code})`);
+    throw new InputError(path, reasons[code] ?? writingProblem(error));
   }
   return keys;
 }
