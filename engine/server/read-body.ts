@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
+import { readValue } from '../input/complaint.ts';
 import { suggestion } from '../input/input-error.ts';
 import { ApiError } from './api-error.ts';
-import { readValue } from './complaint.ts';
 
 /** What the body of a request may contain. */
 export interface BodyRules<Shape extends z.ZodObject> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { complaintLine, readValue } from '../../engine/input/complaint.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { StoppedError } from '../../engine/terminal/report-error.ts';
 import { fromPlainJson, toPlainJson } from './plain-json.ts';
@@ -120,12 +121,9 @@ export async function loadReadResult({ kind }: Pick<Sweep, 'kind'>): Promise<Rea
     const value = parseLine(line, point);
     const failed = FAILED.safeParse(value);
     if (failed.success && failed.data.point === point) return failed.data;
-    const result = RESULT.safeParse(value);
-    if (result.success) return result.data;
-    const [issue] = result.error.issues;
-    throw new RangeError(
-      `the result of point ${point} is none of ${kind} (${issue?.path.join('.')} ${issue?.message})`,
-    );
+    const result = readValue(RESULT, value);
+    if ('value' in result) return result.value;
+    throw new RangeError(`the result of point ${point} is none of ${kind} (${complaintLine(result.complaint)})`);
   };
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { readValue } from '../../input/complaint.ts';
 import type { Message } from '../../text/message.ts';
 import type { ToolCall } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
-import { readValue } from '../complaint.ts';
 import * as parameters from './parameters.ts';
 
 /** A message of Anthropic's API: a text, or blocks. */

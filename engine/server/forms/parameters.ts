@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { problemOf } from '../../input/complaint.ts';
 import type { Message } from '../../text/message.ts';
 import { ApiError } from '../api-error.ts';
-import { problemOf } from '../complaint.ts';
 import type { Unsupported } from '../read-body.ts';
 
 /** Continuations of a prompt that a request may ask for; some of them wait for others (queued.ts). */

@@ -3,6 +3,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type ConnectionOptions, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { complaintLine, readValue } from '../../../engine/input/complaint.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import { parseSweep, type ReadResult, type Sweep, type WorkTimes } from '../sweep.ts';
 import { codeVersion } from '../version.ts';
@@ -40,10 +41,9 @@ export function parseJob(data: unknown): Job {
 
 /** @throws InputError naming what was found */
 function checked<Value>(schema: z.ZodType<Value>, data: unknown, what: string): Value {
-  const { success, data: value, error } = schema.safeParse(data);
-  if (success) return value;
-  const [issue] = error.issues;
-  throw new InputError(`a ${what} in Redis`, `is none of Hearth's: ${issue?.path.join('.')} ${issue?.message}`);
+  const read = readValue(schema, data);
+  if ('value' in read) return read.value;
+  throw new InputError(`a ${what} in Redis`, `is none of Hearth's: ${complaintLine(read.complaint)}`);
 }
 
 /** Workers only see jobs of their own version of code and data. */

@@ -134,7 +134,7 @@ testIf(
       [deflateRawSync(Buffer.alloc(2 ** 27, 'a')), 'is no packed text of at most 67108864 bytes'],
       [filled('{{{'), 'the result of point 0 is not JSON'],
       [filled(`"=cmd|'/c calc'!A1<script>alert(1)</script>"`), 'the result of point 0 is none of upgrades'],
-      [filled('-1'), 'the result of point 0 is none of upgrades'],
+      [filled('-1'), 'the result of point 0 is none of upgrades (must be at least 0, not -1)'],
       [filled('1e999'), 'the result of point 0 is none of upgrades'],
       [filled('{"point":"\\u001b[31mX","error":"\\u001b[2J"}'), 'the result of point 0 is none of upgrades'],
     ] as const) {

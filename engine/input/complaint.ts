@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import { suggestion } from '../input/input-error.ts';
+import { suggestion } from './input-error.ts';
 
-/** What is wrong with a request's parameter. */
+/** What is wrong with a value from outside. */
 export interface Complaint {
   /** Such as `messages[0].content`. */
   readonly place: string;
   readonly problem: string;
+}
+
+/** A complaint in one line. */
+export function complaintLine({ place, problem }: Complaint): string {
+  return place === '' ? problem : `${place} ${problem}`;
 }
 
 /**
