@@ -69,7 +69,6 @@ export function createMember(options: MemberOptions): Member {
   let problem = '';
   let connection: Connection | undefined;
   let exchanges = 0;
-  let closed = false;
   let unfit = false;
   let retry: NodeJS.Timeout | undefined;
 
@@ -82,14 +81,20 @@ export function createMember(options: MemberOptions): Member {
   };
   const tell = (message: HeadMessage): void => send(messageFrame(message));
   const probe = createProbe(async (frame) => send(frame));
+  /** Ends the connection, or the wait for the next. Sends that fail therefore say nothing of the worker. */
+  const disconnect = (): void => {
+    clearTimeout(retry);
+    connection?.close();
+    connection = undefined;
+  };
   /** @param wait milliseconds until it is tried again; never if `undefined` */
   const leave = (reason: string, wait: number | undefined): void => {
     const wasPresent = welcome !== undefined;
     welcome = undefined;
     problem = reason;
-    connection?.close();
+    disconnect();
     probe.lost(reason);
-    if (!closed && wait !== undefined) retry = setTimeout(reach, wait);
+    if (wait !== undefined) retry = setTimeout(reach, wait);
     if (wasPresent) options.onGone(reason);
   };
 
@@ -143,11 +148,12 @@ export function createMember(options: MemberOptions): Member {
   };
 
   const reach = (): void => {
-    if (closed) return;
     const own = connect({
       ...options,
       name: randomBytes(16).toString('hex'),
-      onReady: () => tell({ kind: 'hello', head, device: name, model, ring }),
+      onReady() {
+        if (own === connection) tell({ kind: 'hello', head, device: name, model, ring });
+      },
       onFrame(frame) {
         if (own !== connection) return;
         if (frame.kind === 'echo') probe.onEcho(frame);
@@ -184,10 +190,8 @@ export function createMember(options: MemberOptions): Member {
       return problem === '' ? (connection?.problem ?? '') : problem;
     },
     close() {
-      closed = true;
       clearInterval(tick);
-      clearTimeout(retry);
-      connection?.close();
+      disconnect();
       probe.lost('the connection is closed');
     },
   };
