@@ -132,6 +132,7 @@ export function connect(options: ConnectionOptions): Connection {
       return silent;
     },
     close() {
+      problem = 'the connection is closed';
       outbox(async () => socket.close()).catch(() => {});
       setTimeout(() => socket.close(), CLOSING).unref();
     },
