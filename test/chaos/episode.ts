@@ -28,6 +28,8 @@ export interface Episode {
   readonly freeing: number | undefined;
   /** What broke a promise; empty if all were kept. */
   readonly broken: readonly string[];
+  /** All that the head said, where a promise was broken. */
+  readonly said?: readonly string[];
 }
 
 export interface EpisodeOptions {
@@ -118,7 +120,8 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
     broken.push(`named in time, but ended after ${(endedAt - struckAt).toFixed(1)} s: ${end.reason}`);
   for (const mend of undo.splice(0)) mend();
   await mendRing(ring, spent, broken);
-  return { fault, phase, victim, end, naming, goingOn, freeing, broken };
+  const said = request.lines.map(({ text }) => text);
+  return { fault, phase, victim, end, naming, goingOn, freeing, broken, ...(broken.length > 0 && { said }) };
 }
 
 /** Lies need results. Faults of the network and of disks need a ring; a second head comes while one is served. */

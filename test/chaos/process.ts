@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -45,6 +45,12 @@ const PRELOADED = ['hang-on-signal.mjs', 'lie-on-signal.mjs'].flatMap((file) => 
 
 const HEARTH = join(ROOT, 'bin/hearth.js');
 
+/** Processes that have not ended; none outlives this one. */
+const living = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
 /** Starts a script as one process: a shell joins the groups and becomes the wrapper, which becomes Node.js. */
 export function startTimed({
   wrapper,
@@ -59,6 +65,7 @@ export function startTimed({
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  living.add(child);
   const lines: Written[] = [];
   const output: Written[] = [];
   let partial = '';
@@ -78,6 +85,7 @@ export function startTimed({
     },
     ended: new Promise((resolve) =>
       child.on('close', (status, signal) => {
+        living.delete(child);
         code = status;
         if (partial !== '') lines.push({ at: now(), text: partial });
         resolve({ code: status, signal });
