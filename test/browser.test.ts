@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 const PURE = [
   'engine/input',
   'engine/batch',
+  'engine/experts',
   'engine/hardware',
   'engine/model',
   'engine/plan',

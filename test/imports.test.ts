@@ -13,6 +13,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ['engine/input', []],
   ['engine/files', ['engine/input']],
   ['engine/batch', ['engine/input']],
+  ['engine/experts', ['engine/input']],
   ['engine/model', ['engine/input']],
   ['engine/hardware', ['engine/input', 'engine/model']],
   ['engine/plan', ['engine/input', 'engine/model', 'engine/hardware']],

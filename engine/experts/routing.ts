@@ -1,0 +1,47 @@
+/** The experts that the routers of a mixture chose: `used` of `experts`, for every token in every layer that has some. */
+export interface Routing {
+  readonly tokens: number;
+  /** Layers with experts. */
+  readonly layers: number;
+  /** N: experts of a layer. */
+  readonly experts: number;
+  /** k: experts that a token uses in a layer. */
+  readonly used: number;
+  /** Their numbers, [tokens][layers][used]; those of one token and layer differ. */
+  readonly chosen: Uint16Array;
+}
+
+/** The experts of a token in a layer: a view of `used` numbers. */
+export function expertsOf({ layers, used, chosen }: Routing, token: number, layer: number): Uint16Array {
+  const first = (token * layers + layer) * used;
+  return chosen.subarray(first, first + used);
+}
+
+/** Tokens `from` up to, not including, `to`. */
+export function tokensOf(routing: Routing, from: number, to: number): Routing {
+  const each = routing.layers * routing.used;
+  return { ...routing, tokens: to - from, chosen: routing.chosen.subarray(from * each, to * each) };
+}
+
+/** How many tokens use each expert: [layers][experts]. */
+export function usesOf(routing: Routing): Uint32Array[] {
+  const { tokens, layers, experts } = routing;
+  return Array.from({ length: layers }, (_, layer) => {
+    const uses = new Uint32Array(experts);
+    for (let token = 0; token < tokens; token++)
+      for (const expert of expertsOf(routing, token, layer)) uses[expert] = (uses[expert] as number) + 1;
+    return uses;
+  });
+}
+
+/** The share of a token's experts that the token `lag` before it used too, in the mean over tokens and layers. */
+export function overlapAt(routing: Routing, lag: number): number {
+  const { tokens, layers, used } = routing;
+  let common = 0;
+  for (let token = lag; token < tokens; token++)
+    for (let layer = 0; layer < layers; layer++) {
+      const before = expertsOf(routing, token - lag, layer);
+      for (const expert of expertsOf(routing, token, layer)) if (before.includes(expert)) common += 1;
+    }
+  return common / ((tokens - lag) * layers * used);
+}

@@ -1,0 +1,264 @@
+import { type RandomStream, randomStream } from '../input/random-stream.ts';
+import { createRankedUnits } from './ranked-units.ts';
+
+/**
+ * A cache of equal units, such as the experts of a layer or of a whole mixture, which decides what is held and what is
+ * evicted, access by access; it has no memory of its own.
+ */
+export interface UnitCache {
+  readonly slots: number;
+  /** Units that are held. */
+  readonly size: number;
+  holds(unit: number): boolean;
+  /**
+   * Needs different units together, one after the other.
+   * @returns those that weren't held and must be read, in order
+   */
+  need(units: ArrayLike<number>): readonly ReadUnit[];
+}
+
+/** A unit that is read. */
+export interface ReadUnit {
+  readonly unit: number;
+  /** The unit whose slot it takes; missing where a slot was free, or where it takes none. */
+  readonly victim?: number;
+  /** Whether it has a slot; otherwise it is gone after its use. */
+  readonly kept: boolean;
+}
+
+/** How the unit is chosen that has to leave. */
+export type Eviction =
+  /** The one that was needed least recently. */
+  | { readonly kind: 'lru' }
+  /** The one that was needed least often since the beginning; among equals the least recently needed. */
+  | { readonly kind: 'lfu' }
+  /**
+   * Segmented LRU (Karedla, Love and Wherry 1994): units that were needed again while held are protected, in `share` of
+   * the slots; the others leave first.
+   */
+  | { readonly kind: 'slru'; readonly share: number }
+  /** Of `sample` units at random, the one with the fewest needs for its age since the last. */
+  | { readonly kind: 'lfru'; readonly sample: number }
+  /** Only these are held, as many as there are slots for, in this order; others are read for one use. */
+  | { readonly kind: 'pinned'; readonly units: readonly number[] }
+  | { readonly kind: 'random' }
+  /** The one whose next need is farthest away (Belady 1966), with all that will be needed, in order. */
+  | { readonly kind: 'belady'; readonly needs: ArrayLike<number> };
+
+export interface UnitCacheOptions {
+  /** At least one. */
+  readonly slots: number;
+  readonly eviction: Eviction;
+  /** Units that are needed together evict none of each other while there is another. */
+  readonly sparesNeeded: boolean;
+  /** Of policies that draw. */
+  readonly seed: number;
+}
+
+/** What a policy knows of its units. */
+interface Policy {
+  /** A unit is needed, held or not. */
+  needed(unit: number, isHeld: boolean): void;
+  kept(unit: number): void;
+  evicted(unit: number): void;
+  /**
+   * The unit that leaves; `undefined` to keep the new one out.
+   * @param held all units that are held, the least recently needed first
+   */
+  victim(held: Iterable<number>, isSpared: (unit: number) => boolean): number | undefined;
+}
+
+/** @throws RangeError without a slot */
+export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCacheOptions): UnitCache {
+  if (!(slots >= 1)) throw new RangeError(`a cache of ${slots} slots; one is the least`);
+  const policy = policyOf(eviction, slots, seed);
+  /** In order of the last need. */
+  const held = new Set<number>();
+  if (eviction.kind === 'pinned') for (const unit of eviction.units.slice(0, slots)) held.add(unit);
+  const place = (unit: number, isSpared: (unit: number) => boolean): ReadUnit => {
+    if (held.size < slots && eviction.kind !== 'pinned') return { unit, kept: true };
+    const victim = policy.victim(held, isSpared) ?? policy.victim(held, () => false);
+    if (victim === undefined) return { unit, kept: false };
+    held.delete(victim);
+    policy.evicted(victim);
+    return { unit, victim, kept: true };
+  };
+  return {
+    slots,
+    get size() {
+      return held.size;
+    },
+    holds: (unit) => held.has(unit),
+    need(units) {
+      const together = new Set(sparesNeeded ? Array.from(units) : []);
+      const isSpared = (unit: number): boolean => together.has(unit);
+      const read: ReadUnit[] = [];
+      for (let index = 0; index < units.length; index++) {
+        const unit = units[index] as number;
+        const isHeld = held.delete(unit);
+        policy.needed(unit, isHeld);
+        if (!isHeld) {
+          const placed = place(unit, isSpared);
+          read.push(placed);
+          if (!placed.kept) continue;
+          policy.kept(unit);
+        }
+        held.add(unit);
+      }
+      return read;
+    },
+  };
+}
+
+function policyOf(eviction: Eviction, slots: number, seed: number): Policy {
+  switch (eviction.kind) {
+    case 'lru':
+      return leastRecent();
+    case 'lfu':
+      return leastOften();
+    case 'slru':
+      return segmented(Math.max(1, Math.floor(eviction.share * slots)));
+    case 'lfru':
+      return leastOftenAndRecent(eviction.sample, randomStream(seed, 'lfru'));
+    case 'pinned':
+      return { ...leastRecent(), victim: () => undefined };
+    case 'random':
+      return drawn(randomStream(seed, 'random eviction'));
+    case 'belady':
+      return farthestNeed(eviction.needs);
+  }
+}
+
+function leastRecent(): Policy {
+  return {
+    needed() {},
+    kept() {},
+    evicted() {},
+    victim: (held, isSpared) => first(held, isSpared),
+  };
+}
+
+function first(units: Iterable<number>, isSpared: (unit: number) => boolean): number | undefined {
+  for (const unit of units) if (!isSpared(unit)) return unit;
+  return undefined;
+}
+
+function leastOften(): Policy {
+  const uses = new Map<number, number>();
+  const held = createRankedUnits();
+  const rank = (unit: number): void => held.rank(unit, uses.get(unit) as number);
+  return {
+    needed(unit, isHeld) {
+      uses.set(unit, (uses.get(unit) ?? 0) + 1);
+      if (isHeld) rank(unit);
+    },
+    kept: rank,
+    evicted: held.remove,
+    victim: (_, isSpared) => held.least(isSpared),
+  };
+}
+
+function segmented(protectedSlots: number): Policy {
+  const onProbation = new Set<number>();
+  const isProtected = new Set<number>();
+  return {
+    needed(unit, isHeld) {
+      if (!isHeld) return;
+      onProbation.delete(unit);
+      isProtected.delete(unit);
+      isProtected.add(unit);
+      if (isProtected.size <= protectedSlots) return;
+      const [oldest] = isProtected as Iterable<number>;
+      isProtected.delete(oldest as number);
+      onProbation.add(oldest as number);
+    },
+    kept: (unit) => void onProbation.add(unit),
+    evicted(unit) {
+      onProbation.delete(unit);
+      isProtected.delete(unit);
+    },
+    victim: (_, isSpared) => first(onProbation, isSpared) ?? first(isProtected, isSpared),
+  };
+}
+
+/** Units that are held, from which some are drawn. */
+function createUrn(random: RandomStream) {
+  const units: number[] = [];
+  const places = new Map<number, number>();
+  return {
+    add(unit: number): void {
+      places.set(unit, units.push(unit) - 1);
+    },
+    remove(unit: number): void {
+      const place = places.get(unit) as number;
+      const last = units.pop() as number;
+      places.delete(unit);
+      if (last === unit) return;
+      units[place] = last;
+      places.set(last, place);
+    },
+    /** Up to so many different units that aren't spared. */
+    draw(most: number, isSpared: (unit: number) => boolean): number[] {
+      const drawn = new Set<number>();
+      for (let tries = 0; tries < TRIES * most && drawn.size < most && units.length > 0; tries++) {
+        const unit = random.pick(units);
+        if (!isSpared(unit)) drawn.add(unit);
+      }
+      if (drawn.size === 0) for (const unit of units) if (!isSpared(unit)) return [unit];
+      return [...drawn];
+    },
+  };
+}
+
+/** Draws for each unit that is looked for, as some come twice and others are spared. */
+const TRIES = 4;
+
+function leastOftenAndRecent(sample: number, random: RandomStream): Policy {
+  const uses = new Map<number, number>();
+  const last = new Map<number, number>();
+  const held = createUrn(random);
+  let time = 0;
+  const worth = (unit: number): number => (uses.get(unit) as number) / (time - (last.get(unit) as number));
+  return {
+    needed(unit) {
+      time += 1;
+      uses.set(unit, (uses.get(unit) ?? 0) + 1);
+      last.set(unit, time);
+    },
+    kept: held.add,
+    evicted: held.remove,
+    victim: (_, isSpared) => held.draw(sample, isSpared).sort((one, other) => worth(one) - worth(other))[0],
+  };
+}
+
+function drawn(random: RandomStream): Policy {
+  const held = createUrn(random);
+  return {
+    needed() {},
+    kept: held.add,
+    evicted: held.remove,
+    victim: (_, isSpared) => held.draw(1, isSpared)[0],
+  };
+}
+
+function farthestNeed(needs: ArrayLike<number>): Policy {
+  const nextOf = new Float64Array(needs.length);
+  const seen = new Map<number, number>();
+  for (let at = needs.length - 1; at >= 0; at--) {
+    nextOf[at] = seen.get(needs[at] as number) ?? Number.POSITIVE_INFINITY;
+    seen.set(needs[at] as number, at);
+  }
+  const held = createRankedUnits();
+  let at = 0;
+  const rank = (unit: number): void => held.rank(unit, -(nextOf[at - 1] as number));
+  return {
+    needed(unit, isHeld) {
+      if (needs[at] !== unit) throw new RangeError(`unit ${unit} is needed where ${needs[at]} was announced`);
+      at += 1;
+      if (isHeld) rank(unit);
+    },
+    kept: rank,
+    evicted: held.remove,
+    victim: () => held.least(() => false),
+  };
+}

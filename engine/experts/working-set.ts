@@ -1,0 +1,173 @@
+import { expertsOf, type Routing, usesOf } from './routing.ts';
+
+/**
+ * D: different experts of a layer that T successive tokens use, in the mean, for T = 0, 1, …; the last entry stands for
+ * all longer windows. The working set of Denning (1968).
+ */
+export type WorkingSet = readonly number[];
+
+/** The working set of each layer, as a routing has it, for windows of up to `longest` tokens. */
+export function measuredWorkingSets(routing: Routing, longest: number): WorkingSet[] {
+  const { tokens, layers, experts } = routing;
+  return Array.from({ length: layers }, (_, layer) => {
+    // An expert is missing in the windows that lie in a gap between two uses: g − T + 1 of them in a gap of g tokens.
+    const gaps = new Float64Array(tokens + 1);
+    const last = new Int32Array(experts).fill(-1);
+    const gap = (length: number): void => {
+      gaps[length] = (gaps[length] as number) + 1;
+    };
+    for (let token = 0; token < tokens; token++)
+      for (const expert of expertsOf(routing, token, layer)) {
+        gap(token - (last[expert] as number) - 1);
+        last[expert] = token;
+      }
+    for (const token of last) gap(tokens - token - 1);
+    const most = Math.min(longest, tokens);
+    return Array.from({ length: most + 1 }, (_, window) => {
+      let missing = 0;
+      for (let length = Math.max(1, window); length <= tokens; length++)
+        missing += (gaps[length] as number) * (length - window + 1);
+      return window === 0 ? 0 : experts - missing / (tokens - window + 1);
+    });
+  });
+}
+
+/**
+ * How experts come again (facts of recorded routings: three numbers and the popularity of each layer's experts describe
+ * the hits of a cache within a few per cent). Each of a token's experts is one of the token before with probability
+ * `previous`; one of the last `window` tokens, the nearer the likelier as 1/age, with probability `recent`; and
+ * otherwise drawn by popularity.
+ */
+export interface Recurrence {
+  readonly previous: number;
+  readonly recent: number;
+  readonly window: number;
+}
+
+/** The probability that a use is copied by the token so many tokens later, from 1 on. */
+function copiedAfter({ previous, recent, window }: Recurrence): number[] {
+  const ages = Array.from({ length: window }, (_, index) => 1 / (index + 1));
+  const sum = ages.reduce((total, share) => total + share, 0);
+  return ages.map((share, index) => (recent * share) / sum + (index === 0 ? previous : 0));
+}
+
+/** Probabilities and parts of an expert that count as none. */
+const NEGLIGIBLE = 1e-6;
+
+/**
+ * The working set that follows from popularity and recurrence, in closed form. Uses that are drawn by popularity come
+ * independently, and each begins a series of copies, which is a branching process: V(s), the probability that a series
+ * has no use in the tokens s … s + T − 1 after its first, is a product over its possible copies,
+ *
+ *     V(s) = ∏ₐ (1 − cₐ (1 − V(s − a))),   V = 0 for copies inside the window, 1 for those behind it,
+ *
+ * with cₐ the probability of a copy after a tokens. An expert that is drawn with probability f for a token isn't used in
+ * T tokens with probability (1 − f)ᵀ ∏ₛ (1 − f (1 − V(s))).
+ *
+ * @param share r: probability that a token uses each expert, [experts]; their sum is k
+ */
+export function expectedWorkingSet(share: ArrayLike<number>, recurrence: Recurrence, longest: number): WorkingSet {
+  const windows = Array.from({ length: longest }, (_, index) => index + 1);
+  return [0, ...expectedDifferent(share, recurrence, windows)];
+}
+
+/** The same for some windows alone, tokens. */
+export function expectedDifferent(
+  share: ArrayLike<number>,
+  recurrence: Recurrence,
+  windows: readonly number[],
+): number[] {
+  const copied = copiedAfter(recurrence);
+  const alone = reachesOf(copied, 1);
+  const drawn = Array.from(share, (used) => drawnShare(used, alone));
+  return windows.map((tokens) => {
+    const reaches = reachesOf(copied, tokens);
+    return drawn.reduce((different, probability) => different + 1 - unusedShare(probability, tokens, reaches), 0);
+  });
+}
+
+/** The probability that an expert isn't used in so many tokens. @param drawn f: that it is drawn for a token */
+function unusedShare(drawn: number, tokens: number, reaches: readonly number[]): number {
+  let unused = (1 - drawn) ** tokens;
+  for (const reach of reaches) unused *= 1 - drawn * reach;
+  return unused;
+}
+
+/** f of an expert that a token uses with probability `used`, by bisection. */
+function drawnShare(used: number, reaches: readonly number[]): number {
+  let [low, high] = [0, used];
+  for (let step = 0; step < 40; step++) {
+    const middle = (low + high) / 2;
+    if (1 - unusedShare(middle, 1, reaches) < used) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/** 1 − V(s) for s = 1, 2, …, as far as it counts. */
+function reachesOf(copied: readonly number[], tokens: number): number[] {
+  const reaches: number[] = [];
+  for (let start = 1; ; start++) {
+    let misses = 1;
+    for (const [index, probability] of copied.entries()) {
+      const age = index + 1;
+      if (age >= start + tokens) break;
+      misses *= 1 - probability * (age >= start ? 1 : (reaches[start - age - 1] as number));
+    }
+    if (1 - misses < NEGLIGIBLE) return reaches;
+    reaches.push(1 - misses);
+  }
+}
+
+/** The probability that a token uses each expert of each layer: [layers][experts]. */
+export function sharesOf(routing: Routing): Float64Array[] {
+  return usesOf(routing).map((uses) => Float64Array.from(uses, (count) => count / routing.tokens));
+}
+
+/**
+ * The hit rate of a cache that evicts what was used least recently, by the working set theorem (Denning and Schwartz
+ * 1972): a cache of D(T) experts holds those of the last T tokens, so that D(T + 1) − D(T) of a token's are missing.
+ * Holds for a cache that isn't empty at first, and whose victims are none of the running token's.
+ *
+ * @param slots experts that the cache holds
+ * @returns share of a token's experts; 0 for fewer slots than a token uses
+ */
+export function leastRecentHitRate(set: WorkingSet, slots: number): number {
+  const used = set[1] as number;
+  if (slots < used - NEGLIGIBLE) return 0;
+  const missing = (tokens: number): number => Math.max(0, (set[tokens + 1] ?? set.at(-1) ?? 0) - (set[tokens] ?? 0));
+  const last = set.length - 2;
+  let tokens = 1;
+  while (tokens < last && (set[tokens + 1] as number) <= slots) tokens++;
+  const [low, high] = [set[tokens] as number, set[tokens + 1] ?? Number.POSITIVE_INFINITY];
+  if (slots >= (set.at(-1) as number)) return 1 - missing(last) / used;
+  const between = high > low ? (slots - low) / (high - low) : 0;
+  return 1 - ((1 - between) * missing(tokens) + between * missing(Math.min(last, tokens + 1))) / used;
+}
+
+/**
+ * The same for one cache that holds experts of all layers. The working set of many layers hardly varies, so that what
+ * comes again after more tokens than the cache lasts for is missing always: the rate rises in steps.
+ * @param slots experts that the cache holds
+ */
+export function pooledHitRate(sets: readonly WorkingSet[], slots: number): number {
+  const longest = Math.min(...sets.map(({ length }) => length));
+  const all = Array.from({ length: longest }, (_, tokens) =>
+    sets.reduce((sum, set) => sum + (set[tokens] as number), 0),
+  );
+  const used = all[1] as number;
+  if (slots < used - NEGLIGIBLE) return 0;
+  let tokens = 1;
+  while (tokens + 2 < longest && (all[tokens + 1] as number) <= slots) tokens++;
+  return 1 - ((all[tokens + 1] as number) - (all[tokens] as number)) / used;
+}
+
+/**
+ * The hit rate of a cache that holds what is used most often, and nothing else.
+ * @param share probability that a token uses each expert
+ */
+export function mostUsedHitRate(share: ArrayLike<number>, slots: number): number {
+  const falling = Array.from(share).sort((a, b) => b - a);
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  return sum(falling.slice(0, slots)) / sum(falling);
+}
