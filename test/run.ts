@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,8 @@ import type { FileResult } from './support/run-file.ts';
  */
 const PROCESSES = Math.min(2, availableParallelism());
 const MOST_SECONDS = 600;
-/** Files that time a thread to the millisecond, which others on the same core make slower: they run after all others. */
+const ENDING_SECONDS = 60;
+/** Files that time a thread to the millisecond, which others on the same core make slower: they run after all others, each in a process of its own. */
 const TIMED: readonly string[] = ['kernels/webgpu/unhurried-wait.test.ts', 'server/stalls.test.ts'];
 /** Files whose time is printed at the end. */
 const SLOWEST = 10;
@@ -35,7 +37,16 @@ async function work(next: () => string | undefined): Promise<void> {
     process.stdout.write(result.printed);
     results.push(result);
   }
-  child?.disconnect();
+  if (child !== undefined) await end(child);
+}
+
+/** Waits for a process to end, which frees the memory of many files and may look for leaks first. */
+async function end(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 1000 * ENDING_SECONDS);
+  child.disconnect();
+  await ended;
+  clearTimeout(timer);
 }
 
 function runIn(child: ChildProcess, file: string): Promise<FileResult> {
@@ -63,8 +74,10 @@ function runIn(child: ChildProcess, file: string): Promise<FileResult> {
 
 const left = files.filter((file) => !TIMED.includes(file));
 await Promise.all(Array.from({ length: PROCESSES }, () => work(() => left.shift())));
-const timed = files.filter((file) => TIMED.includes(file));
-await work(() => timed.shift());
+for (const file of files.filter((one) => TIMED.includes(one))) {
+  const alone = [file];
+  await work(() => alone.shift());
+}
 
 const sum = (key: 'total' | 'passed' | 'skipped'): number => results.reduce((total, one) => total + one[key], 0);
 const slowest = results.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);

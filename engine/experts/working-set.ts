@@ -119,9 +119,18 @@ function reachesOf(copied: readonly number[], tokens: number): number[] {
   }
 }
 
-/** The probability that a token uses each expert of each layer: [layers][experts]. */
+/**
+ * The probability that a token uses each expert of each layer: [layers][experts]. Experts that a short text doesn't use
+ * aren't unused: all of them together get the share of uses whose expert was met once (Good 1953), in equal parts.
+ */
 export function sharesOf(routing: Routing): Float64Array[] {
-  return usesOf(routing).map((uses) => Float64Array.from(uses, (count) => count / routing.tokens));
+  return usesOf(routing).map((uses) => {
+    const [unseen, once] = [0, 1].map((times) => uses.filter((count) => count === times).length) as [number, number];
+    const left = unseen === 0 ? 0 : once / (routing.tokens * routing.used);
+    return Float64Array.from(uses, (count) =>
+      count === 0 ? (left * routing.used) / unseen : ((1 - left) * count) / routing.tokens,
+    );
+  });
 }
 
 /**

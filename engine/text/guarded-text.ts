@@ -1,5 +1,5 @@
 import type { Reasoning } from './reasoning/reasoning.ts';
-import type { Slices } from './slices.ts';
+import { SLICE, type Slices } from './slices.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import type { TemplateMessage } from './tools/tool-messages.ts';
 
@@ -14,10 +14,27 @@ export interface Signs {
 /** Noncharacters, U+FDD0 to U+FDEF: Unicode reserves them for use within a program. */
 const NONCHARACTERS = Array.from({ length: 32 }, (_, index) => String.fromCharCode(0xfdd0 + index));
 
-/** Two noncharacters that a text doesn't have. */
-export function unusedSigns(text: string): Signs {
-  const [guard = '', end = ''] = NONCHARACTERS.filter((sign) => !text.includes(sign));
+const NONCHARACTER = /[\ufdd0-\ufdef]/g;
+
+/** Two noncharacters that no text within a value has. */
+export function* unusedSigns(value: unknown): Slices<Signs> {
+  const unused = new Set(NONCHARACTERS);
+  yield* withoutThoseOf(value, unused);
+  const [guard = '', end = ''] = unused;
   return { guard, end };
+}
+
+function* withoutThoseOf(value: unknown, unused: Set<string>): Slices<void> {
+  if (typeof value === 'string')
+    for (let from = 0; from < value.length; from += SLICE) {
+      for (const sign of value.slice(from, from + SLICE).match(NONCHARACTER) ?? []) unused.delete(sign);
+      yield;
+    }
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, one] of Object.entries(value)) {
+      yield* withoutThoseOf(key, unused);
+      yield* withoutThoseOf(one, unused);
+    }
 }
 
 /** Puts signs into texts of strangers, so that no part of them becomes a control token. */

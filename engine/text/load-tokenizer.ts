@@ -61,13 +61,14 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
 
   const encoded = function* (text: string, options: EncodeOptions = {}): Slices<number[]> {
     const { addSpecial = false, parseSpecial = false, guard } = options;
-    const tokens: number[] = addSpecial && addsBegin ? [begin] : [];
+    const adds = addSpecial !== false && addsBegin;
+    const tokens: number[] = adds ? [begin] : [];
     /** Those before: a list that grows is copied again and again. */
     const parts: number[][] = [];
     let before: Fragment | undefined;
     for (const fragment of cut(text, parseSpecial)) {
       // A text that begins with the beginning token has it already.
-      const isBegun = before === undefined && addSpecial && addsBegin && fragment === begin;
+      const isBegun = before === undefined && adds && fragment === begin;
       if (fragment === undefined) yield;
       else if (typeof fragment === 'number') {
         if (!isBegun) tokens.push(fragment);
@@ -78,7 +79,7 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
         }
       before = fragment ?? before;
     }
-    if (addSpecial && addsEnd) tokens.push(end);
+    if (addSpecial === true && addsEnd) tokens.push(end);
     return parts.length === 0 ? tokens : ([] as number[]).concat(...parts, tokens);
   };
   return {

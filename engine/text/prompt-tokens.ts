@@ -89,7 +89,7 @@ export async function chatPrompt(
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
   const form = callFormOf(source);
-  const signs = unusedSigns(JSON.stringify([messages, tools, variables]));
+  const signs = await inTurns(unusedSigns([messages, tools, variables]));
   const guard = guardOf(tokenizer, signs.guard, reasoning);
   const { turns, answer } = withoutAnswer(messages);
   const known = {
@@ -142,9 +142,7 @@ export async function chatPrompt(
     if (text.kind === 'refused') return fields.fail(KEY, `does not accept this conversation: ${quoted(text.message)}`);
     return fields.fail(KEY, `exceeds a bound: ${text.message}; leave out --chat and write the turns yourself`);
   }
-  const tokens = await tokenizer.encodeInTurns(text, { parseSpecial: true, guard: signs.guard });
-  if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)
-    tokens.unshift(tokenizer.begin);
+  const tokens = await tokenizer.encodeInTurns(text, { addSpecial: 'begin', parseSpecial: true, guard: signs.guard });
   const isThinking =
     reasoning !== undefined &&
     (answer === undefined ? endsInThoughts(text, reasoning) : isUnclosed(answer.content, reasoning));
