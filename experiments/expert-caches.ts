@@ -11,6 +11,7 @@ import { type CacheRow, compareCaches, POLICIES } from './expert-caches/replay.t
 import { CACHE_COLUMNS, expertCachesPage } from './expert-caches/report.ts';
 import { tableCsv, tableJson, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
+import { median } from './report/median.ts';
 import { choice, count, list, number, text } from './report/options.ts';
 
 /** Shapes of the routing that is drawn: those of Qwen3-30B-A3B. */
@@ -109,15 +110,15 @@ function drawn({ tokens, used, slope, previous, recent, window, seed, ...shape }
       'are more than 0.95 together, so that no new expert would ever be drawn',
     );
   const recurrence = { previous, recent, window };
-  const popularity = zipfPopularity({ ...shape, seed }, () => slope);
+  const popularity = zipfPopularity({ ...shape, seed }, slope);
   return { routing: drawRouting({ tokens, used, popularity, recurrence, seed }), recurrence, title: 'a drawn routing' };
 }
 
 function findings(rows: readonly CacheRow[], routing: Routing, recurrence: Recurrence): string[] {
   const errors = (expected: (row: CacheRow) => number): string => {
-    const off = rows.map((row) => Math.abs(expected(row) - row.hits.lru)).sort((a, b) => a - b);
+    const off = rows.map((row) => Math.abs(expected(row) - row.hits.lru));
     const points = (value: number): string => (100 * value).toFixed(1);
-    return `${points(off[Math.floor(off.length / 2)] as number)} points in the median, ${points(off.at(-1) as number)} at worst`;
+    return `${points(median(off))} points in the median, ${points(Math.max(...off))} at worst`;
   };
   const { previous, recent, window } = recurrence;
   return [

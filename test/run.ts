@@ -14,7 +14,10 @@ import type { FileResult } from './support/run-file.ts';
 const PROCESSES = Math.min(2, availableParallelism());
 const MOST_SECONDS = 600;
 const ENDING_SECONDS = 60;
-/** Files that time a thread to the millisecond, which others on the same core make slower: they run after all others, each in a process of its own. */
+/**
+ * Files that time a thread to the millisecond, which others on the same core make slower: they run after all others,
+ * each in a process of its own.
+ */
 const TIMED: readonly string[] = ['kernels/webgpu/unhurried-wait.test.ts', 'server/stalls.test.ts'];
 /** Files whose time is printed at the end. */
 const SLOWEST = 10;

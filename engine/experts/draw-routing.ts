@@ -73,7 +73,7 @@ function createDrawer(weights: ArrayLike<number>, next: () => number): (taken: R
       const found = find(next() * sum);
       if (!taken.has(found)) return found;
     }
-    // What is left has next to no weight: the likeliest of it.
+    // All others together have next to no weight: the likeliest of them.
     let best = -1;
     for (let index = 0; index < weights.length; index++)
       if (!taken.has(index) && (best < 0 || (weights[index] as number) > (weights[best] as number))) best = index;
@@ -82,20 +82,20 @@ function createDrawer(weights: ArrayLike<number>, next: () => number): (taken: R
 }
 
 /**
- * Popularity that falls with the rank as rank^−slope, with the ranks of each layer's experts drawn: Zipf's law, which
- * recorded routings follow with slopes of 0.4 to 1.7 that differ from layer to layer of a model.
+ * Popularity that falls with the rank as rank^−slope, with the ranks of each layer's experts drawn: Zipf's law.
+ * Layers of recorded routings have slopes of 0.4 to 1.7.
  */
 export function zipfPopularity(
   { layers, experts, seed }: { readonly layers: number; readonly experts: number; readonly seed: number },
-  slopeOf: (layer: number) => number,
+  slope: number,
 ): Float64Array[] {
   const random = randomStream(seed, 'popularity');
-  return Array.from({ length: layers }, (_, layer) => {
+  return Array.from({ length: layers }, () => {
     const ranked = Array.from({ length: experts }, (_, expert) => ({ expert, at: random.next() })).sort(
       (a, b) => a.at - b.at,
     );
     const popularity = new Float64Array(experts);
-    for (const [rank, { expert }] of ranked.entries()) popularity[expert] = (rank + 1) ** -slopeOf(layer);
+    for (const [rank, { expert }] of ranked.entries()) popularity[expert] = (rank + 1) ** -slope;
     return popularity;
   });
 }

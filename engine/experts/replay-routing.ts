@@ -8,7 +8,7 @@ export type Pool = (typeof POOLS)[number];
 export interface CacheReplay {
   readonly routing: Routing;
   readonly pool: Pool;
-  /** Of each layer's cache, or of the one for all layers. */
+  /** Slots of each layer's cache, or of the one for all layers. */
   readonly slots: number;
   /** @param needs all units that a cache will need, in order; numbered layer · experts + expert */
   readonly eviction: (needs: readonly number[]) => Eviction;
@@ -22,8 +22,6 @@ export interface CacheHits {
   /** Experts that were needed, and those of them that were held. */
   readonly needs: number;
   readonly hits: number;
-  /** Experts that each counted token reads. */
-  readonly readByToken: Uint32Array;
 }
 
 /** Runs a routing through a cache for each layer, or one for all. */
@@ -32,7 +30,7 @@ export function replayRouting(replay: CacheReplay): CacheHits {
   const { tokens, layers, experts, used } = routing;
   const all = Array.from({ length: layers }, (_, layer) => layer);
   const groups = pool === 'all' ? [all] : all.map((layer) => [layer]);
-  const readByToken = new Uint32Array(tokens - warmUp);
+  let read = 0;
   for (const group of groups) {
     const unitsOf = (token: number, layer: number): number[] =>
       Array.from(expertsOf(routing, token, layer), (expert) => layer * experts + expert);
@@ -41,10 +39,10 @@ export function replayRouting(replay: CacheReplay): CacheHits {
     const cache = createUnitCache({ slots, eviction: eviction(needs), sparesNeeded, seed });
     for (let token = 0; token < tokens; token++)
       for (const layer of group) {
-        const read = cache.need(unitsOf(token, layer)).length;
-        if (token >= warmUp) readByToken[token - warmUp] = (readByToken[token - warmUp] as number) + read;
+        const missing = cache.need(unitsOf(token, layer)).length;
+        if (token >= warmUp) read += missing;
       }
   }
   const needs = (tokens - warmUp) * layers * used;
-  return { needs, hits: needs - readByToken.reduce((sum, read) => sum + read, 0), readByToken };
+  return { needs, hits: needs - read };
 }

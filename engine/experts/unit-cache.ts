@@ -6,7 +6,6 @@ import { createRankedUnits } from './ranked-units.ts';
  * evicted, access by access; it has no memory of its own.
  */
 export interface UnitCache {
-  readonly slots: number;
   /** Units that are held. */
   readonly size: number;
   holds(unit: number): boolean;
@@ -37,7 +36,7 @@ export type Eviction =
    * the slots; the others leave first.
    */
   | { readonly kind: 'slru'; readonly share: number }
-  /** Of `sample` units at random, the one with the fewest needs for its age since the last. */
+  /** The one with the fewest needs for the time since its last, among `sample` units drawn at random. */
   | { readonly kind: 'lfru'; readonly sample: number }
   /** Only these are held, as many as there are slots for, in this order; others are read for one use. */
   | { readonly kind: 'pinned'; readonly units: readonly number[] }
@@ -51,11 +50,11 @@ export interface UnitCacheOptions {
   readonly eviction: Eviction;
   /** Units that are needed together evict none of each other while there is another. */
   readonly sparesNeeded: boolean;
-  /** Of policies that draw. */
+  /** Seed of policies that draw. */
   readonly seed: number;
 }
 
-/** What a policy knows of its units. */
+/** A policy's record of its units. */
 interface Policy {
   /** A unit is needed, held or not. */
   needed(unit: number, isHeld: boolean): void;
@@ -84,7 +83,6 @@ export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCac
     return { unit, victim, kept: true };
   };
   return {
-    slots,
     get size() {
       return held.size;
     },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { suggestion } from './input-error.ts';
 
-/** What is wrong with a value from outside. */
+/** A fault of a value from outside. */
 export interface Complaint {
   /** Such as `messages[0].content`. */
   readonly place: string;

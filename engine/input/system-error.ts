@@ -9,7 +9,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error',
 };
 
-/** What an error of the operating system means, and what to do, in one line; `undefined` for other errors. */
+/** The meaning of an error of the operating system, and its remedy, in one line; `undefined` for other errors. */
 export function remedyOf(error: unknown): string | undefined {
   const { code } = error as NodeJS.ErrnoException;
   const remedy = code === undefined ? undefined : REMEDIES[code];

@@ -17,7 +17,7 @@ export class ApiError extends Error {
     readonly param: string | null = null,
     readonly code: string | null = null,
   ) {
-    // What a client wrote is quoted, with whatever characters it has.
+    // Messages quote clients, with whatever characters they wrote.
     super(errorLine(message));
   }
 }

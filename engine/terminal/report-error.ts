@@ -6,7 +6,7 @@ import { remedyOf } from '../input/system-error.ts';
 /** A command can't go on, for a reason that its message names and that is no defect: exit code 1. */
 export class StoppedError extends Error {}
 
-/** What an error of the operating system means, with the path that it names; `undefined` for other errors. */
+/** The remedy of an error of the operating system, with the path that it names; `undefined` for other errors. */
 function problemOf(error: Error): string | undefined {
   const { path } = error as NodeJS.ErrnoException;
   const remedy = remedyOf(error);

@@ -29,7 +29,10 @@ export interface Tokenizer {
 }
 
 export interface EncodeOptions {
-  /** Adds the tokens at the beginning and end with which the model was trained, or that at the beginning alone. Default: false. */
+  /**
+   * Adds the tokens at the beginning and end with which the model was trained, or that at the beginning alone. Default:
+   * false.
+   */
   readonly addSpecial?: boolean | 'begin';
   /** Encodes `<|im_start|>` and the like as control tokens instead of text. Default: false. */
   readonly parseSpecial?: boolean;

@@ -11,6 +11,7 @@ import {
   sharesOf,
   type WorkingSet,
 } from '../../engine/experts/working-set.ts';
+import { mean } from '../report/mean.ts';
 
 /** Policies that are replayed, in the order of the table. */
 export const POLICIES = ['lru', 'lfu', 'slru', 'lfru', 'pinned', 'random', 'belady'] as const;
@@ -20,9 +21,9 @@ export type PolicyName = (typeof POLICIES)[number];
 export interface CacheRow {
   /** Slots for a layer's experts, in the mean over layers. */
   readonly slots: number;
-  /** Of the experts that are needed. */
+  /** Shares of the experts that are needed. */
   readonly hits: Readonly<Record<PolicyName, number>>;
-  /** What is expected of LRU from popularity and recurrence, and from popularity alone, and of pinned experts. */
+  /** The same as expected: LRU from popularity and recurrence, and from popularity alone; pinned experts. */
   readonly expected: { readonly lru: number; readonly independent: number; readonly pinned: number };
 }
 
@@ -31,7 +32,7 @@ export interface CachesCase {
   readonly pool: Pool;
   readonly slots: readonly number[];
   readonly seed: number;
-  /** Of a routing that was drawn; otherwise it is fitted. */
+  /** Recurrence of a routing that was drawn; fitted where it is `undefined`. */
   readonly recurrence: Recurrence | undefined;
   readonly step: () => void;
 }
@@ -105,8 +106,4 @@ function mostUsed(shares: readonly Float64Array[], experts: number): number[] {
 function pinnedOf(byUse: readonly number[], needs: readonly number[]): number[] {
   const needed = new Set(needs);
   return byUse.filter((unit) => needed.has(unit));
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

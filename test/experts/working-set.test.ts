@@ -16,7 +16,7 @@ import {
 
 const SHAPE = { layers: 6, experts: 64, used: 6, tokens: 900 };
 const drawn = (recurrence: Recurrence, slope = 0.8): Routing =>
-  drawRouting({ ...SHAPE, popularity: zipfPopularity({ ...SHAPE, seed: 2 }, () => slope), recurrence, seed: 3 });
+  drawRouting({ ...SHAPE, popularity: zipfPopularity({ ...SHAPE, seed: 2 }, slope), recurrence, seed: 3 });
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 const lru = (routing: Routing, pool: Pool, slots: number): number => {
   const replay = { routing, pool, slots, sparesNeeded: true, seed: 1, warmUp: 200 };
@@ -34,7 +34,7 @@ const RECURRENCES: readonly Recurrence[] = [
 test('a working set is the mean number of different experts in a window', () => {
   const routing = drawRouting({
     ...{ tokens: 40, used: 3, seed: 1, recurrence: RECURRENCES[1] as Recurrence },
-    popularity: zipfPopularity({ layers: 2, experts: 12, seed: 1 }, () => 1),
+    popularity: zipfPopularity({ layers: 2, experts: 12, seed: 1 }, 1),
   });
   for (const [layer, set] of measuredWorkingSets(routing, 40).entries())
     for (const window of [1, 2, 7, 40]) {
@@ -79,7 +79,7 @@ test('the hits of one cache for many layers rise in steps, as its closed form sa
   const recurrence = RECURRENCES[1] as Recurrence;
   const routing = drawRouting({
     ...{ tokens: 600, used: 4, seed: 3, recurrence },
-    popularity: zipfPopularity({ layers: 24, experts: 32, seed: 2 }, () => 0.8),
+    popularity: zipfPopularity({ layers: 24, experts: 32, seed: 2 }, 0.8),
   });
   const sets = sharesOf(routing).map((share) => expectedWorkingSet(share, recurrence, 200));
   for (const slots of [2, 4, 5, 6, 8, 12, 24]) {
