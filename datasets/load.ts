@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { type CatalogueModel, parseModels } from '../engine/gguf/parse-models.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
 import { type CataloguePart, parseDevices } from '../engine/hardware/parse-devices.ts';
@@ -7,7 +8,6 @@ import { InputError, suggestion } from '../engine/input/input-error.ts';
 import { parseJson } from '../engine/input/parse-json.ts';
 import { FILE_MIXES, type Mix } from '../engine/model/mix.ts';
 import { createModel, type Model } from '../engine/model/model.ts';
-import { type CatalogueModel, parseModels } from '../engine/model/parse-models.ts';
 import { createW4a16Model } from '../engine/model/w4a16.ts';
 import { parsePlan } from '../engine/plan/parse-plan.ts';
 import type { Plan } from '../engine/plan/plan.ts';

@@ -7,6 +7,7 @@ export { type Breakdown, CAUSES, type Cause, type DeviceBreakdown } from '../eng
 export { hasOverlappedForm, type OverlappedPrediction, predictOverlapped } from '../engine/cost/overlap.ts';
 export { type Prediction, predict } from '../engine/cost/predict.ts';
 export { RECLAIM_POLICIES, type ReclaimPolicy } from '../engine/cost/reclaim.ts';
+export { type CatalogueModel, parseModels } from '../engine/gguf/parse-models.ts';
 export { type Cluster, createCluster, withDevices } from '../engine/hardware/cluster.ts';
 export type { Device } from '../engine/hardware/device.ts';
 export { parseCluster } from '../engine/hardware/parse-cluster.ts';
@@ -17,7 +18,6 @@ export { type Shape, type UniformShape, uniformShape } from '../engine/model/arc
 export type { LayerKind } from '../engine/model/block.ts';
 export { MIXES, type Mix } from '../engine/model/mix.ts';
 export { createModel, type Model } from '../engine/model/model.ts';
-export { type CatalogueModel, parseModels } from '../engine/model/parse-models.ts';
 export { createWorkload, type Workload } from '../engine/model/workload.ts';
 export { parsePlan } from '../engine/plan/parse-plan.ts';
 export { type Plan, type PlanKind, planShares, type Share, type Stage } from '../engine/plan/plan.ts';

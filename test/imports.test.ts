@@ -102,11 +102,12 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['engine/runtime', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
     ],
   ],
-  ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan']],
+  ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/gguf']],
   [
     'engine/commands',
     [
       'engine/batch',
+      'engine/experts',
       'engine/files',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...[

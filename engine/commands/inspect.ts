@@ -9,6 +9,7 @@ import { noGpu } from '../kernels/webgpu/open-device.ts';
 import { probedGpus } from '../kernels/webgpu/probed-gpus.ts';
 import { driversMissing } from '../kernels/webgpu/vulkan-drivers.ts';
 import type { Shape } from '../model/architecture.ts';
+import type { Dense, Experts } from '../model/block.ts';
 import { DEFAULT_KV_FORMAT, KV_FORMATS } from '../model/kv-format.ts';
 import { modelGraph } from '../runtime/graph.ts';
 import { readCount } from '../terminal/options.ts';
@@ -164,7 +165,7 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
     ['layers', String(shape.layers)],
     [
       'hidden size',
-      `${shape.hiddenSize}, feed-forward ${[...new Set(shape.kinds.map(({ feedForward }) => feedForward.size))].join(', ')}`,
+      `${shape.hiddenSize}, feed-forward ${[...new Set(shape.kinds.map(({ feedForward }) => describeFeedForward(feedForward)))].join(', ')}`,
     ],
     ['attention', attentionKinds(shape)],
     ['output', shape.tiedEmbeddings ? 'the embedding matrix (tied)' : 'a separate matrix'],
@@ -176,6 +177,14 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
     ['tokenizer', tokenizer === undefined ? 'none' : describeTokenizer(tokenizer)],
   ];
   return formatTable([{ title: 'What' }, { title: 'Value', wraps: true }], rows);
+}
+
+/** `14336`, `8 of 128 experts of 768`, `4 of 60 experts of 1408 and a shared one of 5632`. */
+function describeFeedForward(feedForward: Dense | Experts): string {
+  if (feedForward.kind === 'dense') return String(feedForward.size);
+  const { router, size, shared } = feedForward;
+  const others = shared === undefined ? '' : ` and a shared one of ${shared.size}`;
+  return `${router.used} of ${router.experts} experts of ${size}${others}`;
 }
 
 function describeTokenizer(tokenizer: NonNullable<GgufDescription['tokenizer']>): string {

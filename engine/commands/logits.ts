@@ -1,4 +1,7 @@
 import { Command } from 'commander';
+import { withFile } from '../gguf/file-source.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
@@ -18,7 +21,11 @@ interface Options {
   readonly kernels: string;
   readonly kv: string;
   readonly memory?: string;
+  readonly context?: string;
 }
+
+/** Room for a text unless asked for more: enough for most, and small enough for any memory. */
+const USUAL_CONTEXT = 4096;
 
 /** Tokens per position in the table; JSON has the logits of all tokens. */
 const SHOWN = 10;
@@ -36,6 +43,10 @@ export function logitsCommand(): Command {
     .addOption(OPTIONS.exact)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
+    .option(
+      '--context <n>',
+      `tokens that the run has room for, which decides how angles are scaled where a model has two ways (longrope; default: what the model was trained for, at most ${USUAL_CONTEXT})`,
+    )
     .action(run);
 }
 
@@ -52,7 +63,10 @@ function evaluate(kernels: Kernels, options: Options): void {
   const kvCache = readKvCache(options.kv);
   const texts = options.tokens.split(',');
   const memory = optional(options.memory, (text) => parseQuantity(text, 'size', '--memory'));
-  const transformer = loadTransformer(options.model, { kernels, context: texts.length, kvCache, memory });
+  const context =
+    optional(options.context, (text) => readCount('--context', text, texts.length)) ??
+    Math.max(texts.length, usualContext(options.model));
+  const transformer = loadTransformer(options.model, { kernels, context, kvCache, memory });
   const { vocabularySize } = transformer.model;
   const tokens = texts.map((text) => readCount('--tokens', text, 0, vocabularySize - 1));
   const logits = options.all ? transformer.evaluateAll(tokens) : transformer.evaluate(tokens);
@@ -60,6 +74,11 @@ function evaluate(kernels: Kernels, options: Options): void {
     logits.subarray(row * vocabularySize, (row + 1) * vocabularySize),
   );
   process.stdout.write(options.json ? asJson(transformer, kernels, options, tokens, rows) : asTable(tokens, rows));
+}
+
+function usualContext(path: string): number {
+  const gguf = withFile(path, readGguf);
+  return Math.min(USUAL_CONTEXT, modelFromGguf(gguf).trainedContext ?? USUAL_CONTEXT);
 }
 
 function asJson(

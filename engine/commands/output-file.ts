@@ -24,6 +24,7 @@ const KINDS = {
   'a plan': /"stages"/,
   'a cluster file': /"devices"/,
   'a profile of parts': /"paces"/,
+  'a routing': /"traces"/,
 } as const satisfies Record<string, RegExp>;
 
 /** A file that a command is asked to write. */

@@ -92,7 +92,10 @@ export function detailText(
 
 function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): string {
   const { plan, predictedSeconds, simulated, status, reloadedBytes, wholeLayers } = answered;
-  const weights = status === 'in-memory' ? 'in memory' : `${formatBytes(reloadedBytes)} read from disk for every token`;
+  const isMixture = answered.model.layer.routed.length > 0;
+  const experts = isMixture ? ', if experts are used with equal chances' : '';
+  const weights =
+    status === 'in-memory' ? 'in memory' : `${formatBytes(reloadedBytes)} read from disk for every token${experts}`;
   const own = commands.filter(({ program }) => (program === CUT_PROGRAM) === (plan.kind === 'tensor-parallel'));
   const rows: [string, string][] = [
     ['plan', `${plan.scheduler}, k = ${plan.rounds}: ${placesText(plan)}`],
@@ -107,7 +110,7 @@ function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): st
       'first token',
       `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
     ]);
-  }
+  } else if (isMixture) rows.push(['simulated', 'not where experts are read from a disk']);
   rows.push(['context', contextText(answered)], ['carried out by', programsText(own)]);
   if (wholeLayers !== undefined)
     rows.push(['without cuts', `${placesText(wholeLayers.plan)}: ${rate(wholeLayers.seconds)} tokens/s`]);

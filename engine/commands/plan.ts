@@ -31,7 +31,7 @@ interface Options {
   readonly head?: string;
   readonly model: readonly string[];
   readonly modelFile?: string;
-  readonly mix: string;
+  readonly mix?: string;
   readonly prompt: string;
   readonly context: string;
   readonly kv: string;
@@ -65,7 +65,10 @@ export function planCommand(): Command {
       [],
     )
     .option('--model-file <file>', 'your own models, beside those on file (CSV, columns as datasets/models.csv)')
-    .option('--mix <name>', `quantization of models that are named without one: ${FILE_MIXES.join(', ')}`, 'Q4_K_M')
+    .option(
+      '--mix <name>',
+      `quantization of models that are named without one: ${FILE_MIXES.join(', ')} (default: Q4_K_M, or MXFP4_MOE of models that are published in it)`,
+    )
     .option('--prompt <n>', 'tokens of the prompt, for the time of the first token', '128')
     .option('--context <n>', 'tokens that are in the KV cache while a token is generated', '1024')
     .addOption(OPTIONS.kvCache)
@@ -144,16 +147,24 @@ type Catalogue = ReturnType<typeof loadCatalogue>;
 
 /** The models that are asked about: GGUF files, of which only headers are read, and rows of the catalogue. */
 function readModels({ model: names, mix }: Options, catalogue: Catalogue): NamedModel[] {
-  const usual = readChoice('--mix', mix, FILE_MIXES);
-  const all = names.length > 0 ? names : catalogue.map(({ shape }) => shape.name);
-  return all.map((name) => readModel(name, { flag: '--model', catalogue, mix: usual }));
+  const all = names.length > 0 ? names : catalogue.filter(isPublished).map(({ shape }) => shape.name);
+  return all.map((name) => readModel(name, { flag: '--model', catalogue, mix: readMix(mix) }));
+}
+
+/** Shapes that only a paper has are left out of the list, and answered where they are named. */
+function isPublished({ provenance }: Catalogue[number]): boolean {
+  return !provenance.startsWith('assumed');
+}
+
+function readMix(mix: string | undefined): FileMix | undefined {
+  return mix === undefined ? undefined : readChoice('--mix', mix, FILE_MIXES);
 }
 
 interface NamingParts {
   readonly flag: string;
   readonly catalogue: Catalogue;
-  /** Of names without one. */
-  readonly mix: FileMix;
+  /** For names without one; missing: USUAL_MIX, or what the model is published in where that is MXFP4_MOE. */
+  readonly mix: FileMix | undefined;
 }
 
 function readModel(name: string, { flag, catalogue, mix }: NamingParts): NamedModel {
@@ -166,9 +177,13 @@ function readModel(name: string, { flag, catalogue, mix }: NamingParts): NamedMo
     const other = 'for any other, give its GGUF file, or a CSV with its shape as --model-file';
     throw new InputError(flag, `no model is called "${base}"; nearest: ${near}; ${other}`);
   }
-  const model = createNamedModel(catalogue, colon < 0 ? `${name}:${mix}` : name, flag);
+  const published = catalogue.find(({ shape }) => shape.name === base)?.defaultMix;
+  const usual = mix ?? (published === 'MXFP4_MOE' ? published : USUAL_MIX);
+  const model = createNamedModel(catalogue, colon < 0 ? `${name}:${usual}` : name, flag);
   return { model, file: `${model.name}-${model.mix}.gguf` };
 }
+
+const USUAL_MIX: FileMix = 'Q4_K_M';
 
 /** Models that are named to somebody who asks for one that the catalogue lacks. */
 const NEAREST_MODELS = 3;
@@ -190,7 +205,7 @@ function readDraft({ draft, acceptance, model, mix }: Options, catalogue: Catalo
   if (model.length === 0) throw new InputError('--draft', 'guesses for one model; name it with --model');
   const rates = acceptance === undefined ? ACCEPTANCE_RATES : readList('--acceptance', acceptance);
   return {
-    ...readModel(draft, { flag: '--draft', catalogue, mix: readChoice('--mix', mix, FILE_MIXES) }),
+    ...readModel(draft, { flag: '--draft', catalogue, mix: readMix(mix) }),
     acceptanceRates: rates.map((rate) => readNumber('--acceptance', String(rate), 0, 1)),
   };
 }

@@ -19,7 +19,7 @@ export function deviceSeconds(
   const fixed = fixedBytes(costs, device, load);
   const weights = mappedBytes(costs, device, load);
   if (fixed + Math.min(load.pinnedBytes ?? 0, weights) > device.available) return Number.POSITIVE_INFINITY;
-  const reloaded = loadedBytes(device, load, weights, fixed, policy);
+  const reloaded = loadedBytes(costs, device, load, { weights, fixed }, policy);
   const layers = load.cpuLayers * device.cpuLayer + (load.gpuLayers === 0 ? 0 : load.gpuLayers * device.gpuLayer);
   const output =
     load.output === undefined ? 0 : load.output === 'cpu' ? device.outputOnCpuTotal : device.outputOnGpuTotal;

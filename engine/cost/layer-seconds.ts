@@ -1,7 +1,7 @@
 import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
 import type { LayerWidths } from '../model/architecture.ts';
 import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat, kvBytesPerToken, valueBytes } from '../model/kv-format.ts';
-import { type Model, meanSeenPositions, seenPositions } from '../model/model.ts';
+import { type Model, meanSeenPositions, readBytes, seenPositions } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { generatedProductSeconds, promptProductSeconds } from './products.ts';
 
@@ -69,14 +69,15 @@ export function layerSeconds(model: Model, workload: Workload, processor: Proces
   const appended = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
   const multiply = generatedProductSeconds(model.layer, workload.batch, processor);
   const kvBytes = kvCacheBytes(model, workload);
+  const weightBytes = readBytes(model.layer, workload.batch);
   const { bandwidth, attention } = processor;
   return {
     compute: attention === undefined ? multiply + attentionFlops(model, workload) / processor.flops.F16 : multiply,
     kvCopy: processor.kvCopyLatency + appended / bandwidth,
     memory:
       attention === undefined
-        ? (model.layer.bytes + kvBytes) / bandwidth
-        : model.layer.bytes / bandwidth + kvBytes / attentionRates(attention, workload.kvFormat).memory,
+        ? (weightBytes + kvBytes) / bandwidth
+        : weightBytes / bandwidth + kvBytes / attentionRates(attention, workload.kvFormat).memory,
     overhead: overheadSeconds(model, workload.batch, processor),
   };
 }
@@ -133,7 +134,7 @@ export function prefillLayerSeconds(model: Model, workload: Workload, processor:
       promptProductSeconds(model.layer, tokens, processor) +
       prefillAttentionSeconds(model, { ...workload, batch: tokens }, processor),
     kvCopy: processor.kvCopyLatency + keysAndValues / processor.bandwidth,
-    memory: (model.layer.bytes + keysAndValues) / processor.bandwidth,
+    memory: (readBytes(model.layer, tokens) + keysAndValues) / processor.bandwidth,
     overhead: overheadSeconds(model, tokens, processor),
   };
 }

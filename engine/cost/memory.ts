@@ -6,6 +6,7 @@ import { windowsOf } from '../plan/windows.ts';
 import { STREAMING_BUFFERS } from './layer-streaming.ts';
 import { type ReclaimPolicy, reloadedBytes, roomForWeights } from './reclaim.ts';
 import type { DeviceCosts, RingCosts } from './ring-costs.ts';
+import { readOfMissing, reclaimOfRouted } from './routed-reads.ts';
 
 /** What one device holds, and how it manages its weights, over all its windows. */
 export interface DeviceLoad {
@@ -76,26 +77,41 @@ export function memoryUse(
   const fixed = fixedBytes(costs, device, load);
   const ram = weights + fixed;
   const keeps = Math.min(load.pinnedBytes ?? 0, weights);
-  const reloaded = loadedBytes(device, load, weights, fixed, policy);
+  const reloaded = loadedBytes(costs, device, load, { weights, fixed }, policy);
   return { ram, vram: vramBytes(costs, device, load), nonReclaimable: fixed + keeps, reloaded };
 }
 
-/** Bytes of weights read for every token: all but the pinned ones if windows are released, else those reclaimed. */
+/**
+ * Bytes of weights read for every token: all but the pinned ones if windows are released, else those reclaimed; of experts
+ * those that a token uses.
+ * @param bytes mappedBytes and fixedBytes of the load
+ */
 export function loadedBytes(
+  costs: Pick<RingCosts, 'routed'>,
   device: DeviceCosts,
   load: DeviceLoad,
-  weights: number,
-  fixed: number,
+  { weights, fixed }: { readonly weights: number; readonly fixed: number },
   policy: ReclaimPolicy,
 ): number {
-  const { release = 'none', pinnedBytes = 0 } = load;
-  if (release !== 'none') return Math.max(0, weights - pinnedBytes);
-  return reloadedBytes(weights + fixed, weights, device.available, device.kind, policy, load.prefetches);
+  const { release = 'none', pinnedBytes = 0, prefetches } = load;
+  const layers = mappedLayers(device, load);
+  const routed = { ...costs.routed, bytes: layers * costs.routed.bytes };
+  const reclaim = reclaimOfRouted(policy, routed);
+  const missing =
+    release !== 'none'
+      ? Math.max(0, weights - pinnedBytes)
+      : reloadedBytes(weights + fixed, weights, device.available, device.kind, reclaim, prefetches);
+  return readOfMissing(missing, routed);
+}
+
+/** Layers whose weights are mapped into RAM. */
+function mappedLayers({ unified }: Pick<DeviceCosts, 'unified'>, { cpuLayers, gpuLayers }: DeviceLoad): number {
+  return cpuLayers + (unified ? gpuLayers : 0);
 }
 
 /** b_lio: bytes of mapped weights in RAM: layers, and on the head a row of the embedding and the output layer. */
 export function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const layers = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
+  const layers = mappedLayers(device, load);
   if (load.output === undefined) return layers * costs.layerBytes;
   const output = load.output === 'cpu' || device.unified ? costs.outputBytes : 0;
   return layers * costs.layerBytes + costs.embeddingRowBytes + output;

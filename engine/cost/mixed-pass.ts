@@ -1,6 +1,6 @@
 import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
-import type { Model } from '../model/model.ts';
+import { type Model, readBytes } from '../model/model.ts';
 import {
   attendedFlops,
   attentionRates,
@@ -80,12 +80,17 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
   return {
     compute: products + attended.compute,
     kvCopy: processor.kvCopyLatency + (token * passTokens(load)) / bandwidth,
-    memory: (kinds * model.layer.bytes) / bandwidth + attended.memory,
+    memory: (readShare(model, generated) + readShare(model, prompt)) / bandwidth + attended.memory,
     overhead:
       overheadSeconds(model, passTokens(load), { ...processor, dispatch }) +
       (kinds - 1) * dispatch +
       (texts - 1) * (passes?.text ?? 0),
   };
+}
+
+/** Bytes of a layer that tokens of one kind read; a part of a token reads that part of what one token does. */
+function readShare({ layer }: Model, tokens: number): number {
+  return Math.min(1, tokens) * readBytes(layer, Math.max(1, tokens));
 }
 
 /**

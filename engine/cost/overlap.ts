@@ -174,6 +174,7 @@ function overlappedDevice({ plan, costs, device, breakdown, reclaim }: DeviceCas
     rounds,
     windowBytes: mapped - outputBytes,
     outputBytes,
+    routed: { ...costs.routed, bytes: ((mapped - outputBytes) / costs.layerBytes) * costs.routed.bytes },
     room: device.available - fixedBytes(costs, device, load) - lookup - pageTables(device.kind) * (mapped + lookup),
     windowSeconds: secondsOf(false),
     outputSeconds: secondsOf(true),

@@ -25,6 +25,7 @@ import {
   totalLayerSeconds,
 } from './layer-seconds.ts';
 import { type PassLoad, passLayerSeconds, passOutputSeconds, passTokens } from './mixed-pass.ts';
+import { type RoutedWeights, routedWeights } from './routed-reads.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { verifyingLayerSeconds, verifyingOutputSeconds } from './speculation.ts';
 
@@ -70,6 +71,8 @@ export interface RingCosts {
   /** b, and what a layer's KV cache, as far as it is reserved, adds to it to make b′ */
   readonly layerBytes: number;
   readonly kvBytes: number;
+  /** Experts among a layer's weights. */
+  readonly routed: RoutedWeights;
   /** b_i / V, and b_o */
   readonly embeddingRowBytes: number;
   readonly outputBytes: number;
@@ -92,6 +95,7 @@ export function createRingCosts(
   return {
     layers: model.layers,
     layerBytes: model.layer.bytes,
+    routed: routedWeights(model, workload.batch),
     kvBytes: reservedKvBytes(model, workload),
     embeddingRowBytes: embeddingRowBytes(model) * workload.batch,
     outputBytes: model.output.bytes,
@@ -128,6 +132,7 @@ export function createPrefillCosts(
   });
   return {
     ...costs,
+    routed: routedWeights(model, workload.batch * workload.promptTokens),
     devices,
     ...linksFor(cluster, message),
   };
@@ -213,7 +218,13 @@ function manyTokens(
       windowCopy: isDiscrete(gpu) ? 2 * transferSeconds(gpu.hostLink, message) : 0,
     };
   });
-  return { ...costs, devices, embeddingRowBytes: tokens * embeddingRowBytes(model), ...linksFor(cluster, message) };
+  return {
+    ...costs,
+    routed: routedWeights(model, tokens),
+    devices,
+    embeddingRowBytes: tokens * embeddingRowBytes(model),
+    ...linksFor(cluster, message),
+  };
 }
 
 /** The hops of a cluster's links for a message of so many bytes. */

@@ -1,7 +1,7 @@
 import type { Cpu, FlopRates, ProcessorRates } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
 import type { TensorRole } from '../model/architecture.ts';
-import type { Model, WeightGroup } from '../model/model.ts';
+import { type Model, readBytes, type WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Seconds } from './breakdown.ts';
 import { attentionFlops, kvCacheBytes } from './layer-seconds.ts';
@@ -161,7 +161,7 @@ function groupSeconds(
   const { computeEfficiency = 1, memoryEfficiency = 1, phase } = options;
   return bound(
     (widths * multiplySeconds(group, workload, { flops: ceiling(processor, phase) })) / computeEfficiency,
-    group.bytes / (processor.bandwidth * memoryEfficiency),
+    readBytes(group, workload.batch) / (processor.bandwidth * memoryEfficiency),
     options,
   );
 }

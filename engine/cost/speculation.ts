@@ -1,6 +1,6 @@
 import type { ProcessorRates } from '../hardware/device.ts';
 import { kvBytesPerToken } from '../model/kv-format.ts';
-import type { Model } from '../model/model.ts';
+import { type Model, readBytes } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { type LayerSeconds, layerSeconds, outputSeconds } from './layer-seconds.ts';
 import { generatedProductSeconds } from './products.ts';
@@ -114,7 +114,7 @@ export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
   return {
     compute: generatedProductSeconds(model.layer, tokens * batch, processor) + tokens * attention,
     kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model.mean, workload.kvFormat)) / processor.bandwidth,
-    memory: one.memory,
+    memory: one.memory + (readBytes(model.layer, tokens * batch) - readBytes(model.layer, batch)) / processor.bandwidth,
     overhead: layerSeconds(model, { ...workload, batch: tokens * batch }, processor).overhead,
   };
 }

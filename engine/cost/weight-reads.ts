@@ -2,6 +2,7 @@ import { readsAhead } from '../hardware/device.ts';
 import { type FittedPolicy, pinnedBytesOf } from '../plan/weights-policy.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import type { DeviceCosts } from './ring-costs.ts';
+import { type RoutedWeights, readOfMissing, reclaimOfRouted } from './routed-reads.ts';
 
 /** A device's mapped weights in a ring, the memory that they have, and what it computes with them. */
 export interface MappedWeights {
@@ -14,6 +15,8 @@ export interface MappedWeights {
   /** Bytes of the layers of all windows, and of the head's output layer. */
   readonly windowBytes: number;
   readonly outputBytes: number;
+  /** Experts among them; none unless given. */
+  readonly routed?: RoutedWeights | undefined;
   /** A: bytes of memory for them. */
   readonly room: number;
   /** Seconds of the layers in RAM over all rounds, and of the output layer. */
@@ -49,15 +52,18 @@ export interface WeightReads {
  *   (prefetch-release, prima.cpp A.1). S − P bytes are read ahead in vain, and again by page faults.
  *
  * Under the reclaim policy `overflow` (Eq. 15), weights that are not released on request are read as far as they exceed
- * the memory, S − A bytes, and prefetching evicts nothing.
+ * the memory, S − A bytes, and prefetching evicts nothing. So are experts, of which a token reads those that it uses
+ * (routed-reads.ts).
  */
 export function weightReads(weights: MappedWeights): WeightReads {
   const { device, policy, rounds, windowBytes, outputBytes, room, lastSeconds } = weights;
   const mapped = windowBytes + outputBytes;
   if (mapped <= room) return { faultedBytes: 0, prefetchedBytes: 0, windowWait: 0, outputWait: 0, roundSeconds: 0 };
-  const keepsWhatFits = weights.reclaim === 'overflow' && policy.release === 'none' && device.kind !== 'macos-metal';
+  const { routed = NO_EXPERTS } = weights;
+  const reclaim = reclaimOfRouted(weights.reclaim ?? 'lru', routed);
+  const keepsWhatFits = reclaim === 'overflow' && policy.release === 'none' && device.kind !== 'macos-metal';
   const pinned = Math.min(keepsWhatFits ? room : pinnedBytesOf(policy), mapped);
-  const rest = mapped - pinned;
+  const rest = readOfMissing(mapped - pinned, routed);
   // One call for a whole window prefetches its first few MiB.
   const prefetches = policy.prefetch === 'willneed' || policy.prefetch === 'populate';
   const window = pinned > 0 ? pinned + rest / rounds : windowBytes / rounds + outputBytes;
@@ -75,6 +81,8 @@ export function weightReads(weights: MappedWeights): WeightReads {
     roundSeconds: prefetches ? reading + lastSeconds : 0,
   };
 }
+
+const NO_EXPERTS: RoutedWeights = { bytes: 0, share: 1 };
 
 /** The largest P fits exactly (largestPinnedBytes): a rounded sum may exceed A by this part of it. */
 const ROUNDING = 1e-9;

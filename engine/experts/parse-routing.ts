@@ -3,16 +3,19 @@ import { complaintLine, readValue } from '../input/complaint.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseJson } from '../input/parse-json.ts';
 import { type Routing, tokensOf } from './routing.ts';
+import { EXPERTS_OF_A_BYTE } from './write-routing.ts';
 
 /** Most layers, experts and tokens that are read: more than any model has, and than fit into a text. */
 const MOST = 65_535;
 
 const count = (most: number) => z.number().int().min(1).max(most);
 
-/** A recorded routing: one byte for each expert in base64, ordered by token, layer and slot. */
+/**
+ * A recorded routing: a byte for each expert in base64, or two of more than 256 experts, ordered by token, layer and slot.
+ */
 const RECORD = z.object({
   layers: count(MOST),
-  experts: count(256),
+  experts: count(MOST),
   topk: count(256),
   promptTokens: z.number().int().min(0).max(MOST),
   decodeTokens: count(MOST),
@@ -38,10 +41,16 @@ function routingOf(
 ): Routing {
   const bytes = Uint8Array.from(atob(ids), (character) => character.charCodeAt(0));
   const tokens = promptTokens + decodeTokens;
-  const needed = tokens * layers * topk;
-  if (bytes.length !== needed)
-    throw new InputError(where, `has ${bytes.length} experts; ${tokens} tokens in ${layers} layers have ${needed}`);
-  const whole = { tokens, layers, experts, used: topk, chosen: Uint16Array.from(bytes) };
+  const [needed, width] = [tokens * layers * topk, experts <= EXPERTS_OF_A_BYTE ? 1 : 2];
+  if (bytes.length !== width * needed)
+    throw new InputError(
+      where,
+      `has ${bytes.length / width} experts; ${tokens} tokens in ${layers} layers have ${needed}`,
+    );
+  const numberAt = (index: number): number =>
+    width === 1 ? (bytes[index] as number) : (bytes[2 * index] as number) + 256 * (bytes[2 * index + 1] as number);
+  const chosen = Uint16Array.from({ length: needed }, (_, index) => numberAt(index));
+  const whole = { tokens, layers, experts, used: topk, chosen };
   // Prompts are left out: some recorders skip layers of theirs.
   const routing = tokensOf(whole, promptTokens, tokens);
   const strange = routing.chosen.find((expert) => expert >= experts);

@@ -4,7 +4,7 @@ import type { LayerKind } from '../model/block.ts';
 /** A tensor of a model, as GGUF files name and divide it. */
 export interface NamedTensor extends TensorShape {
   readonly name: string;
-  /** In ggml's order: [columns, rows], or [columns] for a vector. */
+  /** In ggml's order: [columns, rows], [columns] for a vector, [columns, rows, experts] for the matrices of experts. */
   readonly shape: readonly number[];
 }
 
@@ -21,8 +21,8 @@ export function fusedAttention({ kinds, hiddenSize }: Shape, layer: number): Nam
 
 /** Gate and up of a layer in one matrix, as phi3's files have them: the rows of the gate, then those of up. */
 export function fusedFeedForward({ kinds, hiddenSize }: Shape, layer: number): NamedTensor {
-  const { size } = (kinds[layer] as LayerKind).feedForward;
-  return named({ role: 'ffn_up', layer, rows: 2 * size, columns: hiddenSize });
+  const { feedForward } = kinds[layer] as LayerKind;
+  return named({ role: 'ffn_up', layer, rows: 2 * feedForward.size, columns: hiddenSize });
 }
 
 /** Divisors of rotary angles, which all layers share: Llama 3.1's, or those for short and for long contexts (phi3). */
@@ -41,6 +41,12 @@ export function tensorName(role: TensorRole, layer: number | undefined): string 
 }
 
 function named(tensor: TensorShape): NamedTensor {
-  const { role, layer, rows, columns } = tensor;
-  return { ...tensor, name: tensorName(role, layer), shape: rows === 1 ? [columns] : [columns, rows] };
+  const { role, layer, rows, columns, experts = 1 } = tensor;
+  const lengths = [columns, rows / experts, experts];
+  // A vector, or one of each expert, has no length of 1 between or behind.
+  return {
+    ...tensor,
+    name: tensorName(role, layer),
+    shape: [columns, ...lengths.slice(1).filter((length) => length > 1)],
+  };
 }

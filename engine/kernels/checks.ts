@@ -1,3 +1,4 @@
+import { ROUTE_NUMBERS, type Router } from '../model/feed-forward.ts';
 import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
 import type { KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MatrixSource } from './matrix.ts';
@@ -76,16 +77,17 @@ export function checkOperation(operation: Operation): void {
       return;
     }
     case 'attention': {
-      const { cache, queries, y, heads, position, window } = operation;
+      const { cache, queries, y, heads, position, window, sinks } = operation;
       whole(kind, 'heads', heads, cache.kvHeads);
       const tokens = whole(kind, 'queries', queries.values.length, heads * cache.headSize);
       equal(kind, 'y', y.values.length, queries.values.length);
+      if (sinks !== undefined) equal(kind, 'sinks', sinks.values.length, heads);
       within(kind, cache, position, tokens);
       checkWindow(kind, window);
       return;
     }
     case 'attend-pages': {
-      const { pages, queries, y, heads, largest, totals, position, window } = operation;
+      const { pages, queries, y, heads, largest, totals, position, window, sinks } = operation;
       const [page] = pages;
       if (page === undefined) throw new RangeError(`${kind}: no pages`);
       const { kvHeads, headSize, type } = page.cache;
@@ -94,6 +96,7 @@ export function checkOperation(operation: Operation): void {
       equal(kind, 'y', y.values.length, queries.values.length);
       equal(kind, 'largest', largest.values.length, tokens * heads);
       equal(kind, 'totals', totals.values.length, tokens * heads);
+      if (sinks !== undefined) equal(kind, 'sinks', sinks.values.length, heads);
       checkWindow(kind, window);
       for (const { cache, first, count } of pages) {
         equal(kind, 'KV heads of a page', cache.kvHeads, kvHeads);
@@ -138,7 +141,51 @@ export function checkOperation(operation: Operation): void {
       if (width > MOST_EXACT) throw new RangeError(`${kind}: rows of ${width} values; at most ${MOST_EXACT}`);
       return;
     }
+    case 'route': {
+      const { x, y, bias, router } = operation;
+      checkRouter(kind, router);
+      const tokens = whole(kind, 'x', x.values.length, router.experts);
+      equal(kind, 'y', y.values.length, tokens * router.used * ROUTE_NUMBERS);
+      if (bias !== undefined) equal(kind, 'bias', bias.values.length, router.experts);
+      return;
+    }
+    case 'multiply-experts': {
+      const { matrix, experts, rows, routes, used, x, y, bias } = operation;
+      const tokens = whole(kind, 'routes', routes.values.length, used * ROUTE_NUMBERS);
+      if (!(Number.isInteger(rows) && rows >= 1 && rows <= matrix.rows))
+        throw new RangeError(`${kind}: ${rows} rows of an expert; the matrix has ${matrix.rows}`);
+      if (!(experts === 1 ? matrix.rows === rows : whole(kind, 'matrix', matrix.rows - rows, experts - 1) >= rows))
+        throw new RangeError(`${kind}: ${experts} experts of ${rows} rows in a matrix of ${matrix.rows}`);
+      if (x.values.length !== tokens * matrix.columns)
+        equal(kind, 'x', x.values.length, tokens * used * matrix.columns);
+      equal(kind, 'y', y.values.length, tokens * used * rows);
+      if (bias !== undefined) equal(kind, 'bias', bias.values.length, experts * rows);
+      return;
+    }
+    case 'combine-experts': {
+      const { x, routes, used, y } = operation;
+      const tokens = whole(kind, 'routes', routes.values.length, used * ROUTE_NUMBERS);
+      equal(kind, 'x', x.values.length, used * tokens * whole(kind, 'y', y.values.length, tokens));
+      return;
+    }
+    case 'gate-rows':
+      whole(kind, 'y', operation.y.values.length, operation.gate.values.length);
+      return;
   }
+}
+
+function checkRouter(kind: string, { experts, used, groups, factor = 1 }: Router): void {
+  if (!(Number.isInteger(experts) && experts >= 1 && experts <= MOST_EXACT))
+    throw new RangeError(`${kind}: ${experts} experts; a whole number from 1 to ${MOST_EXACT} is needed`);
+  if (!(Number.isInteger(used) && used >= 1 && used <= experts))
+    throw new RangeError(`${kind}: ${used} of ${experts} experts are used`);
+  finite(kind, 'factor', factor);
+  if (groups === undefined) return;
+  const size = whole(kind, 'experts', experts, groups.count);
+  if (!(Number.isInteger(groups.used) && groups.used >= 1 && groups.used <= groups.count))
+    throw new RangeError(`${kind}: ${groups.used} of ${groups.count} groups are used`);
+  if (groups.used * size < used)
+    throw new RangeError(`${kind}: ${groups.used} groups of ${size} experts, of which ${used} are used`);
 }
 
 /**

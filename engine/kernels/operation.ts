@@ -1,3 +1,4 @@
+import type { Activation, Router } from '../model/feed-forward.ts';
 import type { KeyValueCache } from './key-value-cache.ts';
 import type { Matrix } from './matrix.ts';
 import type { Vector } from './vector.ts';
@@ -21,7 +22,11 @@ export type Operation =
   | AddOperation
   | ScaleOperation
   | SoftCapOperation
-  | TopKOperation;
+  | TopKOperation
+  | RouteOperation
+  | MultiplyExpertsOperation
+  | CombineExpertsOperation
+  | GateRowsOperation;
 
 /** y[i] = row tokens[i] of the table, dequantized. */
 export interface EmbedOperation {
@@ -104,6 +109,11 @@ export interface AttentionOperation {
   /** Positions that a token sees at most, its own included: max(0, p − window + 1) … p. Default: all up to its own. */
   readonly window?: number | undefined;
   readonly scale: number;
+  /**
+   * A score of each head that belongs to no position and has no value: it takes a part of the softmax (Xiao et al. 2023,
+   * Section 3.3). [heads]
+   */
+  readonly sinks?: Vector | undefined;
   /** How queries are multiplied with keys, and weights with values. */
   readonly multiplied?: Multiplied | undefined;
 }
@@ -140,8 +150,10 @@ export interface AttendPagesOperation {
   /** As in AttentionOperation; pages before it change nothing. */
   readonly window?: number | undefined;
   readonly scale: number;
-  /** Whether these pages are the first: starts from m = −∞, s = 0, o = 0. */
+  /** Whether these pages are the first: starts from m = −∞, s = 0, o = 0, or with sinks from m = sink, s = 1, o = 0. */
   readonly begins: boolean;
+  /** As in AttentionOperation; used where `begins`. */
+  readonly sinks?: Vector | undefined;
   /** As in AttentionOperation, the same for all pages of a context. */
   readonly multiplied?: Multiplied | undefined;
 }
@@ -154,12 +166,6 @@ export interface DivideRowsOperation {
   /** [rows][width], in place. */
   readonly y: Vector;
 }
-
-/**
- * Activation functions of a gate: silu(x) = x/(1 + e^−x), and gelu in the approximation by tanh,
- * gelu(x) = x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks and Gimpel 2016, Section 2).
- */
-export type Activation = 'silu' | 'gelu';
 
 /** y = activation(gate)·up (Shazeer 2020, Eq. 6). */
 export interface GateOperation {
@@ -217,4 +223,64 @@ export interface TopKOperation {
   /** [rows][1 + 2k], with 1 ≤ k ≤ width */
   readonly y: Vector;
   readonly width: number;
+}
+
+/**
+ * Chooses the experts of each token: those of the largest s + bias, largest first, ties by the lower number; their weights
+ * are from s alone. NaN is below all numbers.
+ */
+export interface RouteOperation {
+  readonly kind: 'route';
+  /** The router's logits. [tokens][experts] */
+  readonly x: Vector;
+  /** Added to scores for the choice. [experts] */
+  readonly bias?: Vector | undefined;
+  /** [tokens][used][expert, weight] */
+  readonly y: Vector;
+  readonly router: Router;
+}
+
+/** y[token][i] = W(e)·x + bias(e), where e is the i-th expert of the token; x is the token's, or one of each choice. */
+export interface MultiplyExpertsOperation {
+  readonly kind: 'multiply-experts';
+  /**
+   * The experts' rows: those of expert e begin at row e·(matrix.rows − rows)/(experts − 1), so that a matrix may be the half
+   * of each expert in a tensor that has gate and up together.
+   */
+  readonly matrix: Matrix;
+  readonly experts: number;
+  /** Rows of an expert. */
+  readonly rows: number;
+  /** From `route`. [tokens][used][expert, weight] */
+  readonly routes: Vector;
+  readonly used: number;
+  /** [tokens][columns], or [tokens][used][columns] */
+  readonly x: Vector;
+  /** [tokens][used][rows] */
+  readonly y: Vector;
+  /** [experts][rows] */
+  readonly bias?: Vector | undefined;
+  readonly multiplied?: Multiplied | undefined;
+}
+
+/** y (+)= Σ weight(i)·x[token][i], in the order of the choices (Shazeer et al. 2017, Eq. 1). */
+export interface CombineExpertsOperation {
+  readonly kind: 'combine-experts';
+  /** [tokens][used][width] */
+  readonly x: Vector;
+  /** [tokens][used][expert, weight] */
+  readonly routes: Vector;
+  readonly used: number;
+  /** [tokens][width] */
+  readonly y: Vector;
+  readonly accumulate?: boolean;
+}
+
+/** y[row] *= 1/(1 + e^−gate[row]). */
+export interface GateRowsOperation {
+  readonly kind: 'gate-rows';
+  /** [rows] */
+  readonly gate: Vector;
+  /** [rows][width] */
+  readonly y: Vector;
 }

@@ -1,4 +1,4 @@
-import { describe, type LayerKind, type LayerWeight } from './block.ts';
+import { type Dense, describe, type Experts, type LayerKind, type LayerWeight } from './block.ts';
 
 /** The families whose layers are alike, and which a few numbers describe. */
 export const UNIFORM_ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
@@ -48,9 +48,9 @@ export function uniformShape({ ffnSize, heads, kvHeads, headSize, qkvBias, ...sh
   const kind: LayerKind = {
     attention: {
       ...{ heads, kvHeads, headSize, bias: qkvBias, rotation: 'global' },
-      headNorms: shared.architecture === 'qwen3',
+      ...(shared.architecture === 'qwen3' && { norms: 'heads' as const }),
     },
-    feedForward: { size: ffnSize, activation: 'silu' },
+    feedForward: { kind: 'dense', size: ffnSize, activation: 'silu' },
     resultNorms: false,
   };
   return { ...shared, kinds: new Array<LayerKind>(shared.layers).fill(kind) };
@@ -65,12 +65,18 @@ export interface LayerWidths {
   readonly headSize: number;
 }
 
+/** Inner width of what a token uses of a feed-forward part: all of its experts together, and the shared one. */
+export function activeSize(feedForward: Dense | Experts): number {
+  if (feedForward.kind === 'dense') return feedForward.size;
+  return feedForward.router.used * feedForward.size + (feedForward.shared?.size ?? 0);
+}
+
 export function meanWidths({ kinds, hiddenSize }: Pick<Shape, 'kinds' | 'hiddenSize'>): LayerWidths {
   const mean = (width: (kind: LayerKind) => number): number =>
     kinds.reduce((sum, kind) => sum + width(kind), 0) / kinds.length;
   return {
     hiddenSize,
-    ffnSize: mean(({ feedForward }) => feedForward.size),
+    ffnSize: mean(({ feedForward }) => activeSize(feedForward)),
     heads: mean(({ attention }) => attention.heads),
     kvHeads: mean(({ attention }) => attention.kvHeads),
     headSize: mean(({ attention }) => attention.headSize),
@@ -89,15 +95,20 @@ export type TensorRole =
   | 'rope_freqs'
   /** The same for contexts up to the original length, and beyond it. */
   | 'rope_factors_short'
-  | 'rope_factors_long';
+  | 'rope_factors_long'
+  /** A weight of a block that predicts a token beyond the next one, which doesn't run. */
+  | 'prediction';
 
 /** A weight tensor: `rows` × `columns`, multiplied with a vector of `columns` values; a vector has one row. */
 export interface TensorShape {
   readonly role: TensorRole;
   /** Index of the layer, or undefined for embedding, output and final norm. */
   readonly layer: number | undefined;
+  /** Rows of all experts where it has a matrix, or a vector, of each. */
   readonly rows: number;
   readonly columns: number;
+  /** Experts that it has rows of; missing: it is used by every token. */
+  readonly experts?: number;
 }
 
 /** Every weight tensor of a model: the embedding, layer after layer, and the output. */

@@ -3,8 +3,8 @@ import type { LayerKind } from './block.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from './quantization.ts';
 
 /**
- * How a whole model is quantized. The K mixes keep sensitive tensors in finer formats; `F16` and `Q8_0` keep vectors in
- * F32, as GGUF files do; `BF16` is an unquantized checkpoint, vectors included (what HELM runs).
+ * How a whole model is quantized. The K mixes keep sensitive tensors in finer formats; `MXFP4_MOE` has
+ * experts in MXFP4 and other matrices in Q8_0 (gpt-oss); `F16` and `Q8_0` keep vectors in F32, as GGUF files do; `BF16` is an unquantized checkpoint, vectors included (what HELM runs).
  */
 export const MIXES = [
   'Q4_K_M',
@@ -15,12 +15,13 @@ export const MIXES = [
   'Q3_K_M',
   'Q3_K_S',
   'Q2_K_S',
+  'MXFP4_MOE',
   'Q8_0',
   'F16',
   'BF16',
 ] as const;
 export type Mix = (typeof MIXES)[number];
-type KMix = Exclude<Mix, 'Q8_0' | 'F16' | 'BF16'>;
+type KMix = Exclude<Mix, 'MXFP4_MOE' | 'Q8_0' | 'F16' | 'BF16'>;
 
 /** One of llama.cpp's mixes, or one format for every matrix. */
 export type FileMix = Mix | Quantization;
@@ -53,27 +54,33 @@ const FALLBACK: Partial<Record<Quantization, Quantization>> = {
 export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: FileMix): Quantization {
   if (!isMix(mix)) return fileQuantization(tensor, shape, mix);
   if (mix === 'BF16') return 'BF16';
-  if (isVector(tensor)) return 'F32';
+  if (staysFloat(tensor)) return 'F32';
   if (mix === 'F16' || mix === 'Q8_0') return mix;
+  if (mix === 'MXFP4_MOE') return fittingQuantization(tensor, tensor.experts === undefined ? 'Q8_0' : 'MXFP4');
   return fittingQuantization(tensor, kMixQuantization(tensor, shape, mix));
 }
 
 /**
- * The format of one tensor in a file that Hearth writes. Vectors are F32 in every mix, BF16 included: llama.cpp can't
+ * The format of one tensor in a file that Hearth writes. Vectors and routers are F32 in every mix, BF16 included: llama.cpp can't
  * add or multiply others.
  */
 export function fileQuantization(tensor: TensorShape, shape: Shape, mix: FileMix): Quantization {
   if (isMix(mix) && mix !== 'BF16') return tensorQuantization(tensor, shape, mix);
-  return isVector(tensor) ? 'F32' : fittingQuantization(tensor, mix);
+  return staysFloat(tensor) ? 'F32' : fittingQuantization(tensor, mix);
 }
 
 function isMix(mix: FileMix): mix is Mix {
   return (MIXES as readonly string[]).includes(mix);
 }
 
-/** Whether tensors of this role are vectors (norms, biases, divisors of angles), which no mix quantizes. */
+/** Whether tensors of this role are vectors (norms, biases, sinks, divisors of angles). */
 export function isVector({ role }: Pick<TensorShape, 'role'>): boolean {
-  return /_norm$|_bias$|^rope_/.test(role);
+  return /_norm$|_bias$|^rope_|^attn_sinks$/.test(role);
+}
+
+/** Whether no mix quantizes tensors of this role: vectors, and routers, whose rounding would choose other experts. */
+export function staysFloat(tensor: Pick<TensorShape, 'role'>): boolean {
+  return isVector(tensor) || tensor.role === 'ffn_gate_inp' || tensor.role === 'ffn_gate_inp_shexp';
 }
 
 function fittingQuantization({ columns }: TensorShape, wanted: Quantization): Quantization {
@@ -138,19 +145,31 @@ function kMixQuantization({ role, layer = 0 }: TensorShape, shape: Shape, mix: K
       return 'Q6_K';
     case 'token_embd':
       return shape.tiedEmbeddings ? 'Q6_K' : matrices;
+    case 'attn_k':
+      return hasEightExperts(shape) ? 'Q8_0' : matrices;
     case 'attn_v': {
+      if (hasEightExperts(shape)) return 'Q8_0';
       const chosen = valueMatrix?.(layer, shape) ?? matrices;
       return (chosen === 'Q4_K' || chosen === 'Q3_K') && sharesValuesAmongEight(shape) ? 'Q5_K' : chosen;
     }
     case 'ffn_down':
+    case 'ffn_down_exps':
+    case 'ffn_down_shexp':
       return down?.(layer, shape.layers) ?? matrices;
     case 'attn_output':
-      return attentionOutput ?? matrices;
+      return hasEightExperts(shape) && EIGHT_EXPERTS.includes(mix) ? 'Q5_K' : (attentionOutput ?? matrices);
     case 'attn_qkv':
       return fusedAttention ?? matrices;
     default:
       return matrices;
   }
+}
+
+/** Mixes whose attn_output is finer in models of eight experts, where attention has a small part of the weights. */
+const EIGHT_EXPERTS: readonly KMix[] = ['Q3_K_S', 'Q3_K_M', 'Q4_K_S', 'Q4_K_M'];
+
+function hasEightExperts({ kinds }: Shape): boolean {
+  return kinds.some(({ feedForward }) => feedForward.kind === 'experts' && feedForward.router.experts === 8);
 }
 
 function eighth(layers: number): number {

@@ -1,4 +1,5 @@
 import { type LayerWidths, meanWidths, type Shape, type TensorShape, tensorShapes } from './architecture.ts';
+import { distinctExperts, type Router } from './feed-forward.ts';
 import { type FileMix, isVector, tensorQuantization } from './mix.ts';
 import { type Quantization, quantizedBytes } from './quantization.ts';
 
@@ -10,9 +11,25 @@ export interface Tensor extends TensorShape {
 
 /** Bytes of a group of weights, and the FLOPs by format that one token needs with them. */
 export interface WeightGroup {
+  /** All of them, as they take memory. */
   readonly bytes: number;
+  /** Those of experts among them, by how many of how many a token uses. */
+  readonly routed: readonly RoutedBytes[];
   /** f^q: FLOPs per token by format, 2 per matrix element (prima.cpp A.3, before Eq. 12). */
   readonly flops: ReadonlyMap<Quantization, number>;
+}
+
+/** Bytes of experts of which a token uses `used` of `experts`. */
+export interface RoutedBytes extends Pick<Router, 'experts' | 'used'> {
+  readonly bytes: number;
+}
+
+/**
+ * Bytes of a group that are read for some tokens together: what is always used, and the experts that any of them uses.
+ */
+export function readBytes({ bytes, routed }: Pick<WeightGroup, 'bytes' | 'routed'>, tokens: number): number {
+  const unread = routed.map((one) => one.bytes * (1 - distinctExperts(one, tokens) / one.experts));
+  return unread.reduce((sum, part) => sum - part, bytes);
 }
 
 /** A model with the sizes of its weights, as cost models, schedulers and the engine take it. */
@@ -60,11 +77,13 @@ export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]
     windows: windowsOf(shape),
     layer: weightGroup(
       tensors.filter((tensor) => tensor.layer !== undefined),
+      shape,
       layers,
     ),
-    embedding: { bytes: totalBytes(embedding), flops: new Map() },
+    embedding: { bytes: totalBytes(embedding), routed: [], flops: new Map() },
     output: weightGroup(
       tensors.filter((tensor) => outputRoles.includes(tensor.role)),
+      shape,
       1,
     ),
     bytes: totalBytes(tensors),
@@ -102,14 +121,28 @@ function meanOverWindows({ layers, windows }: Windows, whole: number, within: (w
   return (sum + rest * whole) / layers;
 }
 
-function weightGroup(tensors: readonly Tensor[], parts: number): WeightGroup {
+function weightGroup(tensors: readonly Tensor[], shape: Shape, parts: number): WeightGroup {
   const flops = new Map<Quantization, number>();
+  const routed = new Map<string, RoutedBytes>();
   for (const tensor of tensors) {
+    const chosen = tensor.experts === undefined ? undefined : routerOf(shape, tensor);
+    if (chosen !== undefined) {
+      const { experts, used } = chosen;
+      const known = routed.get(`${used} of ${experts}`)?.bytes ?? 0;
+      routed.set(`${used} of ${experts}`, { experts, used, bytes: known + tensor.bytes / parts });
+    }
     if (isVector(tensor)) continue;
+    const share = chosen === undefined ? 1 : chosen.used / chosen.experts;
     const sum = flops.get(tensor.quantization) ?? 0;
-    flops.set(tensor.quantization, sum + (2 * tensor.rows * tensor.columns) / parts);
+    flops.set(tensor.quantization, sum + (2 * share * tensor.rows * tensor.columns) / parts);
   }
-  return { bytes: totalBytes(tensors) / parts, flops };
+  return { bytes: totalBytes(tensors) / parts, routed: [...routed.values()], flops };
+}
+
+/** How a layer's experts are chosen. */
+function routerOf({ kinds }: Shape, { layer = 0 }: Tensor): Router | undefined {
+  const feedForward = kinds[layer]?.feedForward;
+  return feedForward?.kind === 'experts' ? feedForward.router : undefined;
 }
 
 function totalBytes(tensors: readonly Tensor[]): number {

@@ -5,7 +5,7 @@ import type { Model } from '../model/model.ts';
 import type { Plan } from '../plan/plan.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
 import { believed } from './belief.ts';
-import { bestPlans, faster, memoryOf, type RankedPlan } from './best-plan.ts';
+import { bestPlans, faster, isSimulated, memoryOf, type RankedPlan } from './best-plan.ts';
 import { planningProblem, type Question } from './question.ts';
 import { type SimulatedTimes, simulatedTimes } from './simulated-times.ts';
 
@@ -16,7 +16,7 @@ export interface RunnableAnswer {
   readonly plan: Plan;
   /** Predicted TPOT by closed form, seconds. */
   readonly predictedSeconds: number;
-  /** `undefined` without a simulation. */
+  /** `undefined` without a simulation, and of mixtures that are read from disks (isSimulated). */
   readonly simulated: SimulatedTimes | undefined;
   /** Bytes of weights read from disks for every token. */
   readonly reloadedBytes: number;
@@ -63,7 +63,7 @@ export function answer(question: Question, { simulates, cuts = true }: AnswerOpt
   return {
     plan,
     predictedSeconds,
-    simulated: simulates ? simulatedTimes(question, plan, seconds) : undefined,
+    simulated: simulates && isSimulated(question, plan) ? simulatedTimes(question, plan, seconds) : undefined,
     status: reloadedBytes > 0 || plan.stages.some(({ streamed }) => streamed !== undefined) ? 'from-disk' : 'in-memory',
     model,
     reloadedBytes,

@@ -52,13 +52,19 @@ function fastest(question: Question, found: readonly Candidate[], limit: number)
   const ranked: RankedPlan[] = [];
   for (const { plan, seconds: predictedSeconds } of found) {
     if (leastSeconds(question, plan) >= Math.min(limit, ranked[0]?.seconds ?? limit)) continue;
-    ranked.push({ plan, predictedSeconds, seconds: simulatedTokenSeconds(question, plan) });
+    const seconds = isSimulated(question, plan) ? simulatedTokenSeconds(question, plan) : predictedSeconds;
+    ranked.push({ plan, predictedSeconds, seconds });
     ranked.sort((one, other) => one.seconds - other.seconds);
   }
   return ranked
     .slice(0, REFINED_PLANS)
     .map((one) => refined(question, one))
     .reduce<RankedPlan | undefined>(faster, undefined);
+}
+
+/** Whether a plan can be simulated: which experts are read from a disk isn't known to the simulation. */
+export function isSimulated(question: Question, plan: Plan): boolean {
+  return question.model.layer.routed.length === 0 || memoryOf(question, plan).reloadedBytes === 0;
 }
 
 /** Plans whose weights policies are varied: the fastest ones as planned. */
@@ -73,6 +79,7 @@ const POLICIES: readonly WeightsPolicy[] = [FIT_POLICY, { ...FIT_POLICY, prefetc
 function refined(question: Question, start: RankedPlan): RankedPlan {
   const { cluster, model, workload } = question;
   if (start.plan.kind !== 'ring' && start.plan.kind !== 'split') return start;
+  if (!isSimulated(question, start.plan)) return start;
   const problem = planningProblem({ belief: cluster, model, workload });
   const reading = memoryOf(question, start.plan).devices.filter(({ reloadedBytes }) => reloadedBytes > 0);
   return reading.reduce(
@@ -102,9 +109,9 @@ export function leastSeconds({ cluster, model, workload }: Question, plan: Plan)
   const { belief, runtime } = planningProblem({ belief: cluster, model, workload });
   const { seconds, devices } = predict({ plan, truth: belief, model, workload, runtime, reclaim: 'overflow' });
   if (plan.kind === 'tensor-parallel') return totalSeconds({ ...seconds, link: 0 });
-  const reading = devices.map(({ device, ramBytes, ramAvailable }) => {
+  const reading = devices.map(({ device, ramBytes, ramAvailable, reloadedBytes }) => {
     const own = cluster.devices.find(({ name }) => name === device);
-    return (ramBytes - ramAvailable) / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
+    return Math.min(ramBytes - ramAvailable, reloadedBytes) / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
   });
   return Math.max(totalSeconds({ ...seconds, disk: 0 }), ...reading);
 }

@@ -12,6 +12,8 @@ export type TokenSlice = Pick<HeldSlice, 'cache' | 'from' | 'to'>;
 /** What attention reads and writes for consecutive tokens of one sequence. */
 export interface AttentionInputs {
   readonly attention: Attention;
+  /** A score of each head that belongs to no position (AttentionOperation.sinks). */
+  readonly sinks?: Vector | undefined; // [heads]
   readonly queries: Vector; // [tokens][heads][headSize]
   readonly keys: Vector; // [tokens][kvHeads][headSize]
   readonly values: Vector; // [tokens][kvHeads][headSize]
@@ -66,10 +68,10 @@ export interface LayerBatches {
 
 /** Stores keys and values of the tokens in a cache of the whole context, and attends to it. */
 export function attendWhole(cache: KeyValueCache, inputs: AttentionInputs): Operation[] {
-  const { attention, queries, keys, values, attended: y, position, multiplied } = inputs;
+  const { attention, sinks, queries, keys, values, attended: y, position, multiplied } = inputs;
   return [
     { kind: 'store', cache, keys, values, position },
-    { kind: 'attention', cache, queries, y, position, multiplied, ...ofAttention(attention) },
+    { kind: 'attention', cache, queries, y, position, multiplied, sinks, ...ofAttention(attention) },
   ];
 }
 
@@ -120,9 +122,9 @@ function* evictedBatches(
 }
 
 function attendSlices(inputs: AttentionInputs, slices: readonly TokenSlice[], begins: boolean): Operation {
-  const { attention, queries, attended: y, largest, totals, position, multiplied } = inputs;
+  const { attention, sinks, queries, attended: y, largest, totals, position, multiplied } = inputs;
   const pages = slices.map(({ cache, from, to }) => ({ cache, first: from, count: to - from }));
-  const state = { queries, y, largest, totals, position, begins, multiplied };
+  const state = { queries, y, largest, totals, position, begins, multiplied, sinks };
   return { kind: 'attend-pages', pages, ...state, ...ofAttention(attention) };
 }
 

@@ -6,6 +6,7 @@ import { firstSeen } from '../kernels/first-seen.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { Operation } from '../kernels/operation.ts';
 import { type Vector, vectorOver } from '../kernels/vector.ts';
+import { distinctExperts } from '../model/feed-forward.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { type Quantization, quantizedBytes } from '../model/quantization.ts';
@@ -172,6 +173,16 @@ function operands(operation: Operation): { readonly reads: readonly string[]; re
         writes: keys(y, largest, totals),
       };
     }
+    case 'route':
+      return { reads: keys(operation.x), writes: keys(operation.y) };
+    case 'multiply-experts':
+      return { reads: keys(operation.x, operation.routes), writes: keys(operation.y) };
+    case 'combine-experts': {
+      const { x, routes, y, accumulate = false } = operation;
+      return { reads: keys(x, routes, ...(accumulate ? [y] : [])), writes: keys(y) };
+    }
+    case 'gate-rows':
+      return { reads: keys(operation.gate, operation.y), writes: keys(operation.y) };
     case 'divide-rows':
       return { reads: keys(operation.divisors, operation.y), writes: keys(operation.y) };
     case 'gate':
@@ -227,6 +238,29 @@ function costsOf(operation: Operation, { tensorOf, position, tokens, logits }: N
         weightBytes: rows * quantizedBytes(columns, type),
       };
     }
+    case 'multiply-experts': {
+      const { matrix, rows, used, experts, x } = operation;
+      const { columns, type } = matrix;
+      const inputs = x.values.length / (tokens * columns);
+      return {
+        ...none,
+        weights: { tensor: tensorOf(matrix.id), format: type },
+        input: [tokens, ...(inputs === 1 ? [] : [inputs]), columns],
+        output: [tokens, used, rows],
+        flops: 2 * rows * columns * used * tokens,
+        weightBytes: distinctExperts({ experts, used }, tokens) * rows * quantizedBytes(columns, type),
+      };
+    }
+    case 'route': {
+      const { experts, used } = operation.router;
+      return { ...none, input: [tokens, experts], output: [tokens, used] };
+    }
+    case 'combine-experts': {
+      const width = operation.y.values.length / tokens;
+      return { ...none, input: [tokens, operation.used, width], output: [tokens, width] };
+    }
+    case 'gate-rows':
+      return elementwise(operation.y, operation.y.values.length / tokens);
     case 'rope':
       return elementwise(operation.x, operation.heads * operation.headSize);
     case 'store': {

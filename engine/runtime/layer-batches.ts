@@ -1,4 +1,4 @@
-import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
+import type { MultiplyExpertsOperation, MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { LayerKind } from '../model/block.ts';
 import type { Activations } from './activations.ts';
@@ -58,7 +58,11 @@ export function layerBatches(
   layer: number,
   { activations, segments }: { readonly activations: Activations; readonly segments: readonly PassSegment[] },
 ): LayerBatches {
-  const batches = segments.map(({ cache, inputsOf }) => cache.attend(layer, inputsOf(weights.kind)));
+  const sinks = weights.vectors.attn_sinks;
+  const batches = segments.map(({ cache, inputsOf }) => {
+    const inputs = inputsOf(weights.kind);
+    return cache.attend(layer, sinks === undefined ? inputs : { ...inputs, sinks });
+  });
   const first = batches.flatMap(({ operations }) => operations);
   const waiting = batches.flatMap(({ later }) => (later === undefined ? [] : [later]));
   const runs = multipliedRuns(segments);
@@ -96,19 +100,29 @@ function byRuns(operations: readonly Operation[], runs: readonly MultipliedRun[]
   // Vectors are sliced only where they are divided: a slice takes a microsecond, and a pass has hundreds.
   if (runs.length === 1)
     return operations.map((operation) =>
-      operation.kind === 'multiply' ? { ...operation, multiplied: first?.multiplied } : operation,
+      isProduct(operation) ? { ...operation, multiplied: first?.multiplied } : operation,
     );
+  const tokens = runs.reduce((sum, { count }) => sum + count, 0);
   return operations.flatMap((operation): Operation[] => {
-    if (operation.kind !== 'multiply') return [operation];
-    const { matrix, x, y } = operation;
+    if (!isProduct(operation)) return [operation];
     let end = 0;
     return runs.map(({ count, multiplied }) => {
       const first = end;
       end += count;
-      const part = (vector: Vector, width: number): Vector => vector.slice(first * width, end * width);
-      return { ...operation, x: part(x, matrix.columns), y: part(y, matrix.rows), multiplied };
+      const part = (vector: Vector): Vector => {
+        const width = vector.values.length / tokens;
+        return vector.slice(first * width, end * width);
+      };
+      const own = { x: part(operation.x), y: part(operation.y), multiplied };
+      return operation.kind === 'multiply'
+        ? { ...operation, ...own }
+        : { ...operation, ...own, routes: part(operation.routes) };
     });
   });
+}
+
+function isProduct(operation: Operation): operation is MultiplyOperation | MultiplyExpertsOperation {
+  return operation.kind === 'multiply' || operation.kind === 'multiply-experts';
 }
 
 function* inTurn(

@@ -1,7 +1,7 @@
 import type { Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
-import { describe, type LayerStep } from '../model/block.ts';
+import { describe, type Experts, type LayerKind, type LayerStep } from '../model/block.ts';
 import type { Activations, LayerBuffers } from './activations.ts';
 import type { Rotations } from './rotations.ts';
 import type { LayerWeights, Linear } from './transformer-weights.ts';
@@ -48,7 +48,7 @@ interface BoundLayer {
 function bound(step: LayerStep, { settings, layer, activations, buffers }: BoundLayer): Operation[] {
   switch (step.kind) {
     case 'rms-norm': {
-      const weight = layer.norms[step.weight] as Vector;
+      const weight = layer.vectors[step.weight] as Vector;
       return [{ kind: 'rms-norm', x: buffers[step.x], weight, y: buffers[step.y], epsilon: settings.normEpsilon }];
     }
     case 'multiply': {
@@ -66,8 +66,45 @@ function bound(step: LayerStep, { settings, layer, activations, buffers }: Bound
     case 'attend':
       return [];
     case 'gate':
-      return [{ kind: 'gate', activation: step.activation, gate: buffers.gate, up: buffers.up, y: buffers.gate }];
+      return [
+        {
+          kind: 'gate',
+          activation: step.activation,
+          gate: buffers[step.gate],
+          up: buffers[step.up],
+          y: buffers[step.gate],
+        },
+      ];
+    case 'route': {
+      const bias = step.bias && layer.vectors[step.bias];
+      return [
+        { kind: 'route', x: buffers.routerLogits, bias, y: buffers.routes, router: expertsOf(layer.kind).router },
+      ];
+    }
+    case 'multiply-experts': {
+      const linear = layer.products[step.weight] as Linear;
+      const { experts, used } = expertsOf(layer.kind).router;
+      const rows = linear.matrix.rows / experts;
+      const { routes } = buffers;
+      return [
+        { kind: 'multiply-experts', ...linear, experts, rows, routes, used, x: buffers[step.x], y: buffers[step.y] },
+      ];
+    }
+    case 'combine-experts': {
+      const { used } = expertsOf(layer.kind).router;
+      const { expertResult: x, routes } = buffers;
+      const accumulate = step.accumulate === true ? { accumulate: true } : {};
+      return [{ kind: 'combine-experts', x, routes, used, y: buffers[step.y], ...accumulate }];
+    }
+    case 'gate-rows':
+      return [{ kind: 'gate-rows', gate: buffers[step.gate], y: buffers[step.y] }];
     case 'add':
       return [{ kind: 'add', x: buffers[step.x], y: buffers.x, factor: step.factor }];
   }
+}
+
+/** The mixture of a layer that has one. */
+function expertsOf({ feedForward }: LayerKind): Experts {
+  if (feedForward.kind !== 'experts') throw new RangeError('a layer has no experts');
+  return feedForward;
 }

@@ -1,4 +1,4 @@
-import type { LayerWidths, Shape } from '../model/architecture.ts';
+import { activeSize, type LayerWidths, type Shape } from '../model/architecture.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import { activationWidths } from './activations.ts';
 import { BATCH_TOKENS } from './passes.ts';
@@ -33,7 +33,8 @@ export function kvCacheBytes(
 export function activationsBytes(shape: Shape, rotations: Rotations, context: number): number {
   const tokens = Math.min(BATCH_TOKENS, context);
   const widths = activationWidths(shape, rotations);
-  const packs = tokens * (shape.hiddenSize + Math.max(...shape.kinds.map(({ feedForward }) => feedForward.size)));
+  const packs =
+    tokens * (shape.hiddenSize + Math.max(...shape.kinds.map(({ feedForward }) => activeSize(feedForward))));
   return [...widths.map((width) => tokens * width), packs, shape.vocabularySize].reduce(
     (sum, values) => sum + pieceBytes(4 * values),
     0,

@@ -6,7 +6,15 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape, TensorRole } from '../model/architecture.ts';
-import { type Block, describe, type LayerKind, type LayerMatrix, type LayerNorm } from '../model/block.ts';
+import {
+  type Block,
+  describe,
+  type ExpertMatrix,
+  type LayerKind,
+  type LayerMatrix,
+  type LayerNorm,
+  type LayerVector,
+} from '../model/block.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 
@@ -19,8 +27,8 @@ export interface Linear {
 /** The weights of one layer, by their names. */
 export interface LayerWeights {
   readonly kind: LayerKind;
-  readonly products: Readonly<Partial<Record<LayerMatrix, Linear>>>;
-  readonly norms: Readonly<Partial<Record<LayerNorm, Vector>>>;
+  readonly products: Readonly<Partial<Record<LayerMatrix | ExpertMatrix, Linear>>>;
+  readonly vectors: Readonly<Partial<Record<LayerNorm | LayerVector, Vector>>>;
 }
 
 /** The weights of a model, known to its kernels. */
@@ -89,15 +97,16 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   const vector = (name: string): Vector =>
     source.kernels.vector(readVector(source.bytes, tensors.get(name) as GgufTensor));
   /** The matrix of a layer's product: a tensor, or rows of one that it shares with others. */
-  const placeOf = (role: LayerMatrix, layer: number): { readonly name: string; readonly rows: Rows } => {
+  const placeOf = (role: LayerMatrix | ExpertMatrix, layer: number): { readonly name: string; readonly rows: Rows } => {
     const own = tensors.get(tensorName(role, layer));
     const { weights } = blockOf(layer);
-    const rowsOf = (one: LayerMatrix): number => weights.find((weight) => weight.role === one)?.rows ?? 0;
+    const rowsOf = (one: LayerMatrix | ExpertMatrix): number =>
+      weights.find((weight) => weight.role === one)?.rows ?? 0;
     const count = rowsOf(role);
-    if (own !== undefined && own.shape[1] === count) return { name: own.name, rows: { from: 0, count } };
-    const together = ROWS_TOGETHER.find(({ roles }) => roles.includes(role));
+    if (own !== undefined && rowCount(own) === count) return { name: own.name, rows: { from: 0, count } };
+    const together = ROWS_TOGETHER.find(({ roles }) => (roles as readonly string[]).includes(role));
     if (together === undefined) throw new RangeError(`layer ${layer} has no ${role}`);
-    const before = together.roles.slice(0, together.roles.indexOf(role));
+    const before = together.roles.slice(0, together.roles.indexOf(role as LayerMatrix));
     const from = before.reduce((sum, one) => sum + rowsOf(one), 0);
     return { name: tensorName(together.tensor, layer), rows: { from, count } };
   };
@@ -105,18 +114,22 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
 
   const layer = (index: number): LayerWeights => {
     const { steps } = blockOf(index);
-    const products: Partial<Record<LayerMatrix, Linear>> = {};
-    const norms: Partial<Record<LayerNorm, Vector>> = {};
+    const kind = shape.kinds[index] as LayerKind;
+    const products: Partial<Record<LayerMatrix | ExpertMatrix, Linear>> = {};
+    const vectors: Partial<Record<LayerNorm | LayerVector, Vector>> = {};
+    const ofLayer = (role: TensorRole): Vector => vector(tensorName(role, index));
     for (const step of steps) {
-      if (step.kind === 'rms-norm') norms[step.weight] = vector(tensorName(step.weight, index));
-      if (step.kind !== 'multiply') continue;
+      if (step.kind === 'rms-norm') vectors[step.weight] = ofLayer(step.weight);
+      if (step.kind === 'route' && step.bias !== undefined) vectors[step.bias] = ofLayer(step.bias);
+      if (step.kind !== 'multiply' && step.kind !== 'multiply-experts') continue;
       const { name, rows } = placeOf(step.weight, index);
       products[step.weight] = {
         ...matrix(name, rows),
-        ...(step.bias !== undefined && { bias: vector(tensorName(step.bias, index)) }),
+        ...(step.bias !== undefined && { bias: ofLayer(step.bias) }),
       };
     }
-    return { kind: shape.kinds[index] as LayerKind, products, norms };
+    if (kind.attention.sinks) vectors.attn_sinks = ofLayer('attn_sinks');
+    return { kind, products, vectors };
   };
 
   const rows = (operator: OperatorName, index: number, { from, count }: Rows): Linear[] => {
@@ -172,10 +185,15 @@ export function readVector(bytes: ByteSource, tensor: GgufTensor): Float32Array 
   return values;
 }
 
+/** Rows of a matrix, or of those of all experts; a vector is one row. */
+function rowCount({ shape: [, ...others] }: GgufTensor): number {
+  return others.reduce((product, length) => product * length, 1);
+}
+
 function loadMatrix({ kernels, file, place }: NamedWeights, tensor: GgufTensor, rows?: Rows): Linear {
   const { shape, type } = tensor;
-  const [columns, allRows] = shape as readonly [number, number];
-  const { from, count } = rows ?? { from: 0, count: allRows };
+  const columns = shape[0] as number;
+  const { from, count } = rows ?? { from: 0, count: rowCount(tensor) };
   const { source, offset } = place?.(tensor) ?? { source: file, offset: tensor.offset };
   const begin = offset + from * quantizedBytes(columns, type);
   return { matrix: kernels.matrix({ source, offset: begin, type, rows: count, columns }) };

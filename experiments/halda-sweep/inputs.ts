@@ -8,9 +8,9 @@ import {
 } from '../../datasets/load.ts';
 import type { Statement } from '../../datasets/statements.ts';
 import { believedCluster, findTestbed, type Testbed, trueCluster } from '../../datasets/testbeds.ts';
+import type { CatalogueModel } from '../../engine/gguf/parse-models.ts';
 import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
 import { InputError, suggestion } from '../../engine/input/input-error.ts';
-import type { CatalogueModel } from '../../engine/model/parse-models.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import type { SweptModel } from './sweep.ts';

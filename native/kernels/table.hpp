@@ -76,6 +76,8 @@ struct HeadGroup {
   std::size_t heads;
   /** Scale of the scores. */
   float scale;
+  /** Score of each head that belongs to no position, for which the head starts with a total of 1: [heads]. Null: none. */
+  const float* sinks;
   /** Attention::scratchFloats floats, aligned to 64. */
   float* scratch;
 
@@ -130,7 +132,7 @@ struct Attention {
   void (*heads)(const HeadGroup& group, float* out);
   /**
    * The same over a part of a context, merged into what was seen of other parts, in any order; `begins` forgets those
-   * first. The sums are not divided by the totals.
+   * first and starts from the sinks. The sums are not divided by the totals.
    */
   void (*page)(const HeadGroup& group, const SeenHeads& seen, bool begins);
 
@@ -147,8 +149,13 @@ struct Attention {
  */
 enum class Rounding : std::uint8_t { word, byte };
 
-/** Activation functions of a gate: x/(1 + e^−x), and x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))). */
-enum class Activation : std::uint8_t { silu, gelu };
+/**
+ * Activation functions of a gate: x/(1 + e^−x), x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), and that of gpt-oss: with g =
+ * min(gate, 7) and u = up between −7 and 7, y = g/(1 + e^(−1.702·g))·(u + 1). The order is that of ACTIVATIONS in
+ * engine/model/feed-forward.ts.
+ */
+enum class Activation : std::uint8_t { silu, gelu, clampedSilu };
+inline constexpr std::size_t activationCount = 3;
 
 /** Contiguous rows of a weight matrix, each `columns` weights of the kernel's format. */
 struct Rows {
@@ -236,7 +243,7 @@ struct KernelTable {
   /** y = x/√(mean x² + epsilon)·weight. */
   void (*rmsNorm)(const float* x, const float* weight, std::size_t count, float epsilon, float* y);
   /** y = activation(gate)·up, by Activation. */
-  void (*gates[2])(const float* gate, const float* up, std::size_t count, float* y);
+  void (*gates[activationCount])(const float* gate, const float* up, std::size_t count, float* y);
   void (*softmax)(const float* x, std::size_t count, float* y);
   /** y += factor·x. */
   void (*add)(const float* x, float factor, std::size_t count, float* y);

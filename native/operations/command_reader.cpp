@@ -61,6 +61,11 @@ const CacheView& CommandReader::cache() {
   return operands_.caches[index]->view;
 }
 
+std::size_t CommandReader::tokensOfRoutes(std::span<const float> routes, std::size_t used) {
+  require(routes.size() % 2 == 0, "routes aren't pairs of an expert and a weight");
+  return times(routes.size() / 2, used, "routes aren't whole tokens");
+}
+
 Way CommandReader::readWay() {
   const std::size_t way = count();
   require(way <= 2, "there is no such way to multiply");
@@ -104,6 +109,14 @@ void CommandReader::read(Program& program) {
       return readScale(program);
     case Code::SoftCap:
       return readSoftCap(program);
+    case Code::Route:
+      return readRoute(program);
+    case Code::MultiplyExperts:
+      return readMultiplyExperts(program);
+    case Code::CombineExperts:
+      return readCombineExperts(program);
+    case Code::GateRows:
+      return readGateRows(program);
   }
 }
 
@@ -180,7 +193,9 @@ void CommandReader::readAttention(Program& program) {
   const std::size_t tokens = times(queries.size(), heads * from.headSize, "attention: queries aren't whole tokens");
   require(y.size() == queries.size(), "attention: y differs from the queries");
   require(position <= from.capacity && tokens <= from.capacity - position, "attention: beyond the cache's capacity");
-  program.attend(AttentionOperation{from, queries, y, heads, position, window, scale, Rounding::word}, way);
+  const auto sinks = optionalSlice();
+  require(sinks.empty() || sinks.size() == heads, "attention: not a sink for each head");
+  program.attend(AttentionOperation{from, queries, y, heads, position, window, scale, sinks, Rounding::word}, way);
 }
 
 void CommandReader::readAttendPages(Program& program) {
@@ -213,8 +228,10 @@ void CommandReader::readAttendPages(Program& program) {
   const std::size_t tokens = times(queries.size(), heads * from.headSize, "attend pages: queries aren't whole tokens");
   require(sums.size() == queries.size(), "attend pages: sums differ from the queries");
   require(largest.size() == tokens * heads && totals.size() == largest.size(), "attend pages: not a value for each head");
+  const auto sinks = optionalSlice();
+  require(sinks.empty() || sinks.size() == heads, "attend pages: not a sink for each head");
   program.attend(AttendPagesOperation{std::move(pages), queries, sums, largest, totals, heads, position, window, scale,
-                                      begins, Rounding::word},
+                                      begins, sinks, Rounding::word},
                  way);
 }
 
@@ -229,10 +246,11 @@ void CommandReader::readGate(Program& program) {
   const auto gate = slice();
   const auto up = slice();
   const auto y = slice();
-  const Activation activation = count() != 0 ? Activation::gelu : Activation::silu;
+  const std::size_t activation = count();
+  require(activation < activationCount, "gate: there is no such activation function");
   require(up.size() == gate.size(), "gate: up differs from the gate in length");
   require(y.size() == gate.size(), "gate: y differs from the gate in length");
-  program.append(GateOperation{gate, up, y, activation});
+  program.append(GateOperation{gate, up, y, static_cast<Activation>(activation)});
 }
 
 void CommandReader::readSoftmax(Program& program) {
@@ -272,6 +290,71 @@ void CommandReader::readTopK(Program& program) {
   const std::size_t numbers = times(y.size(), rows, "top k: y isn't whole rows");
   require(numbers % 2 == 1 && numbers / 2 >= 1 && numbers / 2 <= width, "top k: y doesn't fit the rows");
   program.append(TopKOperation{x, y, width});
+}
+
+void CommandReader::readRoute(Program& program) {
+  const auto x = slice();
+  const auto bias = optionalSlice();
+  const auto y = slice();
+  const std::size_t experts = count();
+  const std::size_t used = count();
+  const std::size_t scores = count();
+  const bool normalised = count() != 0;
+  const double factor = number();
+  const std::size_t groups = count();
+  const std::size_t groupsUsed = count();
+  const std::size_t tokens = times(x.size(), experts, "route: x isn't whole rows");
+  require(used >= 1 && used <= experts, "route: more experts are used than there are");
+  require(tokensOfRoutes(y, used) == tokens, "route: y doesn't fit the tokens");
+  require(bias.empty() || bias.size() == experts, "route: the bias doesn't fit the experts");
+  require(scores < routerScoresCount, "route: there are no such scores");
+  const std::size_t size = times(experts, groups, "route: groups differ in size");
+  require(groupsUsed <= groups && groupsUsed * size >= used, "route: the groups have too few experts");
+  program.append(RouteOperation{
+      x, bias, y, {experts, used, static_cast<RouterScores>(scores), normalised, factor, groups, groupsUsed}});
+}
+
+void CommandReader::readMultiplyExperts(Program& program) {
+  const MatrixView& weights = matrix();
+  const std::size_t experts = count();
+  const std::size_t rows = count();
+  const auto routes = slice();
+  const std::size_t used = count();
+  const auto x = slice();
+  const auto y = slice();
+  const auto bias = optionalSlice();
+  const Way way = readWay();
+  require(experts >= 1 && rows >= 1 && rows <= weights.rows, "multiply experts: the matrix has fewer rows");
+  const std::size_t stride =
+      experts == 1 ? weights.rows : times(weights.rows - rows, experts - 1, "multiply experts: experts differ in size");
+  require(stride >= rows, "multiply experts: the matrix has fewer rows");
+  const std::size_t tokens = tokensOfRoutes(routes, used);
+  const std::size_t inputs = times(x.size(), weights.columns, "multiply experts: x isn't whole rows");
+  require(inputs == tokens || inputs == tokens * used, "multiply experts: x doesn't fit the routes");
+  require(times(y.size(), rows, "multiply experts: y isn't whole rows") == tokens * used,
+          "multiply experts: y doesn't fit the routes");
+  require(bias.empty() || bias.size() == experts * rows, "multiply experts: the bias doesn't fit the matrix");
+  program.multiply(ExpertMultiplication{{weights, experts, rows, stride}, routes, used, x, y, bias, way});
+}
+
+void CommandReader::readCombineExperts(Program& program) {
+  const auto x = slice();
+  const auto routes = slice();
+  const std::size_t used = count();
+  const auto y = slice();
+  const bool accumulate = count() != 0;
+  const std::size_t tokens = tokensOfRoutes(routes, used);
+  const std::size_t width = times(y.size(), tokens, "combine experts: y isn't a row for each token");
+  require(times(x.size(), tokens * used, "combine experts: x isn't a row for each choice") == width,
+          "combine experts: rows of y differ from those of x");
+  program.append(CombineExpertsOperation{x, routes, used, y, accumulate});
+}
+
+void CommandReader::readGateRows(Program& program) {
+  const auto gate = slice();
+  const auto y = slice();
+  times(y.size(), gate.size(), "gate rows: y isn't a row for each gate");
+  program.append(GateRowsOperation{gate, y});
 }
 
 }  // namespace hearth

@@ -25,6 +25,8 @@ class CommandReader {
   std::span<float> optionalSlice();
   const MatrixView& matrix();
   const CacheView& cache();
+  /** Tokens of `routes`, [tokens][used][expert, weight]. */
+  static std::size_t tokensOfRoutes(std::span<const float> routes, std::size_t used);
   Way readWay();
   std::ptrdiff_t readWindow();
 
@@ -42,6 +44,10 @@ class CommandReader {
   void readTopK(Program& program);
   void readScale(Program& program);
   void readSoftCap(Program& program);
+  void readRoute(Program& program);
+  void readMultiplyExperts(Program& program);
+  void readCombineExperts(Program& program);
+  void readGateRows(Program& program);
 
   const Operands& operands_;
   std::span<const double> left_;

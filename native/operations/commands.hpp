@@ -10,21 +10,25 @@ namespace hearth {
  *   number, count, flag: one number; tokens: how many, then each; pages: how many, then cache, first and count of each.
  * engine/kernels/native/commands.ts has the same list for TypeScript, and a test compares the two.
  */
-#define HEARTH_COMMANDS(X)                                                                                \
-  X(Embed, "embed", "matrix vector tokens")                                                               \
-  X(RmsNorm, "rms-norm", "vector vector vector number")                                                   \
-  X(Multiply, "multiply", "matrix vector vector vector? flag count")                                      \
-  X(Rope, "rope", "vector vector count count flag")                                                       \
-  X(Store, "store", "cache vector vector count")                                                          \
-  X(Attention, "attention", "cache vector vector count count number count count")                         \
-  X(Gate, "gate", "vector vector vector flag")                                                            \
-  X(Softmax, "softmax", "vector vector count")                                                            \
-  X(Add, "add", "vector vector number")                                                                   \
-  X(AttendPages, "attend-pages", "pages vector vector vector vector count count number flag count count") \
-  X(DivideRows, "divide-rows", "vector vector")                                                           \
-  X(TopK, "top-k", "vector vector count")                                                                 \
-  X(Scale, "scale", "vector number")                                                                      \
-  X(SoftCap, "soft-cap", "vector number")
+#define HEARTH_COMMANDS(X)                                                                                        \
+  X(Embed, "embed", "matrix vector tokens")                                                                       \
+  X(RmsNorm, "rms-norm", "vector vector vector number")                                                           \
+  X(Multiply, "multiply", "matrix vector vector vector? flag count")                                              \
+  X(Rope, "rope", "vector vector count count flag")                                                               \
+  X(Store, "store", "cache vector vector count")                                                                  \
+  X(Attention, "attention", "cache vector vector count count number count count vector?")                         \
+  X(Gate, "gate", "vector vector vector count")                                                                   \
+  X(Softmax, "softmax", "vector vector count")                                                                    \
+  X(Add, "add", "vector vector number")                                                                           \
+  X(AttendPages, "attend-pages", "pages vector vector vector vector count count number flag count count vector?") \
+  X(DivideRows, "divide-rows", "vector vector")                                                                   \
+  X(TopK, "top-k", "vector vector count")                                                                         \
+  X(Scale, "scale", "vector number")                                                                              \
+  X(SoftCap, "soft-cap", "vector number")                                                                         \
+  X(Route, "route", "vector vector? vector count count count flag number count count")                            \
+  X(MultiplyExperts, "multiply-experts", "matrix count count vector count vector vector vector? count")           \
+  X(CombineExperts, "combine-experts", "vector vector count vector flag")                                         \
+  X(GateRows, "gate-rows", "vector vector")
 
 #define HEARTH_CODE(code, ...) code,
 enum class Code { HEARTH_COMMANDS(HEARTH_CODE) };

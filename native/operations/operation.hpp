@@ -34,11 +34,35 @@ struct Multiplication {
   Way way;
 };
 
+/** Matrices of the same shape in one: those of expert e are its rows from e·stride on. */
+struct Experts {
+  MatrixView matrix;
+  std::size_t count;
+  /** Rows of an expert. */
+  std::size_t rows;
+  std::size_t stride;
+};
+
+/** y[choice] = x·W(e)ᵀ + bias(e), where e is the expert of the choice: one of `used` of a token. */
+struct ExpertMultiplication {
+  Experts experts;
+  /** [tokens][used][expert, weight] */
+  std::span<const float> routes;
+  std::size_t used;
+  /** [tokens][columns], or [tokens][used][columns] */
+  std::span<const float> x;
+  /** [tokens][used][rows] */
+  std::span<float> y;
+  /** [experts][rows]; empty: none. */
+  std::span<const float> bias;
+  Way way;
+};
+
 /** A thread's own memory while a program runs. */
 struct ThreadScratch {
   /** Aligned to 64, `scratchBytes` of the largest operation. */
   std::byte* bytes;
-  /** Which prepared activations are at `bytes` (MatvecOperation::source); 0: none. */
+  /** Which prepared activations are at `bytes` (MatvecOperation::source, MatvecExpertsOperation::source); 0: none. */
   std::size_t source = 0;
 };
 
@@ -141,6 +165,8 @@ struct AttentionOperation {
   std::size_t position;
   std::ptrdiff_t window;
   float scale;
+  /** [heads]; empty: none. */
+  std::span<const float> sinks;
   Rounding rounding;
 };
 
@@ -167,6 +193,8 @@ struct AttendPagesOperation {
   std::ptrdiff_t window;
   float scale;
   bool begins;
+  /** [heads], used where this begins; empty: none. */
+  std::span<const float> sinks;
   Rounding rounding;
 };
 
@@ -222,9 +250,131 @@ struct TopKOperation {
   std::size_t width;
 };
 
+/** Scores of experts from a router's logits, in the order of ROUTER_SCORES in engine/model/feed-forward.ts. */
+enum class RouterScores : std::uint8_t { softmax, sigmoid, logits };
+inline constexpr std::size_t routerScoresCount = 3;
+
+/** How experts are chosen and weighted. */
+struct Router {
+  std::size_t experts;
+  std::size_t used;
+  RouterScores scores;
+  /** Whether weights are divided by their sum. */
+  bool normalised;
+  double factor;
+  /** Groups of neighbours of the same size, and those from which experts are chosen. */
+  std::size_t groups;
+  std::size_t groupsUsed;
+};
+
+/** Chooses each token's experts by their logits x [token][expert]: y [token][used][expert, weight]. */
+struct RouteOperation {
+  std::span<const float> x;
+  /** [experts], added to scores for the choice; empty: none. */
+  std::span<const float> bias;
+  std::span<float> y;
+  Router router;
+};
+
+/** An ExpertMultiplication of one token; a unit is a run of rows of one choice's expert. */
+struct MatvecExpertsOperation {
+  Experts experts;
+  std::span<const float> routes;
+  std::span<const float> x;
+  /** Successive choices that have the same row of x. */
+  std::size_t choicesOfInput;
+  std::span<float> y;
+  std::span<const float> bias;
+  Rounding rounding;
+  std::size_t unitRows;
+  /** As in MatvecOperation, for the first row of x; those of the other rows are the numbers that follow. */
+  std::size_t source;
+};
+
+/** Choices in the order of their experts, in memory that all threads share. */
+struct ChoiceGroups {
+  /** All the numbers below, one after another. */
+  std::span<std::size_t> numbers;
+  std::size_t experts;
+
+  static std::size_t length(std::size_t experts, std::size_t choices) { return 2 * (experts + 1) + 2 * choices; }
+  [[nodiscard]] std::size_t count() const { return numbers.size() / 2 - (experts + 1); }
+  /** Where each expert's choices begin, and where the last one's end. */
+  [[nodiscard]] std::span<std::size_t> begins() const { return numbers.first(experts + 1); }
+  /** The first pack of each expert's choices, which begin a new one, and the number of packs. */
+  [[nodiscard]] std::span<std::size_t> packs() const { return numbers.subspan(experts + 1, experts + 1); }
+  [[nodiscard]] std::span<std::size_t> expertOfChoice() const { return numbers.subspan(2 * (experts + 1), count()); }
+  /** Numbers of choices by expert, those of an expert ascending. */
+  [[nodiscard]] std::span<std::size_t> choices() const { return numbers.last(count()); }
+  [[nodiscard]] std::span<const std::size_t> choicesOf(std::size_t expert) const {
+    return choices().subspan(begins()[expert], begins()[expert + 1] - begins()[expert]);
+  }
+};
+
+/** Sorts choices by their experts. */
+struct GroupChoicesOperation {
+  std::span<const float> routes;
+  ChoiceGroups groups;
+};
+
+/** Prepares the rows of x for choices in the order of their experts, each as for a product of its own. */
+struct ActivateExpertsOperation {
+  Type type;
+  Rounding rounding;
+  std::size_t columns;
+  std::span<const float> x;
+  std::size_t choicesOfInput;
+  ChoiceGroups groups;
+  /** [choices][activationBytes] */
+  std::span<std::byte> activations;
+};
+
+/** Packs the rows of x that each expert is multiplied with; a unit is one pack, of which there may be fewer than room. */
+struct PackExpertsOperation {
+  Type type;
+  Rounding rounding;
+  std::size_t columns;
+  std::span<const float> x;
+  std::size_t choicesOfInput;
+  ChoiceGroups groups;
+  std::span<std::byte> packs;
+};
+
+/** An ExpertMultiplication of several tokens; a unit is a run of an expert's rows and all of its choices. */
+struct MatmulExpertsOperation {
+  Experts experts;
+  ChoiceGroups groups;
+  /** Packs, or with `singly` [choices][activationBytes], both by expert. */
+  std::span<const std::byte> packs;
+  bool singly;
+  /** Choices that are multiplied at a time: as many as an expert has if no token chooses it twice. */
+  std::size_t together;
+  std::span<float> y;
+  std::span<const float> bias;
+  Rounding rounding;
+  std::size_t unitRows;
+};
+
+/** y (+)= Σ weight·x over a token's choices: x [token][used][width], routes [token][used][expert, weight]. */
+struct CombineExpertsOperation {
+  std::span<const float> x;
+  std::span<const float> routes;
+  std::size_t used;
+  std::span<float> y;
+  bool accumulate;
+};
+
+/** Multiplies every row of y by 1/(1 + e^−gate). */
+struct GateRowsOperation {
+  std::span<const float> gate;
+  std::span<float> y;
+};
+
 using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, ActivateOperation, PackOperation,
                                MatmulOperation, RopeOperation, StoreOperation, AttentionOperation,
                                AttendPagesOperation, DivideRowsOperation, GateOperation, SoftmaxOperation,
-                               AddOperation, ScaleOperation, SoftCapOperation, TopKOperation>;
+                               AddOperation, ScaleOperation, SoftCapOperation, TopKOperation, RouteOperation,
+                               MatvecExpertsOperation, GroupChoicesOperation, ActivateExpertsOperation,
+                               PackExpertsOperation, MatmulExpertsOperation, CombineExpertsOperation, GateRowsOperation>;
 
 }  // namespace hearth

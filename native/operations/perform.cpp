@@ -1,7 +1,11 @@
 #include "perform.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "attended_units.hpp"
+#include "expert_products.hpp"
+#include "route.hpp"
 #include "top_k.hpp"
 
 namespace hearth {
@@ -10,71 +14,18 @@ namespace {
 /** Elements of a unit of an elementwise operation: some microseconds of work. */
 constexpr std::size_t unitElements = 8192;
 
-constexpr std::size_t ceilDivide(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
-constexpr std::size_t roundUp64(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr std::size_t index(Type type) { return static_cast<std::size_t>(type); }
 
-/** The tokens of a unit of attention and the query heads that share a KV head. */
-struct AttendedUnit {
-  std::size_t kvHead;
-  /** First token and number of tokens. */
-  std::size_t token;
-  std::size_t tokens;
-  /** Heads of a KV head, and of a token. */
-  std::size_t group;
-  std::size_t heads;
-  std::size_t headSize;
-
-  [[nodiscard]] std::size_t rows() const { return tokens * group; }
-  /** The first head, counted over all tokens. */
-  [[nodiscard]] std::size_t headOf(std::size_t ofToken) const {
-    return (token + ofToken) * heads + kvHead * group;
-  }
-};
-
-/** As many as the kernels process together, or fewer, so that units are alike. */
-std::size_t unitTokens(const Attention& attention, const auto& o) {
-  const std::size_t tokens = tokensOf(o);
-  return ceilDivide(tokens, ceilDivide(tokens, attention.tokens(o.heads / cacheOf(o).kvHeads)));
+/** Rows of a unit of an operation that scales rows. */
+std::size_t unitRows(std::span<const float> factors, std::span<const float> y) {
+  return std::max<std::size_t>(1, unitElements / (y.size() / factors.size()));
 }
 
-std::size_t attentionUnits(const Attention& attention, const auto& o) {
-  return ceilDivide(tokensOf(o), unitTokens(attention, o)) * cacheOf(o).kvHeads;
-}
-
-/** The last tokens see the most positions: they go first, so that threads finish together. */
-AttendedUnit attendedUnit(const Attention& attention, const auto& o, std::size_t unit) {
-  const auto& cache = cacheOf(o);
-  const std::size_t tokens = unitTokens(attention, o);
-  const std::size_t last = ceilDivide(tokensOf(o), tokens) - 1;
-  const std::size_t token = (last - unit / cache.kvHeads) * tokens;
-  return {unit % cache.kvHeads,     token,   std::min(tokens, tokensOf(o) - token),
-          o.heads / cache.kvHeads, o.heads, cache.headSize};
-}
-
-/** Floats of a unit's attention: the kernel's, then queries, largest scores, totals and sums of its rows side by side. */
-std::size_t attentionFloats(const Attention& attention, const auto& o) {
-  const std::size_t group = o.heads / cacheOf(o).kvHeads;
-  const std::size_t tokens = unitTokens(attention, o);
-  const std::size_t size = cacheOf(o).headSize;
-  return attention.scratchFloats(tokens, group, size) + tokens * group * (2 * size + 2);
-}
-
-/** Copies the values of a unit's heads, `width` each, between their places and rows side by side. */
-void gather(const AttendedUnit& unit, const float* from, std::size_t width, float* rows) {
-  for (std::size_t t = 0; t < unit.tokens; t++) {
-    std::copy_n(from + unit.headOf(t) * width, unit.group * width, rows + t * unit.group * width);
-  }
-}
-void scatter(const AttendedUnit& unit, const float* rows, std::size_t width, float* to) {
-  for (std::size_t t = 0; t < unit.tokens; t++) {
-    std::copy_n(rows + t * unit.group * width, unit.group * width, to + unit.headOf(t) * width);
-  }
-}
-
-/** Rows of a unit of a division. */
-std::size_t unitRows(const DivideRowsOperation& o) {
-  return std::max<std::size_t>(1, unitElements / (o.y.size() / o.divisors.size()));
+/** Columns of a unit of a combination, which is of one token: as many products as an elementwise operation has elements. */
+std::size_t unitColumns(const CombineExpertsOperation& o) { return std::max<std::size_t>(64, unitElements / o.used); }
+std::size_t routedTokens(const CombineExpertsOperation& o) { return o.routes.size() / 2 / o.used; }
+std::size_t runsOfToken(const CombineExpertsOperation& o) {
+  return ceilDivide(o.y.size() / routedTokens(o), unitColumns(o));
 }
 
 struct Units {
@@ -99,13 +50,25 @@ struct Units {
   std::size_t operator()(const AttendPagesOperation& o) const {
     return attentionUnits(attentionOf(table, o.rounding), o);
   }
-  std::size_t operator()(const DivideRowsOperation& o) const { return ceilDivide(o.divisors.size(), unitRows(o)); }
+  std::size_t operator()(const DivideRowsOperation& o) const {
+    return ceilDivide(o.divisors.size(), unitRows(o.divisors, o.y));
+  }
   std::size_t operator()(const GateOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
   std::size_t operator()(const AddOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const ScaleOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftCapOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const TopKOperation& o) const { return o.x.size() / o.width; }
+  std::size_t operator()(const RouteOperation& o) const { return o.x.size() / o.router.experts; }
+  std::size_t operator()(const MatvecExpertsOperation& o) const { return unitsOfExperts(o); }
+  std::size_t operator()(const GroupChoicesOperation&) const { return 1; }
+  std::size_t operator()(const ActivateExpertsOperation& o) const { return o.groups.count(); }
+  std::size_t operator()(const PackExpertsOperation& o) const {
+    return o.packs.size() / manyTokensOf(table, o.type, o.rounding).packBytes(o.columns);
+  }
+  std::size_t operator()(const MatmulExpertsOperation& o) const { return unitsOfExperts(o); }
+  std::size_t operator()(const CombineExpertsOperation& o) const { return routedTokens(o) * runsOfToken(o); }
+  std::size_t operator()(const GateRowsOperation& o) const { return ceilDivide(o.gate.size(), unitRows(o.gate, o.y)); }
 };
 
 struct ScratchBytes {
@@ -126,22 +89,14 @@ struct ScratchBytes {
   std::size_t operator()(const AttendPagesOperation& o) const {
     return attentionFloats(attentionOf(table, o.rounding), o) * sizeof(float);
   }
+  std::size_t operator()(const RouteOperation& o) const { return RouteScratch::bytes(o.router); }
+  std::size_t operator()(const MatvecExpertsOperation& o) const { return scratchBytesOfExperts(table, o); }
+  std::size_t operator()(const PackExpertsOperation& o) const {
+    return table.tokenLanes * o.columns * sizeof(float);
+  }
+  std::size_t operator()(const MatmulExpertsOperation& o) const { return scratchBytesOfExperts(table, o); }
   std::size_t operator()(const auto&) const { return 0; }
 };
-
-/** y (+)= sums + bias for `count` rows from `row` on. */
-void finishRows(const KernelTable& table, const float* sums, std::size_t row, std::size_t count,
-                std::span<const float> bias, bool accumulate, float* y) {
-  if (accumulate && bias.empty()) return table.add(sums, 1, count, y);
-  for (std::size_t r = 0; r < count; r++) {
-    const float value = bias.empty() ? sums[r] : sums[r] + bias[row + r];
-    y[r] = accumulate ? y[r] + value : value;
-  }
-}
-
-Rows rowsOf(const MatrixView& matrix, std::size_t begin, std::size_t count) {
-  return {matrix.data + begin * rowBytes(matrix.type, matrix.columns), count, matrix.columns};
-}
 
 Rows unpackedRowsOf(const FewTokens& few, const MatvecOperation& o, std::size_t begin, std::size_t count) {
   const std::byte* data = o.unpacked.data() + few.unpackedBytes(begin, o.matrix.columns);
@@ -181,15 +136,8 @@ struct Perform {
   void operator()(const MatvecOperation& o) const {
     const std::size_t begin = unit * o.unitRows;
     const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
-    const std::byte* activations = reinterpret_cast<const std::byte*>(o.x.data());
+    const std::byte* activations = activationsOf(table, o.matrix, o.rounding, o.x.data(), o.source, scratch);
     const std::size_t bytes = table.activationBytes(o.matrix.type, o.matrix.columns);
-    if (!isFloat(o.matrix.type)) {
-      if (scratch.source != o.source) {
-        table.activate(o.matrix.type, o.rounding, o.x.data(), o.matrix.columns, scratch.bytes);
-        scratch.source = o.source;
-      }
-      activations = scratch.bytes;
-    }
     const FewTokens& few = fewTokensOf(table, o.matrix.type, o.rounding);
     const bool isUnpacked = !o.unpacked.empty();
     const Rows rows = isUnpacked ? unpackedRowsOf(few, o, begin, count) : rowsOf(o.matrix, begin, count);
@@ -268,9 +216,11 @@ struct Perform {
     float* totals;
     float* sums;
   };
+  /** The memory of the kernel. */
+  [[nodiscard]] float* memory() const { return reinterpret_cast<float*>(scratch.bytes); }
   UnitRows unitRowsOf(const Attention& attention, const AttendedUnit& own) const {
     const std::size_t floats = attention.scratchFloats(own.tokens, own.group, own.headSize);
-    float* rows = reinterpret_cast<float*>(scratch.bytes) + floats;
+    float* rows = memory() + floats;
     float* sums = rows + own.rows() * own.headSize;
     float* largest = sums + own.rows() * own.headSize;
     return {rows, largest, largest + own.rows(), sums};
@@ -284,8 +234,8 @@ struct Perform {
     gather(own, o.queries.data(), own.headSize, rows.queries);
     const std::size_t end = o.position + tokensOf(o);
     const auto length = static_cast<std::ptrdiff_t>(o.position + own.token + 1);
-    const HeadGroup group = {o.cache,    own.kvHead, end,     length,  o.window, rows.queries,
-                             own.tokens, own.group,  o.scale, reinterpret_cast<float*>(scratch.bytes)};
+    const HeadGroup group = {o.cache,    own.kvHead, end,     length,          o.window, rows.queries,
+                             own.tokens, own.group,  o.scale, sinksOf(o, own), memory()};
     attention.heads(group, rows.sums);
     scatter(own, rows.sums, own.headSize, o.y.data());
   }
@@ -304,8 +254,8 @@ struct Perform {
     }
     for (const CachePage& page : o.pages) {
       const auto length = static_cast<std::ptrdiff_t>(o.position + own.token + 1) - static_cast<std::ptrdiff_t>(page.first);
-      const HeadGroup group = {page.cache, own.kvHead, page.count, length,  o.window, queries,
-                               own.tokens, own.group,  o.scale,    reinterpret_cast<float*>(scratch.bytes)};
+      const HeadGroup group = {page.cache, own.kvHead, page.count, length,          o.window, queries,
+                               own.tokens, own.group,  o.scale,    sinksOf(o, own), memory()};
       attention.page(group, {largest, totals, sums}, begins);
       begins = false;
     }
@@ -316,8 +266,9 @@ struct Perform {
 
   void operator()(const DivideRowsOperation& o) const {
     const std::size_t width = o.y.size() / o.divisors.size();
-    const std::size_t begin = unit * unitRows(o);
-    table.divideRows(o.divisors.data() + begin, std::min(unitRows(o), o.divisors.size() - begin), width,
+    const std::size_t rows = unitRows(o.divisors, o.y);
+    const std::size_t begin = unit * rows;
+    table.divideRows(o.divisors.data() + begin, std::min(rows, o.divisors.size() - begin), width,
                      o.y.data() + begin * width);
   }
 
@@ -349,6 +300,39 @@ struct Perform {
   void operator()(const TopKOperation& o) const {
     const std::size_t numbers = o.y.size() / (o.x.size() / o.width);
     topK(o.x.subspan(unit * o.width, o.width), o.y.subspan(unit * numbers, numbers));
+  }
+
+  void operator()(const RouteOperation& o) const {
+    scratch.source = 0;
+    const auto& [x, bias, y, router] = o;
+    routeToken(router, x.data() + unit * router.experts, bias, scratch.bytes, y.data() + unit * 2 * router.used);
+  }
+
+  void operator()(const GroupChoicesOperation& o) const { groupChoices(o.routes, table.tokenLanes, o.groups); }
+  void operator()(const MatvecExpertsOperation& o) const { performExperts(table, o, unit, scratch); }
+  void operator()(const ActivateExpertsOperation& o) const { performExperts(table, o, unit); }
+  void operator()(const PackExpertsOperation& o) const { performExperts(table, o, unit, scratch); }
+  void operator()(const MatmulExpertsOperation& o) const { performExperts(table, o, unit, scratch); }
+
+  void operator()(const CombineExpertsOperation& o) const {
+    const std::size_t width = o.y.size() / routedTokens(o);
+    const std::size_t token = unit / runsOfToken(o);
+    const std::size_t begin = unit % runsOfToken(o) * unitColumns(o);
+    const std::size_t count = std::min(unitColumns(o), width - begin);
+    float* y = o.y.data() + token * width + begin;
+    if (!o.accumulate) std::fill_n(y, count, 0.0F);
+    for (std::size_t choice = token * o.used; choice < (token + 1) * o.used; choice++) {
+      table.add(o.x.data() + choice * width + begin, o.routes[2 * choice + 1], count, y);
+    }
+  }
+
+  void operator()(const GateRowsOperation& o) const {
+    const std::size_t width = o.y.size() / o.gate.size();
+    const std::size_t begin = unit * unitRows(o.gate, o.y);
+    const std::size_t end = std::min(begin + unitRows(o.gate, o.y), o.gate.size());
+    for (std::size_t row = begin; row < end; row++) {
+      table.scale(1 / (1 + std::exp(-o.gate[row])), width, o.y.data() + row * width);
+    }
   }
 };
 

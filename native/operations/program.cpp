@@ -27,6 +27,14 @@ constexpr std::size_t smallBytes = 4 * unitBytes;
 constexpr std::size_t packTokensFloat = 8;
 constexpr std::size_t packTokensQuantized = 4;
 
+/**
+ * Packs that experts have on average, if they are all chosen alike, from which on choices are packed. With 768 rows of 2048
+ * columns and four choices an expert packing takes 2 to 10 times as long as without (AVX2, AVX-512; Zen 5), as most lanes
+ * are empty and weights are unpacked for few; with two packs about as long.
+ */
+constexpr std::size_t packsOfExpert = 2;
+
+constexpr std::size_t leastPacked(Type type) { return isFloat(type) ? packTokensFloat : packTokensQuantized; }
 constexpr std::size_t roundUp(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
 bool overlap(Range a, Range b) {
@@ -46,10 +54,24 @@ std::size_t shareRows(std::size_t wanted, std::size_t rows, std::size_t threads,
   return roundUp(std::max<std::size_t>(1, std::min(wanted, fair)), step);
 }
 
+/** Rows of a unit where each of several matrices is cut alike: at most `most`, in runs of about the same size. */
+std::size_t evenRows(std::size_t most, std::size_t rows, std::size_t step) {
+  const std::size_t runs = (rows + most - 1) / most;
+  return roundUp((rows + runs - 1) / runs, step);
+}
+
+/** Choices of a multiplication with experts, and how many of them in a row have the same x. */
+std::size_t choicesOf(const ExpertMultiplication& product) { return product.routes.size() / 2; }
+std::size_t choicesOfInput(const ExpertMultiplication& product) {
+  return choicesOf(product) / (product.x.size() / product.experts.matrix.columns);
+}
+
 /** Bytes of weights, keys and values that an operation's tokens read at most, each for itself. */
 struct ReadBytes {
   std::size_t operator()(const MatvecOperation& o) const { return of(o.matrix); }
   std::size_t operator()(const MatmulOperation& o) const { return o.tokens * of(o.matrix); }
+  std::size_t operator()(const MatvecExpertsOperation& o) const { return o.routes.size() / 2 * of(o.experts); }
+  std::size_t operator()(const MatmulExpertsOperation& o) const { return o.groups.count() * of(o.experts); }
   std::size_t operator()(const AttentionOperation& o) const { return tokensOf(o) * of(o.cache, o.window); }
   std::size_t operator()(const AttendPagesOperation& o) const {
     std::size_t bytes = 0;
@@ -64,6 +86,10 @@ struct ReadBytes {
     return 2 * positions * (cache.bytes() / cache.capacity);
   }
   static std::size_t of(const MatrixView& matrix) { return matrix.rows * rowBytes(matrix.type, matrix.columns); }
+  /** Of one of them. */
+  static std::size_t of(const Experts& experts) {
+    return experts.rows * rowBytes(experts.matrix.type, experts.matrix.columns);
+  }
 };
 
 }  // namespace
@@ -74,8 +100,10 @@ void Program::clear() {
   reads_.clear();
   writes_.clear();
   sources_.clear();
+  groupings_.clear();
   keepLast(packs_);
   keepLast(singles_);
+  keepLast(groups_);
 }
 
 void Program::keepLast(Buffers& buffers) {
@@ -93,7 +121,10 @@ bool Program::mustWait(const Operation& operation) {
   appendReads(operation, reads);
   appendWrites(operation, writes);
   std::erase_if(sources_, [&writes](const Source& source) {
-    return anyOverlap({std::as_bytes(source.x), source.packs}, writes);
+    return anyOverlap({std::as_bytes(source.x), source.packs, std::as_bytes(source.choices)}, writes);
+  });
+  std::erase_if(groupings_, [&writes](const Grouping& grouping) {
+    return anyOverlap({std::as_bytes(grouping.routes), std::as_bytes(grouping.groups.numbers)}, writes);
   });
   const bool wait = anyOverlap(reads, writes_) || anyOverlap(writes, writes_) || anyOverlap(writes, reads_);
   if (wait) {
@@ -115,7 +146,8 @@ void Program::append(Operation operation) {
 
 const Program::Source* Program::knownSource(const Source& wanted) const {
   for (const Source& source : sources_) {
-    const bool same = source.x.data() == wanted.x.data() && source.x.size() == wanted.x.size();
+    const bool same = source.x.data() == wanted.x.data() && source.x.size() == wanted.x.size() &&
+                      source.columns == wanted.columns && source.choices.data() == wanted.choices.data();
     if (same && source.type == wanted.type && source.rounding == wanted.rounding && source.way == wanted.way) {
       return &source;
     }
@@ -124,7 +156,7 @@ const Program::Source* Program::knownSource(const Source& wanted) const {
 }
 
 std::span<const std::byte> Program::packsOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x) {
-  Source wanted{x, matrix.type, rounding, Way::together, 0, {}};
+  Source wanted{x, matrix.columns, matrix.type, rounding, Way::together, 0, {}, {}};
   if (const Source* known = knownSource(wanted)) return known->packs;
   const ManyTokens& many = manyTokensOf(table_, matrix.type, rounding);
   const std::size_t count = (x.size() / matrix.columns + table_.tokenLanes - 1) / table_.tokenLanes;
@@ -136,7 +168,7 @@ std::span<const std::byte> Program::packsOf(const MatrixView& matrix, Rounding r
 }
 
 std::span<const std::byte> Program::singlesOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x) {
-  Source wanted{x, matrix.type, rounding, Way::singly, 0, {}};
+  Source wanted{x, matrix.columns, matrix.type, rounding, Way::singly, 0, {}, {}};
   if (const Source* known = knownSource(wanted)) return known->packs;
   const std::size_t bytes = table_.activationBytes(matrix.type, matrix.columns);
   const std::span activations = memoryOf(singles_, x.size() / matrix.columns * bytes);
@@ -146,28 +178,91 @@ std::span<const std::byte> Program::singlesOf(const MatrixView& matrix, Rounding
   return activations;
 }
 
+std::size_t Program::sourceOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x) {
+  const Source wanted{x, matrix.columns, matrix.type, rounding, Way::byNumber, nextSource_, {}, {}};
+  if (const Source* known = knownSource(wanted)) return known->number;
+  sources_.push_back(wanted);
+  nextSource_ += x.size() / matrix.columns;
+  return wanted.number;
+}
+
 void Program::multiply(const Multiplication& product) {
   const auto& [matrix, x, y, bias, accumulate, way] = product;
   const std::size_t tokens = x.size() / matrix.columns;
   if (tokens == 1 && way != Way::together) {
     const Rounding rounding = roundingOfFew(table_, matrix.type, rounding_);
-    const Source source{x, matrix.type, rounding, Way::byNumber, nextSource_, {}};
-    const Source* known = knownSource(source);
-    if (known == nullptr) {
-      known = &sources_.emplace_back(source);
-      nextSource_++;
-    }
+    const std::size_t source = sourceOf(matrix, rounding, x);
     const std::size_t rows = unitBytes / rowBytes(matrix.type, matrix.columns);
     const std::size_t unitRows = shareRows(rows, matrix.rows, threads_, rowsSideBySide);
-    append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, known->number, {}});
+    append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, source, {}});
     return;
   }
-  const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;
-  const bool singly = way == Way::singly || (way == Way::byNumber && tokens < least);
+  const bool singly = way == Way::singly || (way == Way::byNumber && tokens < leastPacked(matrix.type));
   const Rounding rounding = (singly ? roundingOfFew : roundingOfMany)(table_, matrix.type, rounding_);
   const std::span packs = singly ? singlesOf(matrix, rounding, x) : packsOf(matrix, rounding, x);
   const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads_, table_.tileRows);
   append(MatmulOperation{matrix, tokens, x, packs, singly, y, bias, accumulate, rounding, unitRows});
+}
+
+ChoiceGroups Program::groupsOf(std::span<const float> routes, std::size_t experts) {
+  for (const auto& [known, groups] : groupings_) {
+    if (known.data() == routes.data() && known.size() == routes.size() && groups.experts == experts) return groups;
+  }
+  const std::size_t length = ChoiceGroups::length(experts, routes.size() / 2);
+  auto* numbers = reinterpret_cast<std::size_t*>(memoryOf(groups_, length * sizeof(std::size_t)).data());
+  const ChoiceGroups groups{{numbers, length}, experts};
+  append(GroupChoicesOperation{routes, groups});
+  groupings_.push_back({routes, groups});
+  return groups;
+}
+
+std::span<const std::byte> Program::expertSinglesOf(const ExpertMultiplication& product, Rounding rounding,
+                                                    const ChoiceGroups& groups) {
+  const auto& [type, columns] = std::pair(product.experts.matrix.type, product.experts.matrix.columns);
+  Source wanted{product.x, columns, type, rounding, Way::singly, 0, {}, groups.numbers};
+  if (const Source* known = knownSource(wanted)) return known->packs;
+  const std::span activations = memoryOf(singles_, groups.count() * table_.activationBytes(type, columns));
+  append(ActivateExpertsOperation{type, rounding, columns, product.x, choicesOfInput(product), groups, activations});
+  wanted.packs = activations;
+  sources_.push_back(wanted);
+  return activations;
+}
+
+std::span<const std::byte> Program::expertPacksOf(const ExpertMultiplication& product, Rounding rounding,
+                                                  const ChoiceGroups& groups) {
+  const auto& [type, columns] = std::pair(product.experts.matrix.type, product.experts.matrix.columns);
+  Source wanted{product.x, columns, type, rounding, Way::together, 0, {}, groups.numbers};
+  if (const Source* known = knownSource(wanted)) return known->packs;
+  // Each expert's last pack may have one choice.
+  const std::size_t most = groups.count() / table_.tokenLanes + std::min(product.experts.count, groups.count());
+  const std::span packs = memoryOf(packs_, most * manyTokensOf(table_, type, rounding).packBytes(columns));
+  append(PackExpertsOperation{type, rounding, columns, product.x, choicesOfInput(product), groups, packs});
+  wanted.packs = packs;
+  sources_.push_back(wanted);
+  return packs;
+}
+
+void Program::multiply(const ExpertMultiplication& product) {
+  const auto& [experts, routes, used, x, y, bias, way] = product;
+  const auto& [matrix, count, rows, stride] = experts;
+  const std::size_t tokens = choicesOf(product) / used;
+  if (tokens == 1 && way != Way::together) {
+    const Rounding rounding = roundingOfFew(table_, matrix.type, rounding_);
+    const std::size_t wanted = unitBytes / rowBytes(matrix.type, matrix.columns);
+    const std::size_t most = shareRows(wanted, used * rows, threads_, rowsSideBySide);
+    append(MatvecExpertsOperation{experts, routes, x, choicesOfInput(product), y, bias, rounding,
+                                  evenRows(most, rows, rowsSideBySide), sourceOf(matrix, rounding, x)});
+    return;
+  }
+  const std::size_t least = std::max(leastPacked(matrix.type), packsOfExpert * table_.tokenLanes);
+  const bool singly = way == Way::singly || (way == Way::byNumber && choicesOf(product) / least < count);
+  const Rounding rounding = (singly ? roundingOfFew : roundingOfMany)(table_, matrix.type, rounding_);
+  const ChoiceGroups groups = groupsOf(routes, count);
+  const std::span packs = singly ? expertSinglesOf(product, rounding, groups) : expertPacksOf(product, rounding, groups);
+  // A token chooses `used` experts: so many have something to multiply.
+  const std::size_t most = shareRows(unitWeights / matrix.columns, used * rows, threads_, table_.tileRows);
+  append(MatmulExpertsOperation{experts, groups, packs, singly, roundUp(tokens, table_.tokenLanes), y, bias, rounding,
+                                evenRows(most, rows, table_.tileRows)});
 }
 
 Rounding Program::attentionRounding(const CacheView& cache, std::size_t tokens, Way way) const {

@@ -26,6 +26,8 @@ class Program {
   void clear();
   /** y (+)= x·Wᵀ + bias, for as many tokens as x has. */
   void multiply(const Multiplication& product);
+  /** y[choice] = x·W(expert)ᵀ + bias(expert), with the experts that the routes have when the program runs. */
+  void multiply(const ExpertMultiplication& product);
   /** Attention of as many tokens as there are queries. Sets the operation's rounding. */
   void attend(AttentionOperation operation, Way way);
   void attend(AttendPagesOperation operation, Way way);
@@ -57,15 +59,23 @@ class Program {
   };
   /**
    * Activations x prepared for a format: by every thread for itself (number), or for all threads, packed or one by one
-   * (packs).
+   * (packs), or packed by experts.
    */
   struct Source {
     std::span<const float> x;
+    std::size_t columns;
     Type type;
     Rounding rounding;
     Way way;
     std::size_t number;
     std::span<const std::byte> packs;
+    /** The choices by which x is packed; empty: in its own order. */
+    std::span<const std::size_t> choices;
+  };
+  /** Routes whose choices are sorted by experts. */
+  struct Grouping {
+    std::span<const float> routes;
+    ChoiceGroups groups;
   };
   struct Place;
 
@@ -73,9 +83,18 @@ class Program {
   /** The rounding of attention of so many tokens. */
   [[nodiscard]] Rounding attentionRounding(const CacheView& cache, std::size_t tokens, Way way) const;
   const Source* knownSource(const Source& wanted) const;
+  /** The number of x as a source that every thread prepares for itself; its further rows have those that follow. */
+  std::size_t sourceOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x);
   /** Prepares x for all threads. */
   std::span<const std::byte> packsOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x);
   std::span<const std::byte> singlesOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x);
+  /** Sorts the choices of routes by experts. */
+  ChoiceGroups groupsOf(std::span<const float> routes, std::size_t experts);
+  /** Prepares x for all threads in the order of its experts. */
+  std::span<const std::byte> expertSinglesOf(const ExpertMultiplication& product, Rounding rounding,
+                                             const ChoiceGroups& groups);
+  std::span<const std::byte> expertPacksOf(const ExpertMultiplication& product, Rounding rounding,
+                                           const ChoiceGroups& groups);
   /** The first unit of a thread's share of a step. */
   int beginOf(std::size_t step, std::size_t thread) const;
   /** The next unit of a thread's share, which any thread may take. */
@@ -90,6 +109,7 @@ class Program {
   std::vector<Range> reads_;
   std::vector<Range> writes_;
   std::vector<Source> sources_;
+  std::vector<Grouping> groupings_;
   std::size_t nextSource_ = 1;
   /** Memory that grows; replaced buffers stay until the program has run. */
   using Buffers = std::vector<std::unique_ptr<Buffer>>;
@@ -98,6 +118,8 @@ class Program {
   /** Packs of this program's multiplications, and activations that are prepared one by one. */
   Buffers packs_;
   Buffers singles_;
+  /** Choices sorted by experts. */
+  Buffers groups_;
   /** Unpacked matrices. */
   Buffers unpacked_;
   int units_ = 0;

@@ -23,12 +23,12 @@ struct Reads {
   void operator()(const RopeOperation& o) const { add(o.angles); }
   void operator()(const StoreOperation& o) const { add(o.keys, o.values); }
   void operator()(const AttentionOperation& o) const {
-    add(o.queries);
+    add(o.queries, o.sinks);
     ranges.push_back(bytesOf(o.cache.keys, o.cache));
     ranges.push_back(bytesOf(o.cache.values, o.cache));
   }
   void operator()(const AttendPagesOperation& o) const {
-    add(o.queries);
+    add(o.queries, o.sinks);
     for (const CachePage& page : o.pages) {
       ranges.push_back(bytesOf(page.cache.keys, page.cache));
       ranges.push_back(bytesOf(page.cache.values, page.cache));
@@ -41,6 +41,24 @@ struct Reads {
   void operator()(const ScaleOperation&) const {}
   void operator()(const SoftCapOperation&) const {}
   void operator()(const TopKOperation& o) const { add(o.x); }
+  void operator()(const RouteOperation& o) const { add(o.x, o.bias); }
+  void operator()(const MatvecExpertsOperation& o) const { add(o.routes, o.x, o.bias); }
+  void operator()(const GroupChoicesOperation& o) const { add(o.routes); }
+  void operator()(const ActivateExpertsOperation& o) const {
+    add(o.x);
+    ranges.push_back(std::as_bytes(o.groups.numbers));
+  }
+  void operator()(const PackExpertsOperation& o) const {
+    add(o.x);
+    ranges.push_back(std::as_bytes(o.groups.numbers));
+  }
+  void operator()(const MatmulExpertsOperation& o) const {
+    add(o.bias);
+    ranges.push_back(std::as_bytes(o.groups.numbers));
+    ranges.push_back(o.packs);
+  }
+  void operator()(const CombineExpertsOperation& o) const { add(o.x, o.routes); }
+  void operator()(const GateRowsOperation& o) const { add(o.gate); }
 
   void add(auto... spans) const { (ranges.push_back(bytesOf(spans)), ...); }
 };
@@ -49,6 +67,9 @@ struct Writes {
   std::vector<Range>& ranges;
   void operator()(const ActivateOperation& o) const { ranges.push_back(o.activations); }
   void operator()(const PackOperation& o) const { ranges.push_back(o.packs); }
+  void operator()(const GroupChoicesOperation& o) const { ranges.push_back(std::as_bytes(o.groups.numbers)); }
+  void operator()(const ActivateExpertsOperation& o) const { ranges.push_back(o.activations); }
+  void operator()(const PackExpertsOperation& o) const { ranges.push_back(o.packs); }
   void operator()(const RopeOperation& o) const { ranges.push_back(bytesOf(o.x)); }
   void operator()(const StoreOperation& o) const {
     ranges.push_back(bytesOf(o.cache.keys, o.cache));

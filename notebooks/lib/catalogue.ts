@@ -1,10 +1,10 @@
 import modelsCsv from '../../datasets/models.csv?raw';
+import { parseModels } from '../../engine/gguf/parse-models.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
-import { parseModels } from '../../engine/model/parse-models.ts';
 import { createW4a16Model } from '../../engine/model/w4a16.ts';
 
 /** The datasets for the browser, read when the site is built. */

@@ -1,11 +1,11 @@
 import { bufferSource } from '../../engine/gguf/byte-source.ts';
 import { GGUF_LIMITS } from '../../engine/gguf/limits.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { parseModels } from '../../engine/gguf/parse-models.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
-import { parseModels } from '../../engine/model/parse-models.ts';
 
 /** What a file that is dropped on the page holds. */
 export type DroppedFile =

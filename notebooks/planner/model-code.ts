@@ -1,6 +1,16 @@
 import { InputError } from '../../engine/input/input-error.ts';
 import { type Shape, type TensorRole, tensorShapes } from '../../engine/model/architecture.ts';
-import { type LayerKind, ROTATIONS } from '../../engine/model/block.ts';
+import {
+  type Attention,
+  type Dense,
+  describe,
+  type Experts,
+  FEED_FORWARD_NORMS,
+  HEAD_NORMS,
+  type LayerKind,
+  ROTATIONS,
+} from '../../engine/model/block.ts';
+import { ACTIVATIONS, ROUTER_SCORES } from '../../engine/model/feed-forward.ts';
 import { countModel, type Model, type Tensor } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
 
@@ -109,21 +119,53 @@ function modelOf({ shape: given, kinds: givenKinds, layers, mix, tensors }: Cont
   );
 }
 
-function kindOf({ attention, feedForward, resultNorms, residualScale }: LayerKind): LayerKind {
-  const { heads, kvHeads, headSize, bias, headNorms, window, rotation, scale } = attention;
-  const isRotated = rotation === 'none' || ROTATIONS.includes(rotation);
-  if (!isRotated || !['silu', 'gelu'].includes(feedForward.activation)) throw new RangeError('a layer is of no kind');
+function kindOf({ attention, feedForward, feedForwardNorm, resultNorms, residualScale }: LayerKind): LayerKind {
+  const norm = feedForwardNorm === undefined ? {} : { feedForwardNorm: oneOf(feedForwardNorm, FEED_FORWARD_NORMS) };
   return {
-    attention: {
-      ...{ heads: count(heads), kvHeads: count(kvHeads), headSize: count(headSize), bias: bias === true, rotation },
-      headNorms: headNorms === true,
-      ...(window !== undefined && { window: count(window) }),
-      ...(scale !== undefined && { scale: amount(scale) }),
-    },
-    feedForward: { size: count(feedForward.size), activation: feedForward.activation },
+    attention: attentionOf(attention),
+    feedForward: feedForwardOf(feedForward),
+    ...norm,
     resultNorms: resultNorms === true,
     ...(residualScale !== undefined && { residualScale: amount(residualScale) }),
   };
+}
+
+function attentionOf({ norms, window, rotation, scale, ...given }: Attention): Attention {
+  const { heads, kvHeads, headSize, bias, outputBias, sinks } = given;
+  return {
+    ...{ heads: count(heads), kvHeads: count(kvHeads), headSize: count(headSize), bias: bias === true },
+    rotation: oneOf(rotation, [...ROTATIONS, 'none']),
+    ...(outputBias && { outputBias: true }),
+    ...(sinks && { sinks: true }),
+    ...(norms !== undefined && { norms: oneOf(norms, HEAD_NORMS) }),
+    ...(window !== undefined && { window: count(window) }),
+    ...(scale !== undefined && { scale: amount(scale) }),
+  };
+}
+
+function feedForwardOf(given: Dense | Experts): Dense | Experts {
+  const shared = { size: count(given.size), activation: oneOf(given.activation, ACTIVATIONS) };
+  if (given.kind !== 'experts') return { kind: 'dense', ...shared };
+  const { experts, used, scores, normalised, factor, groups } = given.router;
+  return {
+    kind: 'experts',
+    router: {
+      ...{ experts: count(experts), used: count(used), scores: oneOf(scores, ROUTER_SCORES) },
+      normalised: normalised === true,
+      ...(factor !== undefined && { factor: amount(factor) }),
+      ...(groups !== undefined && { groups: { count: count(groups.count), used: count(groups.used) } }),
+    },
+    ...shared,
+    ...(given.bias && { bias: true }),
+    ...(given.choiceBias && { choiceBias: true }),
+    ...(given.shared && { shared: { size: count(given.shared.size), gated: given.shared.gated === true } }),
+  };
+}
+
+/** @throws RangeError unless the value is one of these */
+function oneOf<Value>(value: Value, allowed: readonly Value[]): Value {
+  if (!allowed.includes(value)) throw new RangeError('a layer is of no kind');
+  return value;
 }
 
 function tensorOf(
@@ -135,7 +177,12 @@ function tensorOf(
   if (layer !== -1 && !(Number.isInteger(layer) && layer >= 0 && layer < shape.layers))
     throw new RangeError('a tensor is in no layer');
   const bytes = quantizedBytes(count(rows) * count(columns), quantization);
-  return { role, layer: layer === -1 ? undefined : layer, rows, columns, quantization, bytes };
+  const kind = layer === -1 ? undefined : shape.kinds[layer];
+  const experts = kind && describe(kind, shape.hiddenSize).weights.find((weight) => weight.role === role)?.experts;
+  return {
+    ...{ role, layer: layer === -1 ? undefined : layer, rows, columns, quantization, bytes },
+    ...(experts !== undefined && { experts }),
+  };
 }
 
 function count(value: unknown): number {

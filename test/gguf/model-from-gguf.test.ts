@@ -7,12 +7,12 @@ import type { Gguf } from '../../engine/gguf/gguf.ts';
 import { madeModel, TINY, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { parseModels } from '../../engine/gguf/parse-models.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
 import { type Shape, uniformShape } from '../../engine/model/architecture.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel } from '../../engine/model/model.ts';
-import { parseModels } from '../../engine/model/parse-models.ts';
 import { type GoldenModel, goldenBytes } from '../support/golden-models.ts';
 
 const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
@@ -38,7 +38,8 @@ function made(shape: Shape, mix: FileMix): Gguf {
   return header(metadata, tensors);
 }
 
-for (const { shape, defaultMix } of catalogue) {
+// Published files of phi3 have fused matrices, and no others are made.
+for (const { shape, defaultMix } of catalogue.filter((row) => row.shape.architecture !== 'phi3')) {
   const mix = defaultMix === 'BF16' ? 'Q8_0' : defaultMix;
   test(`a file made for ${shape.name} as ${mix} gives the catalogue's model`, () => {
     const { tensors, ...found } = modelFromGguf(made(shape, mix));
@@ -137,7 +138,7 @@ const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] 
     'another architecture',
     set('general.architecture', { type: 'string', value: 'gemma\n2' }),
     tensors,
-    'm.gguf: metadata general.architecture: "gemma\\n2" is not supported; supported: llama, qwen2, qwen3, internlm2',
+    'm.gguf: metadata general.architecture: "gemma\\n2" is not supported; supported: llama, qwen2, qwen2moe, qwen3, qwen3moe, internlm2',
   ],
   [
     'no number of layers',
@@ -164,10 +165,10 @@ const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] 
     'm.gguf: metadata llama.attention.head_count_kv: 3 does not divide the 8 query heads',
   ],
   [
-    'a mixture of experts',
+    'a mixture of experts that does not say how many a token uses',
     set('llama.expert_count', { type: 'uint32', value: 8 }),
     tensors,
-    'm.gguf: metadata llama.expert_count: this is a mixture of experts; only dense models are supported',
+    'm.gguf: metadata llama.expert_used_count: is missing; a whole number from 1 to 8 is needed',
   ],
   [
     'a missing tensor',
@@ -179,7 +180,7 @@ const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] 
     'no embedding',
     metadata,
     tensors.filter(({ name }) => name !== 'token_embd.weight'),
-    'm.gguf: metadata llama.vocab_size: the tensor token_embd.weight, a matrix of one row per token, is missing',
+    'm.gguf: the tensor token_embd.weight, a matrix of one row per token, is missing',
   ],
   [
     'an unknown tensor',

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { TINY } from '../../engine/gguf/make/made-model.ts';
+import { parseModels } from '../../engine/gguf/parse-models.ts';
 import { uniformShape } from '../../engine/model/architecture.ts';
 import { checkKvFormat, kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Mix } from '../../engine/model/mix.ts';
-import { createModel, modelTensors } from '../../engine/model/model.ts';
-import { parseModels } from '../../engine/model/parse-models.ts';
+import { createModel, modelTensors, readBytes } from '../../engine/model/model.ts';
 
 const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
 
@@ -35,6 +35,19 @@ const PUBLISHED: readonly [string, Mix, number][] = [
   ['Qwen2.5-7B', 'Q4_K_M', 4.68],
   ['Qwen2.5-7B', 'Q3_K_M', 3.81],
   ['Qwen2.5-72B', 'Q4_K_M', 47.42],
+  ['Qwen3-30B-A3B', 'Q4_K_M', 18.56],
+  ['Qwen3-235B-A22B', 'Q4_K_M', 142.65],
+  ['gpt-oss-20b', 'MXFP4_MOE', 12.11],
+  ['gpt-oss-120b', 'MXFP4_MOE', 63.39],
+  ['Mixtral-8x7B', 'Q4_K_M', 28.45],
+  ['OLMoE-1B-7B', 'Q4_K_M', 4.21],
+  ['Granite-3.1-3B-A800M', 'Q4_K_M', 2.02],
+  ['Gemma-3-4B', 'Q4_K_M', 2.49],
+  ['Gemma-3-12B', 'Q4_K_M', 7.3],
+  ['Gemma-3-27B', 'Q4_K_M', 16.55],
+  ['Mistral-Small-24B', 'Q4_K_M', 14.33],
+  ['Ministral-3-14B', 'Q4_K_M', 8.24],
+  ['Granite-3.3-8B', 'Q4_K_M', 4.94],
 ];
 
 for (const [name, mix, gigabytes] of PUBLISHED) {
@@ -72,6 +85,18 @@ test('a layer has two FLOPs per matrix element, by format', () => {
   const { layer } = model('Llama-2-7B', 'F16');
   // 4 × 4096² + 3 × 4096 × 11008 = 202,375,168 elements
   assert.is(layer.flops.get('F16'), 2 * 202_375_168);
+});
+
+test('a token reads 8 of 128 experts, and many tokens nearly all', () => {
+  const { layer } = model('Qwen3-30B-A3B', 'F16');
+  const [routed] = layer.routed;
+  // 128 experts of three matrices of 768 × 2048 values
+  assert.equal(layer.routed, [{ experts: 128, used: 8, bytes: 128 * 3 * 768 * 2048 * 2 }]);
+  assert.is(readBytes(layer, 1), layer.bytes - (120 / 128) * (routed?.bytes ?? 0));
+  assert.ok(readBytes(layer, 512) > 0.999999 * layer.bytes);
+  // Attention, router and eight experts: two FLOPs per element
+  const attention = 2 * 2048 * (32 + 4) * 128;
+  assert.is(layer.flops.get('F16'), 2 * (attention + 8 * 3 * 768 * 2048));
 });
 
 test('the KV cache of Qwen3-8B has 4096 bytes per token and layer (HELM Eq. 4.5 with the erratum)', () => {

@@ -17,6 +17,9 @@ const CASES = [
   ['granite-F16', 256],
   ['mistral3-F16', 256],
   ['smollm3-F16', 256],
+  ['glm4moe-F16', 256],
+  ['gpt-oss-F16', 256],
+  ['qwen2moe-F16', 256],
   ['phi3-F16', 256],
   ['phi3-F16', 48],
 ] as const;

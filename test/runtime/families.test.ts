@@ -7,6 +7,7 @@ import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { chosenExperts, observedRoutes } from '../../engine/runtime/record-routing.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { GPU_KERNELS } from '../support/gpu.ts';
@@ -19,14 +20,27 @@ import { nmse } from './nmse.ts';
  */
 const FOLDER = join(SHARED, 'golden/architectures');
 const MODELS = [
+  'ernie4_5-moe-F16',
   'gemma3-F16',
   'gemma3-Q8_0',
+  'glm4moe-F16',
+  'gpt-oss-F16',
+  'gpt-oss-MXFP4',
   'granite-F16',
+  'granitemoe-F16',
+  'hunyuan-moe-F16',
   'llama-freqs-F16',
   'llama-linear-F16',
+  'llama-moe-F16',
+  'llama-moe-Q4_K_M',
   'llama-yarn-F16',
+  'minimax-m2-F16',
   'mistral3-F16',
+  'olmoe-F16',
   'phi3-F16',
+  'qwen2moe-F16',
+  'qwen3moe-F16',
+  'qwen3moe-Q4_K_M',
   'smollm3-F16',
 ] as const;
 
@@ -34,6 +48,8 @@ interface Golden {
   readonly tokens: readonly number[];
   readonly positions: readonly number[];
   readonly reference: { readonly logits: readonly (readonly number[])[] };
+  /** The chosen experts of each token by layer of the file, in ascending order: [layer][token][experts] */
+  readonly routing?: { readonly experts: Readonly<Record<string, readonly (readonly number[])[]>> };
 }
 
 const test = suite('families of models');
@@ -75,7 +91,29 @@ function withKernels(options: KernelOptions, body: (kernels: Kernels) => void): 
   kernels.close();
 }
 
+/** The experts that routers choose for a text, token by token in ascending order: [layer with experts][token][experts] */
+function chosenBy(own: Kernels, name: string, layers: number): number[][][] {
+  const chosen = Array.from({ length: layers }, (): number[][] => []);
+  let routes = 0;
+  const kernels = observedRoutes(own, (route) => {
+    const { used } = route.router;
+    const experts = [...chosenExperts(route)];
+    for (let at = 0; at < experts.length; at += used)
+      chosen[routes % layers]?.push(experts.slice(at, at + used).sort((one, other) => one - other));
+    routes++;
+  });
+  inParts(pathOf(name), kernels, goldenOf(name).tokens, 64);
+  return chosen;
+}
+
 for (const name of MODELS) {
+  if (isThere && goldenOf(name).routing !== undefined)
+    for (const implementation of ['reference', 'native'] as const)
+      check(`${name}: ${implementation} kernels choose the experts of double precision`, () => {
+        const expected = Object.values(goldenOf(name).routing?.experts ?? {});
+        withKernels({ implementation }, (kernels) => assert.equal(chosenBy(kernels, name, expected.length), expected));
+      });
+
   check(`${name}: reference kernels`, () => {
     const golden = goldenOf(name);
     withKernels({ implementation: 'reference' }, (kernels) => {

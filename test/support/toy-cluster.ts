@@ -107,13 +107,14 @@ export function toyModel(sizes: Partial<UniformShape> = {}): Model {
     tensors: [],
     layer: {
       bytes: 4000,
+      routed: [],
       flops: new Map([
         ['Q4_K', 6000],
         ['Q6_K', 2000],
       ]),
     },
-    embedding: { bytes: 20_000, flops: new Map() },
-    output: { bytes: 3000, flops: new Map([['Q6_K', 4000]]) },
+    embedding: { bytes: 20_000, routed: [], flops: new Map() },
+    output: { bytes: 3000, routed: [], flops: new Map([['Q6_K', 4000]]) },
     bytes: 39_000,
   };
 }

@@ -19,6 +19,7 @@ export interface ToyDevice {
 export function toyRing(layers: number, hopSeconds: number, devices: readonly ToyDevice[]): RingCosts {
   return {
     layers,
+    routed: { bytes: 0, share: 1 },
     layerBytes: 10,
     kvBytes: 0,
     embeddingRowBytes: 0,

@@ -1,19 +1,35 @@
-import type { Family } from './family.ts';
+import type { Family, Mixture } from './family.ts';
 import { gemma3 } from './gemma3.ts';
+import { glm4moe } from './glm4moe.ts';
+import { gptOss } from './gpt-oss.ts';
 import { granite } from './granite.ts';
 import { mistral3 } from './mistral3.ts';
 import { phi3 } from './phi3.ts';
 import { smollm3 } from './smollm3.ts';
 
+/** Experts whose width is the file's only one (Mixtral). */
+const MIXTRAL: Mixture = { size: 'feed_forward_length', scores: 'softmax', normalised: true };
+/** Many small experts (Qwen3). */
+const FINE: Mixture = { size: 'expert_feed_forward_length', scores: 'softmax', normalised: true };
+
 /** The architectures that can be run, by the name in a file's metadata. */
 export const FAMILIES: Readonly<Record<string, Family>> = {
   // Converters reorder the rows of llama and internlm2 so that pairs are adjacent.
-  llama: { pairs: 'adjacent' },
+  llama: { pairs: 'adjacent', mixture: MIXTRAL },
   qwen2: { pairs: 'halves' },
-  qwen3: { pairs: 'halves', headNorms: true },
+  qwen2moe: { pairs: 'halves', mixture: { ...FINE, normalised: false, shared: 'gated' } },
+  qwen3: { pairs: 'halves', norms: 'heads' },
+  qwen3moe: { pairs: 'halves', norms: 'heads', mixture: FINE },
   internlm2: { pairs: 'adjacent', untied: true },
+  olmoe: { pairs: 'halves', norms: 'all-heads', mixture: { ...MIXTRAL, normalised: false } },
+  'ernie4_5-moe': { pairs: 'adjacent', mixture: { ...FINE, shared: 'plain' } },
+  'hunyuan-moe': { pairs: 'halves', norms: 'heads-after-rotation', mixture: { ...MIXTRAL, shared: 'plain' } },
+  'minimax-m2': { pairs: 'halves', norms: 'all-heads', mixture: { ...MIXTRAL, scores: 'sigmoid', fromFile: true } },
   gemma3,
+  glm4moe,
+  'gpt-oss': gptOss,
   granite,
+  granitemoe: { ...granite, mixture: { ...MIXTRAL, shared: 'plain' } },
   mistral3,
   phi3,
   smollm3,

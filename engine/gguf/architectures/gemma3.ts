@@ -15,7 +15,7 @@ const LAYERS_OF_27B = 62;
  */
 export const gemma3: Family = {
   pairs: 'halves',
-  headNorms: true,
+  norms: 'heads',
   rules: {
     'attention.sliding_window': applied(SOURCE),
     'attention.sliding_window_pattern': applied(SOURCE),

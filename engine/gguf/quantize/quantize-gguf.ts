@@ -1,5 +1,5 @@
 import { InputError } from '../../input/input-error.ts';
-import { type FileMix, fileQuantization, isVector } from '../../model/mix.ts';
+import { type FileMix, fileQuantization, staysFloat } from '../../model/mix.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../../model/quantization.ts';
 import { tensorBytes } from '../encode-header.ts';
 import { openFile } from '../file-source.ts';
@@ -110,7 +110,7 @@ function planTensors(
   return tensors.map((named, index) => {
     const tensor = gguf.tensors[index] as GgufTensor;
     const { rows, columns } = named;
-    const to = fileQuantization(named, shape, mix);
+    const to = named.role === 'prediction' ? tensor.type : fileQuantization(named, shape, mix);
     const place = `${gguf.file}: tensor ${tensor.name}`;
     if (to !== tensor.type && !ORIGINAL.includes(tensor.type) && !requantize) {
       const why = 'quantizing it again adds to its error';
@@ -122,7 +122,7 @@ function planTensors(
         place,
         `has rows of ${columns} values, which are no whole blocks of ${to}'s ${block}; choose another mix`,
       );
-    const weighted = importance !== undefined && !isVector(named);
+    const weighted = importance !== undefined && !staysFloat(named);
     return {
       tensor,
       to,

@@ -1,3 +1,4 @@
+import { ACTIVATIONS, ROUTER_SCORES } from '../../model/feed-forward.ts';
 import type { Multiplied, Operation } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 
@@ -14,18 +15,28 @@ export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   multiply: { code: 2, operands: 'matrix vector vector vector? flag count' },
   rope: { code: 3, operands: 'vector vector count count flag' },
   store: { code: 4, operands: 'cache vector vector count' },
-  attention: { code: 5, operands: 'cache vector vector count count number count count' },
-  gate: { code: 6, operands: 'vector vector vector flag' },
+  attention: { code: 5, operands: 'cache vector vector count count number count count vector?' },
+  gate: { code: 6, operands: 'vector vector vector count' },
   softmax: { code: 7, operands: 'vector vector count' },
   add: { code: 8, operands: 'vector vector number' },
-  'attend-pages': { code: 9, operands: 'pages vector vector vector vector count count number flag count count' },
+  'attend-pages': {
+    code: 9,
+    operands: 'pages vector vector vector vector count count number flag count count vector?',
+  },
   'divide-rows': { code: 10, operands: 'vector vector' },
   'top-k': { code: 11, operands: 'vector vector count' },
   scale: { code: 12, operands: 'vector number' },
   'soft-cap': { code: 13, operands: 'vector number' },
+  route: { code: 14, operands: 'vector vector? vector count count count flag number count count' },
+  'multiply-experts': { code: 15, operands: 'matrix count count vector count vector vector vector? count' },
+  'combine-experts': { code: 16, operands: 'vector vector count vector flag' },
+  'gate-rows': { code: 17, operands: 'vector vector' },
 };
 
 const NO_WINDOW = 0;
+
+/** Among all experts. */
+const ONE_GROUP = { count: 1, used: 1 };
 
 /** Commands one after another, in an array that grows and is reused. */
 export interface CommandBuffer {
@@ -79,6 +90,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.scale);
       pushWay(buffer, operation.multiplied);
       push(buffer, operation.window ?? NO_WINDOW);
+      pushVector(buffer, operation.sinks);
       return;
     case 'attend-pages':
       push(buffer, operation.pages.length);
@@ -97,6 +109,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.begins ? 1 : 0);
       pushWay(buffer, operation.multiplied);
       push(buffer, operation.window ?? NO_WINDOW);
+      pushVector(buffer, operation.sinks);
       return;
     case 'divide-rows':
       pushVector(buffer, operation.divisors);
@@ -106,7 +119,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.gate);
       pushVector(buffer, operation.up);
       pushVector(buffer, operation.y);
-      push(buffer, operation.activation === 'gelu' ? 1 : 0);
+      push(buffer, ACTIVATIONS.indexOf(operation.activation));
       return;
     case 'softmax':
     case 'top-k':
@@ -126,6 +139,42 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
     case 'soft-cap':
       pushVector(buffer, operation.y);
       push(buffer, operation.cap);
+      return;
+    case 'route': {
+      const { experts, used, scores, normalised, factor = 1, groups = ONE_GROUP } = operation.router;
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.bias);
+      pushVector(buffer, operation.y);
+      push(buffer, experts);
+      push(buffer, used);
+      push(buffer, ROUTER_SCORES.indexOf(scores));
+      push(buffer, normalised ? 1 : 0);
+      push(buffer, factor);
+      push(buffer, groups.count);
+      push(buffer, groups.used);
+      return;
+    }
+    case 'multiply-experts':
+      push(buffer, operation.matrix.id);
+      push(buffer, operation.experts);
+      push(buffer, operation.rows);
+      pushVector(buffer, operation.routes);
+      push(buffer, operation.used);
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.y);
+      pushVector(buffer, operation.bias);
+      pushWay(buffer, operation.multiplied);
+      return;
+    case 'combine-experts':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.routes);
+      push(buffer, operation.used);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.accumulate === true ? 1 : 0);
+      return;
+    case 'gate-rows':
+      pushVector(buffer, operation.gate);
+      pushVector(buffer, operation.y);
       return;
   }
 }

@@ -56,12 +56,12 @@ export function attention(memory: ReferenceMemory, operation: AttentionOperation
 
 /**
  * How a head of a token weights the positions from 0 to the token's own: softmax(scale·q·Kᵀ) of those that it sees
- * (Vaswani et al. 2017, Eq. 1), and 0 before its window. The keys must be in the cache, and the queries as the operation was given them.
+ * (Vaswani et al. 2017, Eq. 1), and 0 before its window; a sink takes the rest. The keys must be in the cache, and the queries as the operation was given them.
  * @param row token · heads + head, counted over the operation's tokens
  */
 export function attentionWeights(
   memory: ReferenceMemory,
-  { cache, queries, heads, position, window, scale }: AttentionOperation,
+  { cache, queries, heads, position, window, scale, sinks }: AttentionOperation,
   row: number,
 ): Float64Array {
   const { headSize } = cache;
@@ -73,7 +73,9 @@ export function attentionWeights(
   const keyAt = (p: number): Float32Array => keys.subarray(base + p * headSize, base + (p + 1) * headSize);
   const scores = Array.from({ length: own + 1 - first }, (_, i) => scale * dot(query, keyAt(first + i)));
   const weights = new Float64Array(own + 1);
-  weights.set(softmax(scores), first);
+  const sink = sinks?.values[row % heads];
+  const shares = softmax(sink === undefined ? scores : [...scores, sink]);
+  weights.set(shares.subarray(0, scores.length), first);
   return weights;
 }
 
@@ -90,7 +92,7 @@ export function attendPages(memory: ReferenceMemory, operation: AttendPagesOpera
 
 function attendPage(
   memory: ReferenceMemory,
-  { queries, y, largest, totals, heads, position, window, scale }: AttendPagesOperation,
+  { queries, y, largest, totals, heads, position, window, scale, sinks }: AttendPagesOperation,
   { cache, first, count }: CachePage,
   begins: boolean,
 ): void {
@@ -106,7 +108,7 @@ function attendPage(
     const at = (values: Float32Array, p: number): Float32Array =>
       values.subarray(base + p * headSize, base + (p + 1) * headSize);
     const before = begins
-      ? nothingSeen(headSize)
+      ? nothingSeen(headSize, sinks?.values[head % heads])
       : {
           largest: largest.values[head] as number,
           total: totals.values[head] as number,
@@ -130,9 +132,10 @@ export interface SeenScores {
   readonly sums: ArrayLike<number>;
 }
 
-/** Before anything is seen: m = −∞, s = 0, o = 0 (HELM Algorithm 3, line 1). */
-export function nothingSeen(headSize: number): SeenScores {
-  return { largest: Number.NEGATIVE_INFINITY, total: 0, sums: new Float64Array(headSize) };
+/** Before anything is seen: m = −∞, s = 0, o = 0 (HELM Algorithm 3, line 1), or with a sink m = sink, s = 1. */
+export function nothingSeen(headSize: number, sink?: number): SeenScores {
+  const sums = new Float64Array(headSize);
+  return sink === undefined ? { largest: Number.NEGATIVE_INFINITY, total: 0, sums } : { largest: sink, total: 1, sums };
 }
 
 /**

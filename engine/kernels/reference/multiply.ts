@@ -27,7 +27,8 @@ export function dot(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-function rowOf(memory: ReferenceMemory, matrix: Matrix, row: number): Float32Array {
+/** A row of a matrix, dequantized. */
+export function rowOf(memory: ReferenceMemory, matrix: Matrix, row: number): Float32Array {
   const { bytes, rowBytes } = memory.matrices[matrix.id] as ReferenceMemory['matrices'][number];
   const out = new Float32Array(matrix.columns);
   dequantize(matrix.type, bytes.subarray(row * rowBytes, (row + 1) * rowBytes), out);

@@ -1,7 +1,8 @@
+import { type Activation, CLAMP, CLAMPED_SLOPE } from '../../model/feed-forward.ts';
 import {
-  type Activation,
   type AddOperation,
   type DivideRowsOperation,
+  type GateRowsOperation,
   type Operation,
   type RmsNormOperation,
   type RopeOperation,
@@ -10,6 +11,7 @@ import {
   type TopKOperation,
 } from '../operation.ts';
 import { attendPages, attention, softmax, store } from './attention.ts';
+import { combineExperts, multiplyExperts, route } from './experts.ts';
 import type { ReferenceMemory } from './memory.ts';
 import { dot, embed, multiply } from './multiply.ts';
 
@@ -42,8 +44,8 @@ export function perform(memory: ReferenceMemory, operation: Operation): void {
       return;
     case 'gate': {
       const { gate, up, y } = operation;
-      const activate = ACTIVATIONS[operation.activation];
-      for (const [i, g] of gate.values.entries()) y.values[i] = activate(g) * (up.values[i] as number);
+      const activate = GATES[operation.activation];
+      for (const [i, g] of gate.values.entries()) y.values[i] = activate(g, up.values[i] as number);
       return;
     }
     case 'softmax':
@@ -62,14 +64,41 @@ export function perform(memory: ReferenceMemory, operation: Operation): void {
     }
     case 'top-k':
       topK(operation);
+      return;
+    case 'route':
+      route(operation);
+      return;
+    case 'multiply-experts':
+      multiplyExperts(memory, operation);
+      return;
+    case 'combine-experts':
+      combineExperts(operation);
+      return;
+    case 'gate-rows':
+      gateRows(operation);
+      return;
   }
 }
 
-const ACTIVATIONS: Readonly<Record<Activation, (x: number) => number>> = {
-  silu: (x) => x / (1 + Math.exp(-x)),
-  // Below −10 less than 1e−36 is left, and of −∞ the product would be NaN.
-  gelu: (x) => (x <= -10 ? 0 : 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+const GATES: Readonly<Record<Activation, (gate: number, up: number) => number>> = {
+  silu: (gate, up) => (gate / (1 + Math.exp(-gate))) * up,
+  gelu: (gate, up) => gelu(gate) * up,
+  'clamped-silu': (gate, up) => {
+    const clamped = Math.min(gate, CLAMP);
+    return (clamped / (1 + Math.exp(-CLAMPED_SLOPE * clamped))) * (Math.max(-CLAMP, Math.min(up, CLAMP)) + 1);
+  },
 };
+
+/** Below −10 less than 1e−36 is left, and of −∞ the product would be NaN. */
+function gelu(x: number): number {
+  return x <= -10 ? 0 : 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
+function gateRows({ gate, y }: GateRowsOperation): void {
+  const width = y.values.length / gate.values.length;
+  for (let i = 0; i < y.values.length; i++)
+    y.values[i]! /= 1 + Math.exp(-(gate.values[Math.floor(i / width)] as number));
+}
 
 function addScaled({ x, y, factor = 1 }: AddOperation): void {
   for (const [i, value] of x.values.entries()) y.values[i]! += factor * value;

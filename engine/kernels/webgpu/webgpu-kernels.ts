@@ -4,14 +4,17 @@ import { quantizedBytes } from '../../model/quantization.ts';
 import { checkCache, checkMatrix, checkOperation, placeCheck } from '../checks.ts';
 import { DeviceFailureError } from '../device-failure-error.ts';
 import type { Kernels } from '../kernels.ts';
+import type { Operation } from '../operation.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
 import { cacheMemory, type ScratchFile } from './cache-memory.ts';
-import { type EncodingContext, encodeAll, prepareAll } from './encode.ts';
+import { encodeAll, prepareAll } from './encode.ts';
+import type { EncodingContext } from './encoding-context.ts';
 import { createProgram } from './program.ts';
 import { MOST_HEAD_SIZE } from './shaders/attention.ts';
 import { kvRowWords } from './shaders/kv-rows.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
+import { MOST_EXPERTS } from './shaders/route.ts';
 import { type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
 
 export interface WebgpuOptions {
@@ -167,6 +170,13 @@ export function webgpuKernels({
     },
   };
 
+  const check = (operation: Operation): void => {
+    checkOperation(operation);
+    if (operation.kind !== 'route' || operation.router.experts <= MOST_EXPERTS) return;
+    const found = `layers of ${operation.router.experts} experts; at most ${MOST_EXPERTS} are possible on a GPU`;
+    throw new DeviceFailureError(adapter, `${found}: run on the CPU instead`);
+  };
+
   return {
     name: 'webgpu',
     instructionSet: 'none',
@@ -230,14 +240,14 @@ export function webgpuKernels({
       caches[id] = undefined;
     },
     run(operations) {
-      for (const operation of operations) checkOperation(operation);
+      for (const operation of operations) check(operation);
       encodeAll(context, operations, program.add);
     },
     prepare(operations) {
       if (operations.some(({ kind }) => kind === 'attend-pages'))
         throw new RangeError('attend-pages: pages have places of their own; such operations are not prepared');
-      for (const operation of operations) checkOperation(operation);
-      const check = placeCheck(operations);
+      for (const operation of operations) check(operation);
+      const checkPlaces = placeCheck(operations);
       const before = new Set(used);
       used.clear();
       const parts = prepareAll(context, operations);
@@ -246,7 +256,7 @@ export function webgpuKernels({
       for (const one of before) used.add(one);
       return {
         run(tokens, position) {
-          check(tokens, position);
+          checkPlaces(tokens, position);
           for (const one of own) used.add(one);
           for (const part of parts) {
             if (typeof part !== 'function') program.add(part);

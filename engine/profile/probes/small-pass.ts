@@ -98,7 +98,7 @@ function smallModel(
       ...{ attn_q: square, attn_k: square, attn_v: square, attn_output: square },
       ...{ ffn_gate: matrix(ffn, hidden), ffn_up: matrix(ffn, hidden), ffn_down: matrix(hidden, ffn) },
     },
-    norms: { attn_norm: norm, ffn_norm: norm },
+    vectors: { attn_norm: norm, ffn_norm: norm },
   };
   const outer = matrix(vocabularySize, hidden);
   const model = countModel(shape, 'F16', modelTensors(shape, 'F16'));

@@ -1,6 +1,6 @@
 import { createNamedModel } from '../../../datasets/load.ts';
+import type { CatalogueModel } from '../../../engine/gguf/parse-models.ts';
 import type { Device, ProcessorRates } from '../../../engine/hardware/device.ts';
-import type { CatalogueModel } from '../../../engine/model/parse-models.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import type { Quantity } from '../comparison.ts';
 import { execute, type Job } from './execute.ts';

@@ -276,7 +276,7 @@ void mergeBf16(const HeadGroup& group, const SeenHeads& seen, const Bf16Attentio
 }
 
 void attendPageBf16At(const HeadGroup& group, const SeenHeads& seen, const Bf16Attention& at, bool begins) {
-  if (begins) forgetAll(group.rows(), group.cache.headSize, seen);
+  if (begins) forgetAll(group, seen);
   if (group.seen().count() == 0) return;
   switch (group.cache.type) {
     case Type::Q8_0:

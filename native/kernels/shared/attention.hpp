@@ -253,7 +253,7 @@ void addValues(const AttendedBlock& block, std::size_t lanes, float* out, const 
 /** Merges the positions that the tokens of a group see into what their heads have seen of others. */
 template <class S, Type T, class Sums>
 void mergeRows(const HeadGroup& group, const SeenHeads& seen, const Sums& sums) {
-  const auto& [cache, kvHead, used, length, window, queries, tokens, heads, scale, scores] = group;
+  const auto& [cache, kvHead, used, length, window, queries, tokens, heads, scale, sinks, scores] = group;
   const std::size_t size = cache.headSize;
   const auto [largest, totals, out] = seen;
   const auto [from, end] = group.seen();
@@ -291,13 +291,13 @@ void mergeRows(const HeadGroup& group, const SeenHeads& seen, const Sums& sums) 
   }
 }
 
-/** Sets the heads to the state in which nothing has been seen. */
-inline void forgetAll(std::size_t heads, std::size_t size, const SeenHeads& seen) {
-  for (std::size_t h = 0; h < heads; h++) {
-    seen.largest[h] = -__builtin_inff();
-    seen.totals[h] = 0;
+/** Sets the rows to the state in which nothing but the sinks has been seen. */
+inline void forgetAll(const HeadGroup& group, const SeenHeads& seen) {
+  for (std::size_t row = 0; row < group.rows(); row++) {
+    seen.largest[row] = group.sinks == nullptr ? -__builtin_inff() : group.sinks[row % group.heads];
+    seen.totals[row] = group.sinks == nullptr ? 0 : 1;
   }
-  for (std::size_t i = 0; i < heads * size; i++) seen.sums[i] = 0;
+  for (std::size_t i = 0; i < group.rows() * group.cache.headSize; i++) seen.sums[i] = 0;
 }
 
 /** Where the scratch memory has what follows the scores. */
@@ -305,7 +305,7 @@ inline float* afterScores(const HeadGroup& group) { return group.scratch + 2 * g
 
 template <class S>
 void attendPage(const HeadGroup& group, const SeenHeads& seen, bool begins) {
-  if (begins) forgetAll(group.rows(), group.cache.headSize, seen);
+  if (begins) forgetAll(group, seen);
   if (group.seen().count() == 0) return;
   float* wide = afterScores(group) + 2 * group.rows();
   forEachType([&]<Type T>() {

@@ -58,6 +58,7 @@ KernelTable makeTable(const char* name) {
   table.rmsNorm = rmsNormRow<S>;
   table.gates[static_cast<std::size_t>(Activation::silu)] = siluRow<S>;
   table.gates[static_cast<std::size_t>(Activation::gelu)] = geluRow<S>;
+  table.gates[static_cast<std::size_t>(Activation::clampedSilu)] = clampedSiluRow<S>;
   table.softmax = softmaxRow<S>;
   table.add = addRow<S>;
   table.scale = scaleRow<S>;

@@ -42,6 +42,20 @@ void geluRow(const float* gate, const float* up, std::size_t count, float* y) {
   });
 }
 
+/** At a gate of −50 it is −6e−36, and of −∞ the product would be NaN. */
+template <class S>
+void clampedSiluRow(const float* gate, const float* up, std::size_t count, float* y) {
+  const auto one = S::set(1);
+  const auto most = S::set(7);
+  const auto least = S::set(-7);
+  mapPairs<S>(gate, up, count, y, [one, most, least](auto g, auto u) {
+    const auto x = S::maximum(S::set(-50), S::minimum(most, g));
+    const auto factor = S::add(S::maximum(least, S::minimum(most, u)), one);
+    const auto denominator = S::add(one, exponential<S>(S::multiply(S::set(-1.702f), x)));
+    return S::multiply(S::divide(x, denominator), factor);
+  });
+}
+
 template <class S>
 void addRow(const float* x, float factor, std::size_t count, float* y) {
   const auto f = S::set(factor);

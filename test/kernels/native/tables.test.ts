@@ -5,6 +5,7 @@ import { COMMANDS, type CommandBuffer, encode } from '../../../engine/kernels/na
 import { PAGE_JOB_CODES } from '../../../engine/kernels/native/file-pages.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { Operation } from '../../../engine/kernels/operation.ts';
+import { vectorOver } from '../../../engine/kernels/vector.ts';
 import { QUANTIZATIONS, type QuantizationFormat } from '../../../engine/model/quantization.ts';
 import { testNative } from '../native-sets.ts';
 
@@ -30,12 +31,14 @@ testNative('jobs on pages have the same codes in both languages', (native) => {
   assert.equal(native.pageJobs(), [...codes.map(([name]) => name), 'read']);
 });
 
-/** An operation of every kind, on vectors of two tokens and two heads. */
+/** An operation of every kind, on vectors of two tokens and two heads; two experts of one row. */
 function everyOperation(kernels: Kernels): Operation[] {
   const matrix = kernels.matrix({ source: new Uint8Array(16), type: 'F32', rows: 2, columns: 2 });
   const cache = kernels.cache({ type: 'F32', kvHeads: 1, capacity: 4, headSize: 2 });
   const [x, y, both] = [kernels.vector([1, 2, 3, 4]), kernels.vector(4), kernels.vector([1, 1])];
   const heads = kernels.vector(8);
+  const router = { experts: 2, used: 1, scores: 'softmax', normalised: true } as const;
+  const experts = { matrix, experts: 2, rows: 1, routes: x, used: 1 };
   return [
     { kind: 'embed', table: matrix, tokens: [0, 1], y },
     { kind: 'rms-norm', x, weight: both, y, epsilon: 1e-5 },
@@ -44,6 +47,7 @@ function everyOperation(kernels: Kernels): Operation[] {
     { kind: 'rope', x, angles: kernels.vector(4), heads: 1, headSize: 2, pairs: 'halves' },
     { kind: 'store', cache, keys: x, values: y, position: 0 },
     { kind: 'attention', cache, queries: x, y, heads: 1, position: 0, scale: 1 },
+    { kind: 'attention', cache, queries: x, y, heads: 1, position: 0, scale: 1, sinks: kernels.vector(1) },
     {
       kind: 'attend-pages',
       pages: [
@@ -66,6 +70,12 @@ function everyOperation(kernels: Kernels): Operation[] {
     { kind: 'scale', y, factor: 2 },
     { kind: 'soft-cap', y, cap: 2 },
     { kind: 'top-k', x, y: kernels.vector(6), width: 2 },
+    { kind: 'route', x, y, router },
+    { kind: 'route', x, bias: both, y, router: { ...router, groups: { count: 2, used: 1 } } },
+    { kind: 'multiply-experts', ...experts, x: y, y: kernels.vector(2) },
+    { kind: 'multiply-experts', ...experts, x: y, y: kernels.vector(2), bias: both, multiplied: 'together' },
+    { kind: 'combine-experts', x, routes: y, used: 1, y: heads.slice(0, 4) },
+    { kind: 'gate-rows', gate: both, y },
   ];
 }
 
@@ -93,6 +103,43 @@ testNative('every operation is encoded as its code and the operands listed for i
     assert.is(operands.length, operandCount(command.operands, operands), operation.kind);
   }
   kernels.close();
+});
+
+/** Places of a command's operands that are single numbers of a kind, from the code on. */
+function placesOf(operands: string, wanted: string): number[] {
+  let at = 1;
+  return operands.split(' ').flatMap((operand) => {
+    const place = at;
+    at += operand === 'vector' || operand === 'vector?' ? 3 : 1;
+    return operand === wanted ? [place] : [];
+  });
+}
+
+testNative('numbers of experts, rows and groups that the vectors and matrices do not have are refused', (native) => {
+  const engine = new native.Engine('auto', 1, false, false);
+  const format = QUANTIZATIONS.F32.ggmlType;
+  const matrix = { id: engine.matrix(new Uint8Array(16), format, 2, 2), type: 'F32', rows: 2, columns: 2 } as const;
+  const vector = (length: number) => vectorOver(...engine.vector(length));
+  const [x, y, routes] = [vector(4), vector(2), vector(4)];
+  const experts = { experts: 2, rows: 1, used: 1 };
+  const router = { experts: 2, used: 1, scores: 'sigmoid', normalised: false } as const;
+  const operations: Operation[] = [
+    { kind: 'route', x, y: routes, router },
+    { kind: 'multiply-experts', matrix, ...experts, routes, x, y },
+    { kind: 'combine-experts', x, routes, used: 1, y: vector(4) },
+  ];
+  for (const operation of operations) {
+    const buffer: CommandBuffer = { numbers: new Float64Array(32), count: 0 };
+    encode(buffer, operation);
+    engine.run(buffer.numbers, buffer.count);
+    for (const place of placesOf(COMMANDS[operation.kind].operands, 'count'))
+      for (const wrong of [2 ** 53 - 1, 2 ** 32, 5, -1, 0.5, Number.NaN]) {
+        const changed = buffer.numbers.slice();
+        changed[place] = wrong;
+        assert.throws(() => engine.run(changed, buffer.count), undefined, `${operation.kind}, ${place}: ${wrong}`);
+      }
+  }
+  engine.close();
 });
 
 testNative('the addon reads each command to its end: another may follow, and none may be cut short', (native) => {

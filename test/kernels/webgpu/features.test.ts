@@ -6,6 +6,7 @@ import type { Operation } from '../../../engine/kernels/operation.ts';
 import { openDevice, type UsedFeature } from '../../../engine/kernels/webgpu/open-device.ts';
 import { scratchFile } from '../../../engine/kernels/webgpu/scratch-file.ts';
 import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
+import { ACTIVATIONS, ROUTER_SCORES } from '../../../engine/model/feed-forward.ts';
 import { KV_FORMATS, type KvFormat } from '../../../engine/model/kv-format.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, quantizedBytes } from '../../../engine/model/quantization.ts';
 import { testIf } from '../../support/needs.ts';
@@ -54,6 +55,10 @@ function everyOperation(kernels: Kernels): readonly Operation[] {
       ...[1, 2, 9].map((tokens): Operation => {
         return { kind: 'multiply', matrix, x: vector(tokens * columns), y: vector(tokens * 2) };
       }),
+      ...[1, 9].map((tokens): Operation => {
+        const shape = { experts: 2, rows: 1, routes: vector(tokens * 2), used: 1 };
+        return { kind: 'multiply-experts', matrix, ...shape, x: vector(tokens * columns), y: vector(tokens) };
+      }),
     ];
   });
   const attention = KV_FORMATS.flatMap((type): Operation[] => {
@@ -71,13 +76,20 @@ function everyOperation(kernels: Kernels): readonly Operation[] {
     { kind: 'rms-norm', x: vector(4), weight: vector(2), y: vector(4), epsilon: 1e-5 },
     { kind: 'rope', x: vector(4), angles: vector(4), heads: 1, headSize: 4, pairs: 'halves' },
     { kind: 'divide-rows', divisors: vector(2), y: vector(4) },
-    { kind: 'gate', activation: 'silu', gate: vector(4), up: vector(4), y: vector(4) },
-    { kind: 'gate', activation: 'gelu', gate: vector(4), up: vector(4), y: vector(4) },
+    ...ACTIVATIONS.map((activation): Operation => {
+      return { kind: 'gate', activation, gate: vector(4), up: vector(4), y: vector(4) };
+    }),
+    { kind: 'gate-rows', gate: vector(2), y: vector(4) },
     { kind: 'softmax', x: vector(4), y: vector(4), width: 2 },
     { kind: 'add', x: vector(4), y: vector(4) },
     { kind: 'scale', y: vector(4), factor: 2 },
     { kind: 'soft-cap', y: vector(4), cap: 2 },
     { kind: 'top-k', x: vector(5000), y: vector(7), width: 5000 },
+    ...ROUTER_SCORES.map((scores): Operation => {
+      const router = { experts: 4, used: 2, scores, normalised: true };
+      return { kind: 'route', x: vector(4), y: vector(4), router };
+    }),
+    { kind: 'combine-experts', x: vector(4), routes: vector(4), used: 2, y: vector(2) },
   ];
 }
 

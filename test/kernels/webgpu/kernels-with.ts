@@ -6,14 +6,20 @@ import { type WebgpuKernels, webgpuKernels } from '../../../engine/kernels/webgp
 /** Dawn frees an instance that nothing refers to, even while its devices are in use. */
 const instances: GPU[] = [];
 
-/** Kernels on a device of their own, some properties of which are replaced. */
-export async function kernelsWith(replaced: (device: GPUDevice) => Partial<GPUDevice>): Promise<WebgpuKernels> {
+/**
+ * Kernels on a device of their own, some properties of which are replaced. @param units whether activations are rounded,
+ * and weights are read by units
+ */
+export async function kernelsWith(
+  replaced: (device: GPUDevice) => Partial<GPUDevice>,
+  units = false,
+): Promise<WebgpuKernels> {
   const { create, globals } = await import('webgpu');
   Object.assign(globalThis, globals);
   const gpu = create([]);
   instances.push(gpu);
   const { device } = await openDevice(gpu);
-  const options = { adapter: 'Test GPU', openFile, openScratch: scratchFile, packedDot: false };
+  const options = { adapter: 'Test GPU', openFile, openScratch: scratchFile, packedDot: units, units };
   return webgpuKernels({ device: changed(device, replaced(device)), ...options });
 }
 

@@ -4,6 +4,7 @@ import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { CachePage, Operation } from '../../../engine/kernels/operation.ts';
 import { roundedAs } from '../../../engine/kernels/reference/attention.ts';
 import type { Vector } from '../../../engine/kernels/vector.ts';
+import { ACTIVATIONS } from '../../../engine/model/feed-forward.ts';
 import { KV_FORMATS } from '../../../engine/model/kv-format.ts';
 import { allFinite } from '../../../engine/runtime/finite-logits.ts';
 import type { GpuCheck } from '../../support/gpu-variants.ts';
@@ -26,7 +27,7 @@ async function same(
   assert.ok(error <= tolerance * size, `${what}: ${error} of ${size}`);
 }
 
-const IN_PLACE = ['rms-norm', 'softmax', 'silu', 'gelu'];
+const IN_PLACE = ['rms-norm', 'softmax'];
 
 const vectorOperations: GpuCheck = {
   name: 'operations on vectors agree with the reference, in place as well',
@@ -44,12 +45,11 @@ const vectorOperations: GpuCheck = {
           epsilon: 1e-5,
         }),
         softmax: (_, x, y) => ({ kind: 'softmax', x, y, width }),
-        silu: (each, x, y) => ({ kind: 'gate', activation: 'silu', gate: x, up: each.vector(values(4)), y }),
-        gelu: (each, x, y) => ({ kind: 'gate', activation: 'gelu', gate: x, up: each.vector(values(4)), y }),
         add: (_, x, y) => ({ kind: 'add', x, y }),
         'add, with a factor': (_, x, y) => ({ kind: 'add', x, y, factor: 0.22 }),
         scale: (_, __, y) => ({ kind: 'scale', y, factor: 0.22 }),
         'soft-cap': (_, __, y) => ({ kind: 'soft-cap', y, cap: 2 }),
+        'gate-rows': (each, _, y) => ({ kind: 'gate-rows', gate: each.vector([2, -4, 0.5]), y }),
         'divide-rows': (each, _, y) => ({ kind: 'divide-rows', divisors: each.vector([2, -4, 0.5]), y }),
       };
       for (const [name, operation] of Object.entries(ways)) {
@@ -68,6 +68,25 @@ const vectorOperations: GpuCheck = {
     }
   },
 };
+
+const gates: readonly GpuCheck[] = ACTIVATIONS.map((activation) => ({
+  name: `gates of ${activation} agree, beyond where they are clamped, and in place as well`,
+  on: 'plain',
+  async check(kernels) {
+    for (const into of ['gate', 'up', 'y'] as const)
+      await same(kernels, `into ${into}`, (each) => {
+        const vector = (seed: number) => each.vector(randomValues(randomFrom(seed), 700, 15));
+        const vectors = { gate: vector(1), up: vector(2), y: vector(3) };
+        each.run([{ kind: 'gate', activation, ...vectors, y: vectors[into] }]);
+        return vectors[into];
+      });
+    const none = kernels.vector([Number.NaN, 1]);
+    const y = kernels.vector(2);
+    kernels.run([{ kind: 'gate', activation, gate: none, up: kernels.vector([1, Number.NaN]), y }]);
+    await kernels.read(y);
+    assert.ok(y.values.every(Number.isNaN), 'what is no number is noticed');
+  },
+}));
 
 const rope: GpuCheck = {
   name: 'rope agrees, in adjacent pairs and in halves, and leaves values past its dimensions alone',
@@ -102,30 +121,39 @@ const CASES: readonly AttentionCase[] = [
 ];
 
 function attention(one: AttentionCase): GpuCheck {
-  const { kvHeads, headSize, type, tokens, before, window } = one;
+  const { headSize, type, tokens, before, window } = one;
   const windowed = window === undefined ? '' : `, with a window of ${window}`;
   return {
     name: `attention of ${tokens} tokens to ${before} before them, heads of ${headSize} in ${type}${windowed}`,
     on: 'variants',
     async check(kernels) {
-      await same(
-        kernels,
-        'whole',
-        (each) => {
-          const { heads, scale, keys, values, queries, length } = storable(each, one);
-          const cache = each.cache({ type, kvHeads, capacity: length, headSize });
-          const y = each.vector(queries.values.length);
-          each.run([
-            { kind: 'store', cache, keys, values, position: 0 },
-            { kind: 'attention', cache, queries, y, heads, position: before, window, scale },
-          ]);
-          return y;
-        },
-        ATTENTION_TOLERANCE,
-      );
-      await same(kernels, 'by pages', (each) => pagedAttention(each, one), ATTENTION_TOLERANCE);
+      for (const sunk of [false, true]) {
+        const name = sunk ? ', with sinks' : '';
+        await same(kernels, `whole${name}`, (each) => wholeAttention(each, one, sunk), ATTENTION_TOLERANCE);
+        await same(kernels, `by pages${name}`, (each) => pagedAttention(each, one, sunk), ATTENTION_TOLERANCE);
+      }
     },
   };
+}
+
+/** A sink that takes nearly all, nearly nothing, or some of a head's weight; `undefined` without. */
+function sinksOf(kernels: Kernels, heads: number, sunk: boolean): Vector | undefined {
+  return sunk
+    ? kernels.vector(Array.from({ length: heads }, (_, head) => [3, 40, -200][head % 3] as number))
+    : undefined;
+}
+
+function wholeAttention(kernels: Kernels, one: AttentionCase, sunk: boolean): Vector {
+  const { kvHeads, headSize, type, before, window } = one;
+  const { heads, scale, keys, values, queries, length } = storable(kernels, one);
+  const cache = kernels.cache({ type, kvHeads, capacity: length, headSize });
+  const y = kernels.vector(queries.values.length);
+  const sinks = sinksOf(kernels, heads, sunk);
+  kernels.run([
+    { kind: 'store', cache, keys, values, position: 0 },
+    { kind: 'attention', cache, queries, y, heads, position: before, window, scale, sinks },
+  ]);
+  return y;
 }
 
 /** Keys and values that the cache holds as they are: a rounding that is a tie may go either way on a GPU. */
@@ -176,7 +204,7 @@ const copiedCache: GpuCheck = {
 };
 
 /** The same, with keys and values in pages of 50 positions, the last page first; or the first, which a window hides. */
-function pagedAttention(kernels: Kernels, one: AttentionCase): Vector {
+function pagedAttention(kernels: Kernels, one: AttentionCase, sunk: boolean): Vector {
   const { kvHeads, headSize, type, tokens, before, window } = one;
   const { heads, scale, keys, values, queries, length, width } = storable(kernels, one);
   const pages: CachePage[] = [];
@@ -192,7 +220,8 @@ function pagedAttention(kernels: Kernels, one: AttentionCase): Vector {
   }
   const y = kernels.vector(queries.values.length);
   const [largest, totals] = [kernels.vector(tokens * heads), kernels.vector(tokens * heads)];
-  const state = { queries, y, largest, totals, heads, position: before, window, scale };
+  const sinks = sinksOf(kernels, heads, sunk);
+  const state = { queries, y, largest, totals, heads, position: before, window, scale, sinks };
   kernels.run([
     ...stores,
     { kind: 'attend-pages', pages: pages.slice(0, 1), ...state, begins: true },
@@ -255,7 +284,9 @@ const grownMemory: GpuCheck = {
 
 /** All operations but products, and vectors as the host sees them. */
 export const OPERATION_CHECKS: readonly GpuCheck[] = [
-  ...[vectorOperations, rope],
+  vectorOperations,
+  ...gates,
+  rope,
   ...CASES.map(attention),
   ...[notFinite, copiedCache, writtenVector, severalReads, grownMemory],
 ];

@@ -10,15 +10,18 @@ import { changed, kernelsWith } from './kernels-with.ts';
 
 const ROWS = 70;
 /** Kernels on a device that can bind so many bytes; `matrices` are the sizes of buffers that were made for weights. */
-async function openLimited(limit: number) {
+async function openLimited(limit: number, units = false) {
   const matrices: number[] = [];
-  const kernels = await kernelsWith((device) => ({
-    limits: changed(device.limits, { maxStorageBufferBindingSize: limit }),
-    createBuffer(descriptor) {
-      if (descriptor.label === 'IQ2_S' || descriptor.label === 'Q6_K') matrices.push(descriptor.size);
-      return device.createBuffer(descriptor);
-    },
-  }));
+  const kernels = await kernelsWith(
+    (device) => ({
+      limits: changed(device.limits, { maxStorageBufferBindingSize: limit }),
+      createBuffer(descriptor) {
+        if (descriptor.label === 'IQ2_S' || descriptor.label === 'Q6_K') matrices.push(descriptor.size);
+        return device.createBuffer(descriptor);
+      },
+    }),
+    units,
+  );
   return { kernels, matrices };
 }
 
@@ -49,6 +52,44 @@ testGpu('a matrix larger than what shaders can bind is divided by rows, for prod
     kernels.close();
   }
   reference.close();
+});
+
+testGpu('rows of an expert may lie in two parts of a matrix', async () => {
+  const reference = openKernels({ implementation: 'reference' });
+  const [columns, experts, used] = [512, 7, 2];
+  // Twelve rows a buffer: in ten rows of an expert, a part begins within a group of rows too.
+  for (const rows of [10, 8])
+    for (const units of [false, true]) {
+      const { kernels, matrices } = await openLimited(12 * quantizedBytes(columns, 'Q6_K') + 200, units);
+      const random = randomFrom(12);
+      const source = wholeNumberRows('Q6_K', experts * rows * columns, random);
+      const inputs = [1, 9].map((tokens) => wholeNumberActivations(tokens * columns, random));
+      const compute = async (each: Kernels): Promise<number[][]> => {
+        const matrix = each.matrix({ source, type: 'Q6_K', rows: experts * rows, columns });
+        const results = inputs.map((values) => {
+          const choices = (values.length / columns) * used;
+          const routes = each.vector(Array.from({ length: choices }, (_, i) => [(i * 3) % experts, 1]).flat());
+          const [x, y] = [each.vector(values), each.vector(choices * rows)];
+          each.run([{ kind: 'multiply-experts', matrix, experts, rows, routes, used, x, y }]);
+          return y;
+        });
+        for (const y of results) await each.read(y);
+        return results.map(({ values }) => [...values]);
+      };
+      assert.equal(await compute(kernels), await compute(reference), `${rows} rows, ${units ? '' : 'no '}units`);
+      assert.ok(matrices.length > 4);
+      kernels.close();
+    }
+  reference.close();
+});
+
+testGpu('a router of more experts than its shader holds is refused', async (kernels) => {
+  const router = { experts: 1025, used: 1, scores: 'softmax', normalised: true } as const;
+  const route = { kind: 'route', x: kernels.vector(1025), y: kernels.vector(2), router } as const;
+  assert.throws(
+    () => kernels.run([route]),
+    /: layers of 1025 experts; at most 1024 are possible on a GPU: run on the CPU/,
+  );
 });
 
 testGpu('more vectors than what shaders can bind are refused', async () => {

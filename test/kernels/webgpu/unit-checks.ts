@@ -82,6 +82,29 @@ const neighbours: GpuCheck['check'] = async (kernels) => {
   });
 };
 
+/** A norm that is rounded, products of it with and without rounding between which it stays or changes. */
+const changed: GpuCheck['check'] = async (kernels) => {
+  const errors = await both(kernels, (each) => {
+    const matrix = (type: Quantization, rows: number, seed: number) =>
+      each.matrix({ source: weights(type, rows, seed), type, rows, columns: COLUMNS });
+    const vector = (length: number, seed: number) => each.vector(randomValues(randomFrom(seed), length, 3));
+    const [x, h, other] = [vector(COLUMNS, 1), vector(COLUMNS, 2), vector(COLUMNS, 3)];
+    const [first, second] = [vector(64, 4), vector(64, 5)];
+    const router = { experts: 32, used: 2, scores: 'logits', normalised: true } as const;
+    const quantized = matrix('Q8_0', 64, 6);
+    const run: Operation[] = [
+      { kind: 'rms-norm', x, weight: vector(COLUMNS, 7), y: h, epsilon: 1e-5 },
+      { kind: 'multiply', matrix: matrix('F32', 32, 8), x: h, y: other.slice(0, 32) },
+      { kind: 'route', x: other.slice(0, 32), y: other.slice(64, 68), router },
+      { kind: 'multiply', matrix: quantized, x: h, y: first },
+      { kind: 'multiply', matrix: matrix('F32', 32, 9), x: other, y: h.slice(64, 96) },
+      { kind: 'multiply', matrix: quantized, x: h, y: second },
+    ];
+    return { run, results: [first, second] };
+  });
+  for (const error of errors) assert.ok(error < NMSE.packed, `${errors}`);
+};
+
 const prepared = async (kernels: Kernels): Promise<void> => {
   const pass = () => {
     const cache = kernels.cache({ type: 'F16', kvHeads: 1, capacity: 4, headSize: 32 });
@@ -123,6 +146,11 @@ export const UNIT_CHECKS: readonly GpuCheck[] = [
   },
   { name: 'the same without subgroups', on: 'rounded, by workgroups', check: everyFormat(['F16', 'Q6_K']) },
   { name: 'neighbours that share a dispatch give what each gives by itself', on: 'rounded', check: neighbours },
+  {
+    name: 'what is written to after it was rounded is rounded again',
+    on: 'rounded',
+    check: changed,
+  },
   {
     name: 'prepared operations do what `run` does, at other positions and with other tokens',
     on: 'rounded',

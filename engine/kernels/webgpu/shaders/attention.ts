@@ -167,7 +167,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 }
 
 /**
- * Merges the chunks of each token's head (HELM Eqs. 4.18–4.20), and with `pages` also what was seen of other pages.
+ * Merges the chunks of each token's head (HELM Eqs. 4.18–4.20), with its sink where there is one, and with `pages` also
+ * what was seen of other pages.
  * @param into `result`: y = o/s; `pages`: y, largest and totals become o, m and s
  */
 export function mergeChunks(into: 'result' | 'pages'): string {
@@ -177,7 +178,11 @@ export function mergeChunks(into: 'result' | 'pages'): string {
     s = v[p.totals + row];
   }`;
   return `
-struct Params { partial: u32, y: u32, largest: u32, totals: u32, headSize: u32, chunks: u32, begins: u32 }
+struct Params {
+  partial: u32, y: u32, largest: u32, totals: u32, headSize: u32, chunks: u32, begins: u32,
+  // Scores that belong to no position; hasSinks only where this begins.
+  sinks: u32, hasSinks: u32, heads: u32,
+}
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> v: array<f32>;
 const LOWEST = -3.4e38;
@@ -188,6 +193,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let stride = p.headSize + 2u;
   var m = LOWEST;
   var s = 0.0;
+  if (p.hasSinks != 0u) {
+    m = v[p.sinks + row % p.heads];
+    s = 1.0;
+  }
   ${into === 'pages' ? seen : ''}
   let before = m;
   for (var chunk = 0u; chunk < p.chunks; chunk++) { m = max(m, v[first + chunk * stride]); }

@@ -1,5 +1,5 @@
 import { READ_BYTES } from './formats.ts';
-import { PRODUCT_PARAMS } from './multiply.ts';
+import { MATRIX_PRODUCT, productHeader } from './product.ts';
 import type { ShaderFormat } from './shader-format.ts';
 
 /** Columns of a step; widths of matrices are multiples of it. */
@@ -100,9 +100,7 @@ export function multiplyHalves({ rows, tokens, subgroup }: HalvesTile): string {
 enable subgroups;
 enable chromium_experimental_subgroup_matrix;
 diagnostic(off, chromium.subgroup_matrix_uniformity);
-${PRODUCT_PARAMS}
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+${productHeader(MATRIX_PRODUCT, 'f32')}
 @group(0) @binding(2) var<storage, read> w: array<vec4u>;
 @group(0) @binding(3) var<storage, read> x: array<vec4u>;
 alias Left = subgroup_matrix_left<f16, 16, 16>;
@@ -117,8 +115,7 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  let firstRow = workgroup.x * ${rows}u;
-  let firstToken = workgroup.y * ${tokens}u;
+  ${MATRIX_PRODUCT.tile(rows, tokens)}
   let ownRow = (subgroup % ${rows / subgroup.rows}u) * ${subgroup.rows}u;
   let ownToken = (subgroup / ${rows / subgroup.rows}u) * ${subgroup.tokens}u;
   ${each(tokenParts, (t) => each(rowParts, (r) => `var sums${t}_${r}: Sums;`))}
@@ -152,13 +149,5 @@ fn main(
   workgroupBarrier();`,
     ),
   )}
-}
-fn finish(token: u32, row: u32, sum: f32) {
-  if (token >= p.tokens || row >= p.rowCount) { return; }
-  let to = p.y + token * p.rows + p.rowFrom + row;
-  var result = sum;
-  if (p.hasBias != 0u) { result += v[p.bias + p.rowFrom + row]; }
-  if (p.accumulate != 0u) { result += v[to]; }
-  v[to] = result;
 }`;
 }

@@ -1,5 +1,6 @@
 import { READ_BYTES } from './formats.ts';
-import { PRODUCT_PARAMS, TILE } from './multiply.ts';
+import { TILE } from './multiply.ts';
+import { MATRIX_PRODUCT, type Product, productHeader } from './product.ts';
 import { ROUNDED_GROUP, ROUNDED_WORDS } from './rounding.ts';
 import type { ShaderFormat } from './shader-format.ts';
 
@@ -8,17 +9,17 @@ import type { ShaderFormat } from './shader-format.ts';
  * products one instruction adds in whole numbers. Sums of groups are in float32. For quantized formats, whose values are
  * whole numbers of 8 bits times a step.
  */
-export function multiplyPackedTiles({ block, width, shifted, code }: ShaderFormat): string {
+export function multiplyPackedTiles(
+  { block, width, shifted, code }: ShaderFormat,
+  product: Product = MATRIX_PRODUCT,
+): string {
   const { rows, tokens, depth } = TILE;
   const quads = depth / 4;
   const parts = depth / width;
   return `requires packed_4x8_integer_dot_product;
-${PRODUCT_PARAMS}
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> v: array<u32>;
+${productHeader(product, 'u32')}
 @group(0) @binding(2) var<storage, read> w: array<u32>;
 ${READ_BYTES}
-fn value(at: u32) -> f32 { return bitcast<f32>(v[at]); }
 ${code}
 var<workgroup> weights: array<u32, ${rows * quads}>;
 var<workgroup> scales: array<vec2f, ${rows * parts}>;
@@ -27,8 +28,7 @@ var<workgroup> inputs: array<u32, ${tokens * quads}>;
 var<workgroup> groups: array<vec3f, ${tokens}>;
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
-  let firstRow = workgroup.x * ${rows}u;
-  let firstToken = workgroup.y * ${tokens}u;
+  ${product.tile(rows, tokens)}
   let row4 = 4u * (lane % ${rows / 4}u);
   let token4 = 4u * (lane / ${rows / 4}u);
   var sums: array<vec4f, 4>;
@@ -37,7 +37,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let row = i / ${quads}u;
       let quad = i % ${quads}u;
       let group = (column + 4u * quad) / ${width}u;
-      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes;
+      let at = rowPlace(firstRow + row);
       let block = group / ${block / width}u;
       weights[quad * ${rows}u + row] = pack4xI8(vec4i(quants(at, block, (column + 4u * quad) % ${block}u)));
       if (quad % ${width / 4}u == 0u) {
@@ -46,7 +46,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
     for (var i = lane; i < ${tokens * quads}u; i += 128u) {
       let token = i / ${quads}u;
-      let at = p.x + (min(firstToken + token, p.tokens - 1u) * (p.columns / ${ROUNDED_GROUP}u) + column / ${ROUNDED_GROUP}u) * ${ROUNDED_WORDS}u;
+      let at = p.x + (inputOf(firstToken + token) * (p.columns / ${ROUNDED_GROUP}u) + column / ${ROUNDED_GROUP}u) * ${ROUNDED_WORDS}u;
       inputs[(i % ${quads}u) * ${tokens}u + token] = v[at + i % ${quads}u];
       if (i % ${quads}u == 0u) {
         groups[token] = vec3f(value(at + ${quads}u), value(at + ${quads + 1}u), value(at + ${quads + 2}u));
@@ -80,15 +80,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   for (var t = 0u; t < 4u; t++) {
     for (var r = 0u; r < 4u; r++) {
-      let token = firstToken + token4 + t;
-      let row = firstRow + row4 + r;
-      if (token < p.tokens && row < p.rowCount) {
-        let to = p.y + token * p.rows + p.rowFrom + row;
-        var result = sums[t][r];
-        if (p.hasBias != 0u) { result += value(p.bias + p.rowFrom + row); }
-        if (p.accumulate != 0u) { result += value(to); }
-        v[to] = bitcast<u32>(result);
-      }
+      finish(firstToken + token4 + t, firstRow + row4 + r, sums[t][r]);
     }
   }
 }`;

@@ -26,27 +26,37 @@ export function unitParams(
   return numbers;
 }
 
-/**
- * y = x·Wᵀ of one to three matrices with the same activations, for up to `tokens` tokens. 64 lanes read a row side by
- * side, unit by unit, each decoded once for all tokens; a workgroup has four rows. For rows in multiples of four.
- */
-export function multiplyUnits(units: readonly UnitShader[], tokens: number, lanes: LanesTogether): string {
+interface UnitProduct {
+  readonly units: readonly UnitShader[];
+  readonly tokens: number;
+  readonly lanes: LanesTogether;
+  /** WGSL: parameters after those of the matrices, and functions. */
+  readonly params?: string;
+  readonly functions?: string;
+  /**
+   * WGSL: adds the products of a lane's units to `sum0`, `sum1` … of the tokens, and sets the variables of results. Of the
+   * workgroup `four`, lanes from `first` on have row `row` of four; `stride` is that of activations.
+   */
+  readonly sums: string;
+}
+
+/** A shader in which 64 lanes read a row side by side, unit by unit; a workgroup has four rows. */
+export function unitProduct({ units, tokens, lanes, params = '', functions = '', sums }: UnitProduct): string {
   const packed = units.some((unit) => unit.packed);
-  const each = (count: number, text: (index: number) => string): string =>
-    Array.from({ length: count }, (_, i) => text(i)).join('\n');
   const subgroups = typeof lanes === 'object' ? lanes.subgroupSize : undefined;
   const partials = subgroups === undefined ? WORKGROUP : WORKGROUP / subgroups;
   const perRow = partials / UNIT_ROWS;
   const stride = packed ? `${ROUNDED_VECTORS}u * (p.columns / ${ROUNDED_GROUP}u)` : 'p.columns / 4u';
   return `${subgroups === undefined ? '' : enabling(lanes)}
 ${packed ? 'requires packed_4x8_integer_dot_product;' : ''}
-struct Params { x: u32, columns: u32, tokens: u32, ${units.map((_, n) => MATRIX_PARAMS.map((name) => `${name}${n}: u32`).join(', ')).join(', ')} }
+struct Params { x: u32, columns: u32, tokens: u32, ${units.map((_, n) => MATRIX_PARAMS.map((name) => `${name}${n}: u32`).join(', ')).join(', ')}, ${params} }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> v: array<vec4u>;
 ${each(units.length, (n) => `@group(0) @binding(${2 + n}) var<storage, read> w${n}: array<vec4u>;`)}
 ${UNIT_FUNCTIONS}
 ${packed ? PACKED_FUNCTIONS : ''}
 ${units.map(({ code }, n) => code(n)).join('\n')}
+${functions}
 var<workgroup> partial: array<f32, ${partials * tokens}>;
 @compute @workgroup_size(${WORKGROUP})
 fn main(
@@ -58,29 +68,15 @@ fn main(
   let row = lane / ${ROW_LANES}u;
   let first = lane % ${ROW_LANES}u;
   let stride = ${stride};
+  // Of results; without rows there is none.
   var to = 0u;
   var rows = 0u;
   var bias = 0u;
   var hasBias = 0u;
   var accumulate = 0u;
   ${each(tokens, (token) => `var sum${token} = 0.0;`)}
-  ${units
-    .map(
-      ({ values }, n) => `if (four < p.rowCount${n} / ${UNIT_ROWS}u) {
-    let at = (${UNIT_ROWS}u * four + row) * p.rowVectors${n};
-    for (var i = first; i < p.columns / ${values}u; i += ${ROW_LANES}u) {
-      let unit = unit${n}(at, i);
-      ${each(tokens, (token) => `sum${token} += product${n}(unit, p.x + min(${token}u, p.tokens - 1u) * stride, i);`)}
-    }
-    to = p.y${n} + p.rowFrom${n} / ${UNIT_ROWS}u + four;
-    rows = p.rows${n};
-    bias = p.bias${n} + p.rowFrom${n} / ${UNIT_ROWS}u + four;
-    hasBias = p.hasBias${n};
-    accumulate = p.accumulate${n};
-  }`,
-    )
-    .reduceRight((rest, own, n) => `${own} else { four -= p.rowCount${n} / ${UNIT_ROWS}u; ${rest} }`, '')}
-  ${subgroups === undefined ? addLanes(tokens, each) : addSubgroups(subgroups, tokens, each)}
+  ${sums}
+  ${subgroups === undefined ? addLanes(tokens) : addSubgroups(subgroups, tokens)}
   workgroupBarrier();
   if (lane >= min(${tokens}u, p.tokens) || rows == 0u) { return; }
   let sums = lane * ${partials}u;
@@ -95,10 +91,41 @@ fn main(
 }`;
 }
 
-type Each = (count: number, text: (index: number) => string) => string;
+/** WGSL: a loop over the units of a row of matrix n from vector `at` on. @param input where a token's activations begin */
+export function unitSums(n: number, values: number, tokens: number, input: (token: number) => string): string {
+  return `for (var i = first; i < p.columns / ${values}u; i += ${ROW_LANES}u) {
+      let unit = unit${n}(at, i);
+      ${each(tokens, (token) => `sum${token} += product${n}(unit, ${input(token)}, i);`)}
+    }`;
+}
+
+/**
+ * y = x·Wᵀ of one to three matrices with the same activations, for up to `tokens` tokens; each unit is decoded once for
+ * all of them. For rows in multiples of four.
+ */
+export function multiplyUnits(units: readonly UnitShader[], tokens: number, lanes: LanesTogether): string {
+  const sums = units
+    .map(
+      ({ values }, n) => `if (four < p.rowCount${n} / ${UNIT_ROWS}u) {
+    let at = (${UNIT_ROWS}u * four + row) * p.rowVectors${n};
+    ${unitSums(n, values, tokens, (token) => `p.x + min(${token}u, p.tokens - 1u) * stride`)}
+    to = p.y${n} + p.rowFrom${n} / ${UNIT_ROWS}u + four;
+    rows = p.rows${n};
+    bias = p.bias${n} + p.rowFrom${n} / ${UNIT_ROWS}u + four;
+    hasBias = p.hasBias${n};
+    accumulate = p.accumulate${n};
+  }`,
+    )
+    .reduceRight((rest, own, n) => `${own} else { four -= p.rowCount${n} / ${UNIT_ROWS}u; ${rest} }`, '');
+  return unitProduct({ units, tokens, lanes, sums });
+}
+
+function each(count: number, text: (index: number) => string): string {
+  return Array.from({ length: count }, (_, i) => text(i)).join('\n');
+}
 
 /** The sum of each subgroup, whose lanes have the same row. */
-function addSubgroups(size: number, tokens: number, each: Each): string {
+function addSubgroups(size: number, tokens: number): string {
   return `
   ${each(tokens, (token) => `let added${token} = subgroupAdd(sum${token});`)}
   if (lane % ${size}u == 0u) {
@@ -107,6 +134,6 @@ function addSubgroups(size: number, tokens: number, each: Each): string {
 }
 
 /** The sums of all lanes. */
-function addLanes(tokens: number, each: Each): string {
+function addLanes(tokens: number): string {
   return each(tokens, (token) => `partial[${WORKGROUP * token}u + lane] = sum${token};`);
 }

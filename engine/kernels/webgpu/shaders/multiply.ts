@@ -1,5 +1,6 @@
 import { READ_BYTES } from './formats.ts';
 import { enabling, LANES, type LanesTogether } from './lanes.ts';
+import { MATRIX_PRODUCT, type Product, productHeader } from './product.ts';
 import type { ShaderFormat } from './shader-format.ts';
 
 /** Most tokens of one pass of `multiplyVectors`. */
@@ -18,31 +19,10 @@ export function rowsOfWorkgroup(tokens: number, lanes: LanesTogether): number {
   return rowsTogether(tokens) * (typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1);
 }
 
-/** Parameters of a product y = x·Wᵀ. Offsets into `v` in values. */
-export const PRODUCT_PARAMS = `
-struct Params {
-  x: u32, y: u32,
-  // Of the whole matrix, whose rows from rowFrom on are in w.
-  columns: u32, rows: u32,
-  rowFrom: u32, rowCount: u32,
-  rowBytes: u32, tokens: u32,
-  bias: u32, hasBias: u32,
-  accumulate: u32,
-}`;
-
-const HEADER = `
-${PRODUCT_PARAMS}
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+const HEADER = (product: Product): string => `
+${productHeader(product, 'f32')}
 @group(0) @binding(2) var<storage, read> w: array<u32>;
 ${READ_BYTES}
-fn finish(token: u32, row: u32, sum: f32) {
-  let to = p.y + token * p.rows + p.rowFrom + row;
-  var result = sum;
-  if (p.hasBias != 0u) { result += v[p.bias + p.rowFrom + row]; }
-  if (p.accumulate != 0u) { result += v[to]; }
-  v[to] = result;
-}
 fn activations(token: u32, column: u32) -> vec4f {
   let at = p.x + token * p.columns + column;
   if (column + 4u <= p.columns) { return vec4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
@@ -61,6 +41,7 @@ export function multiplyVectors(
   { block, width, shifted, code }: ShaderFormat,
   tokens: number,
   lanes: LanesTogether,
+  product: Product = MATRIX_PRODUCT,
 ): string {
   const rows = rowsTogether(tokens);
   const size = typeof lanes === 'object' ? lanes.subgroupSize : LANES;
@@ -70,7 +51,7 @@ export function multiplyVectors(
   const sums = rows * tokens;
   const sum = (row: number, token: number): number => row * tokens + token;
   return `${enabling(lanes)}
-${HEADER}
+${HEADER(product)}
 ${code}
 ${size === LANES ? `var<workgroup> partial: array<f32, ${LANES * sums}>;` : ''}
 @compute @workgroup_size(${LANES})
@@ -80,18 +61,19 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
   ${subgroups ? '@builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) inSubgroup: u32,' : ''}
 ) {
+  ${product.vectors(rowsOfWorkgroup(tokens, lanes))}
   let first = lane % ${size}u;
-  let firstRow = ((workgroup.y * workgroups.x + workgroup.x) * ${LANES / size}u + lane / ${size}u) * ${rows}u;
+  let ownRow = firstRow + (lane / ${size}u) * ${rows}u;
   let groups = (p.columns + ${width - 1}u) / ${width}u;
   ${each(sums, (i) => `var sum${i} = 0.0;`)}
-  ${each(rows, (row) => `let row${row} = min(firstRow + ${row}u, p.rowCount - 1u) * p.rowBytes;`)}
+  ${each(rows, (row) => `let row${row} = rowPlace(ownRow + ${row}u);`)}
   for (var group = first; group < groups; group += ${size}u) {
     let block = group / ${block / width}u;
     let inBlock = group % ${block / width}u;
     ${each(sums, (i) => `var dot${i} = 0.0;`)}
     ${shifted ? each(tokens, (token) => `var total${token} = 0.0;`) : ''}
     for (var quad = 0u; quad < ${width}u; quad += 4u) {
-      ${each(tokens, (token) => `let x${token} = activations(min(${token}u, p.tokens - 1u), group * ${width}u + quad);`)}
+      ${each(tokens, (token) => `let x${token} = activations(inputOf(firstToken + ${token}u), group * ${width}u + quad);`)}
       ${shifted ? each(tokens, (token) => `total${token} += x${token}.x + x${token}.y + x${token}.z + x${token}.w;`) : ''}
       ${each(
         rows,
@@ -124,9 +106,7 @@ function finishSubgroup(
     const [row, token] = [Math.floor(i / tokens), i % tokens];
     return `
   let added${i} = subgroupAdd(sum${i});
-  if (inSubgroup == ${i % size}u && firstRow + ${row}u < p.rowCount && ${token}u < p.tokens) {
-    finish(${token}u, firstRow + ${row}u, added${i});
-  }`;
+  if (inSubgroup == ${i % size}u) { finish(firstToken + ${token}u, ownRow + ${row}u, added${i}); }`;
   });
 }
 
@@ -136,11 +116,7 @@ function finishWorkgroup(
   each: Each,
 ): string {
   return `${subgroups ? addSubgroups(sums, each) : addLanes(sums, each)}
-  if (lane < ${sums}u) {
-    let row = firstRow + lane / ${tokens}u;
-    let token = lane % ${tokens}u;
-    if (row < p.rowCount && token < p.tokens) { finish(token, row, partial[lane]); }
-  }`;
+  if (lane < ${sums}u) { finish(firstToken + lane % ${tokens}u, ownRow + lane / ${tokens}u, partial[lane]); }`;
 }
 
 /** Adds the lanes' sums in workgroup memory, in halves; the results are the first values of `partial`. */
@@ -182,10 +158,14 @@ export type TileValues = 'f16' | 'f32';
  * has half the size, and both factors are rounded to 11 bits; sums stay in float32. No device here has f16: its shaders
  * have been compiled, and the same ones run with f32 in its place, but not executed.
  */
-export function multiplyTiles({ block, width, code }: ShaderFormat, values: TileValues): string {
+export function multiplyTiles(
+  { block, width, code }: ShaderFormat,
+  values: TileValues,
+  product: Product = MATRIX_PRODUCT,
+): string {
   const { rows, tokens, depth } = TILE;
   return `${values === 'f16' ? 'enable f16;' : ''}
-${HEADER}
+${HEADER(product)}
 ${code}
 alias Value = ${values};
 // What is beyond the largest number of 16 bits would become infinite.
@@ -198,8 +178,7 @@ fn weightsAt(at: u32) -> vec4f {
 }
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
-  let firstRow = workgroup.x * ${rows}u;
-  let firstToken = workgroup.y * ${tokens}u;
+  ${product.tile(rows, tokens)}
   let rowQuad = lane % ${rows / 4}u;
   let tokenQuad = lane / ${rows / 4}u;
   var sums: array<vec4f, 4>;
@@ -208,7 +187,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let row = i / ${depth / 4}u;
       let quad = 4u * (i % ${depth / 4}u);
       let group = (column + quad) / ${width}u;
-      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes;
+      let at = rowPlace(firstRow + row);
       let block = group / ${block / width}u;
       let s = steps(at, block, group % ${block / width}u);
       let value = shortened(s.x * quants(at, block, (column + quad) % ${block}u) - s.y);
@@ -222,7 +201,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let quad = 4u * (i % ${depth / 4}u);
       var value = vec4f(0.0);
       if (column + quad < p.columns) {
-        value = shortened(activations(min(firstToken + token, p.tokens - 1u), column + quad));
+        value = shortened(activations(inputOf(firstToken + token), column + quad));
       }
       inputs[(quad + 0u) * ${tokens}u + token] = Value(value.x);
       inputs[(quad + 1u) * ${tokens}u + token] = Value(value.y);
@@ -242,9 +221,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   for (var t = 0u; t < 4u; t++) {
     for (var r = 0u; r < 4u; r++) {
-      let token = firstToken + 4u * tokenQuad + t;
-      let row = firstRow + 4u * rowQuad + r;
-      if (token < p.tokens && row < p.rowCount) { finish(token, row, sums[t][r]); }
+      finish(firstToken + 4u * tokenQuad + t, firstRow + 4u * rowQuad + r, sums[t][r]);
     }
   }
 }`;

@@ -1,6 +1,6 @@
-import type { Activation } from '../../operation.ts';
+import type { Activation } from '../../../model/feed-forward.ts';
 import { enabling, type LanesTogether, reduction } from './lanes.ts';
-import { ACTIVATED } from './rows.ts';
+import { GATED } from './rows.ts';
 
 /** Values that share a scale where activations are rounded to 8 bits. */
 export const ROUNDED_GROUP = 32;
@@ -92,7 +92,8 @@ export function roundedGate(activation: Activation): string {
   return `${HEADER('gate: u32, up: u32, y: u32, rounded: u32, count: u32')}
 ${ROUND_FOUR}
 ${EACH_GROUP(`let gate = fourAt(p.gate + at);
-  let values = ${ACTIVATED[activation]('vec4f')} * fourAt(p.up + at);
+  let up = fourAt(p.up + at);
+  let values = ${GATED[activation]('vec4f')};
   if (isThere) { writeFour(p.y + at, values); }`)}`;
 }
 

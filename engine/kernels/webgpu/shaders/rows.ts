@@ -1,4 +1,4 @@
-import type { Activation } from '../../operation.ts';
+import { type Activation, CLAMP, CLAMPED_SLOPE } from '../../../model/feed-forward.ts';
 import { enabling, type LanesTogether, reduction, sizeParameter } from './lanes.ts';
 
 /** Bindings of a shader that works on vectors alone. Offsets into `v` in values. */
@@ -27,15 +27,22 @@ fn main(
 }
 
 /**
- * WGSL: the activation of `gate`, a number or a vector of this type. gelu as x/(1 + e^−2z), as (1 + tanh z)/2 is
- * 1/(1 + e^−2z), with what neither overflows nor changes the result in place of gates beyond ±10.
+ * WGSL: what a gate gives, from `gate` and `up`, numbers or vectors of this type. Of gelu as x/(1 + e^−2z), as
+ * (1 + tanh z)/2 is 1/(1 + e^−2z), with what neither overflows nor changes the result in place of gates beyond ±10. `min`
+ * and `clamp` may make a number of NaN, and `select` doesn't.
  */
-export const ACTIVATED: Readonly<Record<Activation, (type: 'f32' | 'vec4f') => string>> = {
-  silu: () => 'gate / (1.0 + exp(-gate))',
+export const GATED: Readonly<Record<Activation, (type: 'f32' | 'vec4f') => string>> = {
+  silu: () => 'gate / (1.0 + exp(-gate)) * up',
   gelu: (type) => {
     const x = `clamp(gate, ${type}(-10.0), ${type}(10.0))`;
     const exponent = `${-2 * Math.sqrt(2 / Math.PI)} * ${x} * (1.0 + 0.044715 * ${x} * ${x})`;
-    return `select(gate, ${type}(0.0), gate <= ${type}(-10.0)) / (1.0 + exp(${exponent}))`;
+    return `select(gate, ${type}(0.0), gate <= ${type}(-10.0)) / (1.0 + exp(${exponent})) * up`;
+  },
+  'clamped-silu': (type) => {
+    const [low, high] = [`${type}(-${CLAMP}.0)`, `${type}(${CLAMP}.0)`];
+    const clamped = `select(gate, ${high}, gate > ${high})`;
+    const shifted = `select(select(up, ${high}, up > ${high}), ${low}, up < ${low}) + 1.0`;
+    return `${clamped} / (1.0 + exp(-${CLAMPED_SLOPE} * ${clamped})) * (${shifted})`;
   },
 };
 
@@ -119,7 +126,8 @@ export function gate(activation: Activation): string {
 ${ELEMENT}
 ${ELEMENT_MAIN}
   let gate = v[p.gate + i];
-  v[p.y + i] = ${ACTIVATED[activation]('f32')} * v[p.up + i];
+  let up = v[p.up + i];
+  v[p.y + i] = ${GATED[activation]('f32')};
 }`;
 }
 
@@ -151,4 +159,22 @@ export const DIVIDE_ROWS = `${header('divisors: u32, y: u32, width: u32, count: 
 ${ELEMENT}
 ${ELEMENT_MAIN}
   v[p.y + i] /= v[p.divisors + i / p.width];
+}`;
+
+export const GATE_ROWS = `${header('gate: u32, y: u32, width: u32, count: u32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  v[p.y + i] /= 1.0 + exp(-v[p.gate + i / p.width]);
+}`;
+
+export const COMBINE_EXPERTS = `${header('x: u32, routes: u32, y: u32, used: u32, width: u32, accumulate: u32, count: u32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  let first = i / p.width * p.used;
+  var sum = 0.0;
+  if (p.accumulate != 0u) { sum = v[p.y + i]; }
+  for (var choice = first; choice < first + p.used; choice++) {
+    sum += v[p.routes + 2u * choice + 1u] * v[p.x + choice * p.width + i % p.width];
+  }
+  v[p.y + i] = sum;
 }`;

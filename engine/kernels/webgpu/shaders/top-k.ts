@@ -4,6 +4,16 @@ import { rowLanes, rowMain } from './rows.ts';
 /** Values of a row that a workgroup looks at. */
 export const TOP_K_CHUNK = 4096;
 
+/** WGSL: a number for the bits of a value that is ordered like the value; 0 for NaN, which is below all others. */
+export const KEY_OF = `
+fn keyOf(bits: u32) -> u32 {
+  let size = bits & 0x7fffffffu;
+  if (size > 0x7f800000u) { return 0u; }
+  // −0 and 0 are equal.
+  if (size == 0u) { return 0x80000000u; }
+  return select(bits | 0x80000000u, ~bits, bits >> 31u == 1u);
+}`;
+
 /**
  * The k largest values of a chunk of a row, or of the pairs that the row's chunks gave; results have the same form: the
  * number of values that aren't finite, then pairs of place and value. Each lane keeps the largest of its values that
@@ -17,17 +27,10 @@ struct Params { x: u32, y: u32, width: u32, k: u32, chunks: u32 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> v: array<u32>;
 var<workgroup> notFinite: atomic<u32>;
-// Ordered like the value; 0 for NaN, which is below all others.
-fn keyOf(bits: u32) -> u32 {
-  let size = bits & 0x7fffffffu;
-  if (size > 0x7f800000u) { return 0u; }
-  // −0 and 0 are equal.
-  if (size == 0u) { return 0x80000000u; }
-  return select(bits | 0x80000000u, ~bits, bits >> 31u == 1u);
-}
+${KEY_OF}
 fn numbers() -> u32 { return 1u + 2u * p.k; }
 ${from === 'values' ? FROM_VALUES : FROM_PAIRS}
-${largest(count, lanes)}
+${largestOfLanes(count, lanes)}
 // Key, place and index of the largest of a lane's items after one that was taken.
 fn next(first: u32, range: vec2u, lane: u32, key: u32, place: u32) -> vec3u {
   var found = vec3u(0u, 0xffffffffu, 0u);
@@ -96,7 +99,7 @@ const COUNT_PAIRS = (count: number): string => `
  * WGSL: `fn largestOfLanes(own: vec2u, lane: u32, size: u32) -> vec2u`, the largest key of all lanes and the lowest of
  * its places. It may be called again and again.
  */
-function largest(count: number, lanes: LanesTogether): string {
+export function largestOfLanes(count: number, lanes: LanesTogether): string {
   const larger =
     'fn larger(a: vec2u, b: vec2u) -> vec2u { return select(a, b, b.x > a.x || (b.x == a.x && b.y < a.y)); }';
   const bySubgroup = `

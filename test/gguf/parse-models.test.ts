@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { parseModels } from '../../engine/gguf/parse-models.ts';
 import { uniformShape } from '../../engine/model/architecture.ts';
-import { parseModels } from '../../engine/model/parse-models.ts';
 
 const HEADER =
   'name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size,tied_embeddings,qkv_bias,default_mix,provenance';

@@ -1,0 +1,111 @@
+import type { Shape } from '../model/architecture.ts';
+import type { Attention, LayerKind } from '../model/block.ts';
+import { FAMILIES, familyOf } from './architectures/families.ts';
+import type { Family, FamilyFile, Mixture } from './architectures/family.ts';
+import { expertCount, leadingDenseLayers, readExperts } from './architectures/mixture.ts';
+import { quoted } from './gguf-error.ts';
+import type { MetadataFields } from './metadata-fields.ts';
+
+/** Ten times what the largest published models have; a file beyond that is malformed. */
+const MOST_LAYERS = 1000;
+const MOST_WIDTH = 1_000_000;
+const MOST_CONTEXT = 1_000_000_000;
+
+/** A model as its metadata describe it: those of a file, or of a row of a catalogue. */
+export interface DescribedModel extends Pick<FamilyFile, 'fields' | 'has'> {
+  readonly vocabularySize: number;
+  /** Its name if the metadata have none. */
+  readonly name: string;
+}
+
+/**
+ * The shape that metadata and the names of tensors describe. Keys begin with the architecture's name. A missing key_length
+ * means hidden / heads, a missing head_count_kv as many KV heads as query heads, and a missing output matrix one that is
+ * tied to the embedding.
+ * @throws InputError for other architectures, and for numbers that are missing or inconsistent
+ */
+export function shapeFromMetadata({ fields, has, vocabularySize, name }: DescribedModel): Shape {
+  const architecture = readArchitecture(fields);
+  const key = (name: string): string => `${architecture}.${name}`;
+  const blocks = fields.count(key('block_count'), MOST_LAYERS);
+  const layers = blocks - predictionBlocks(fields, architecture);
+  if (layers < 1) fields.fail(key('nextn_predict_layers'), `leaves none of ${blocks} blocks as a layer`);
+  const hiddenSize = fields.count(key('embedding_length'), MOST_WIDTH);
+  const heads = fields.count(key('attention.head_count'), MOST_WIDTH);
+  const kvHeads = fields.count(key('attention.head_count_kv'), heads, heads);
+  if (heads % kvHeads !== 0)
+    fields.fail(key('attention.head_count_kv'), `${kvHeads} does not divide the ${heads} query heads`);
+  const tiedEmbeddings = !has('output.weight');
+  const family = familyOf(architecture);
+  if (tiedEmbeddings && family.untied)
+    fields.fail('general.architecture', `${architecture} has an output matrix of its own; output.weight is missing`);
+  const trainedContext = fields.optionalCount(key('context_length'), MOST_CONTEXT);
+  const norms = readNorms(family, has);
+  const attention: Attention = {
+    ...{ heads, kvHeads, headSize: readHeadSize(fields, key, hiddenSize, heads), rotation: 'global' },
+    bias: has('blk.0.attn_q.bias'),
+    ...(norms !== undefined && { norms }),
+  };
+  const file: FamilyFile = { architecture, fields, key, layers, hiddenSize, has };
+  return {
+    name: fields.optionalText('general.name') ?? name,
+    architecture,
+    layers,
+    kinds: readKinds(family, file, attention),
+    hiddenSize,
+    vocabularySize,
+    tiedEmbeddings,
+    ...family.whole?.(file),
+    ...(trainedContext !== undefined && { trainedContext }),
+  };
+}
+
+function readNorms({ norms }: Family, has: FamilyFile['has']): Attention['norms'] {
+  if (norms !== 'if-present') return norms;
+  return has('blk.0.attn_q_norm.weight') ? 'heads' : undefined;
+}
+
+/** The kind of each layer: of mixtures the first ones may be dense. */
+function readKinds(family: Family, file: FamilyFile, attention: Attention): readonly LayerKind[] {
+  const { fields, key, layers } = file;
+  const kindsWith = (feedForward: LayerKind['feedForward']): readonly LayerKind[] => {
+    const usual: LayerKind = { attention, feedForward, resultNorms: false };
+    return family.kinds?.(usual, file) ?? new Array<LayerKind>(layers).fill(usual);
+  };
+  const experts = expertCount(file);
+  if (experts > 0 && family.mixture === undefined)
+    fields.fail(key('expert_count'), `is ${experts}; ${file.architecture} has no mixtures of experts here`);
+  const dense = experts === 0 || family.mixture === undefined ? layers : leadingDenseLayers(file);
+  const first =
+    dense === 0
+      ? []
+      : kindsWith({ kind: 'dense', size: fields.count(key('feed_forward_length'), MOST_WIDTH), activation: 'silu' });
+  const others = dense === layers ? [] : kindsWith(readExperts(file, family.mixture as Mixture));
+  return [...first.slice(0, dense), ...others.slice(dense)];
+}
+
+function readArchitecture(fields: MetadataFields): string {
+  const found = fields.text('general.architecture');
+  if (Object.hasOwn(FAMILIES, found)) return found;
+  const problem = `${quoted(found)} is not supported; supported: ${Object.keys(FAMILIES).join(', ')}`;
+  return fields.fail('general.architecture', problem);
+}
+
+function readHeadSize(fields: MetadataFields, key: (name: string) => string, hidden: number, heads: number): number {
+  const given = fields.optionalCount(key('attention.key_length'), MOST_WIDTH);
+  if (given === undefined && hidden % heads !== 0)
+    fields.fail(key('attention.key_length'), `is missing, and ${heads} heads don't divide ${hidden} values`);
+  const headSize = given ?? hidden / heads;
+  const values = fields.count(key('attention.value_length'), MOST_WIDTH, headSize);
+  if (values !== headSize)
+    fields.fail(key('attention.value_length'), `${values} differs from the keys' ${headSize}; they must be equal`);
+  return headSize;
+}
+
+const MOST_PREDICTION_BLOCKS = 16;
+
+/** Blocks behind the layers that predict tokens beyond the next one. */
+export function predictionBlocks(fields: MetadataFields, architecture: string): number {
+  if (!familyOf(architecture).predictionBlocks) return 0;
+  return fields.optionalIndex(`${architecture}.nextn_predict_layers`, MOST_PREDICTION_BLOCKS + 1) ?? 0;
+}

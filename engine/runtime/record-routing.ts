@@ -1,0 +1,90 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import type { RouteOperation } from '../kernels/operation.ts';
+import { ROUTE_NUMBERS } from '../model/feed-forward.ts';
+import { loadTransformer } from './load-transformer.ts';
+
+/** Called with what a router has chosen for the tokens of a pass. */
+export type RouteObserver = (route: RouteOperation) => void;
+
+/** Kernels on a CPU that show what routers choose. They are the given kernels, whose programs are cut after each router. */
+export function observedRoutes(kernels: Kernels, observe: RouteObserver): Kernels {
+  // Operations that are prepared would run unseen.
+  const { prepare: _, ...others } = kernels;
+  return {
+    ...others,
+    run(operations) {
+      let begin = 0;
+      for (const [index, operation] of operations.entries()) {
+        if (operation.kind !== 'route') continue;
+        kernels.run(operations.slice(begin, index + 1));
+        begin = index + 1;
+        observe(operation);
+      }
+      kernels.run(operations.slice(begin));
+    },
+  };
+}
+
+/** The numbers of the experts that a router chose: [tokens][used], the best first. */
+export function chosenExperts({ y }: RouteOperation): Uint16Array {
+  return Uint16Array.from(
+    { length: y.values.length / ROUTE_NUMBERS },
+    (_, index) => y.values[ROUTE_NUMBERS * index] ?? 0,
+  );
+}
+
+export interface TextToRoute {
+  readonly model: string;
+  /** On a CPU. */
+  readonly kernels: Kernels;
+  readonly tokens: readonly number[];
+  /** Tokens that are evaluated at once. */
+  readonly together: number;
+  readonly onTokens?: (done: number) => void;
+}
+
+/** A model's choices of experts while it reads a text. */
+export interface RecordedRouting {
+  readonly layers: number;
+  readonly experts: number;
+  readonly used: number;
+  /** [tokens][layers][used] */
+  readonly chosen: Uint16Array;
+}
+
+/**
+ * Runs a mixture of experts over a text and records which experts each token uses.
+ * @returns `undefined` for a model without experts
+ * @throws InputError as loadTransformer does
+ */
+export function recordRouting({
+  model,
+  kernels,
+  tokens,
+  together,
+  onTokens,
+}: TextToRoute): RecordedRouting | undefined {
+  const byPass: Uint16Array[][] = [];
+  let shape: Omit<RecordedRouting, 'chosen' | 'layers'> | undefined;
+  const observed = observedRoutes(kernels, (route) => {
+    shape ??= { experts: route.router.experts, used: route.router.used };
+    byPass.at(-1)?.push(chosenExperts(route));
+  });
+  const transformer = loadTransformer(model, { kernels: observed, context: tokens.length });
+  for (let from = 0; from < tokens.length; from += together) {
+    byPass.push([]);
+    transformer.evaluate(tokens.slice(from, from + together));
+    onTokens?.(Math.min(tokens.length, from + together));
+  }
+  if (shape === undefined) return undefined;
+  const layers = (byPass[0] as Uint16Array[]).length;
+  const { used } = shape;
+  const chosen = new Uint16Array(tokens.length * layers * used);
+  for (const [pass, ofLayers] of byPass.entries())
+    for (const [layer, experts] of ofLayers.entries())
+      for (let token = 0; token < experts.length / used; token++) {
+        const place = ((pass * together + token) * layers + layer) * used;
+        chosen.set(experts.subarray(token * used, (token + 1) * used), place);
+      }
+  return { ...shape, layers, chosen };
+}
