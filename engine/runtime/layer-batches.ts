@@ -1,4 +1,4 @@
-import type { MultiplyExpertsOperation, MultiplyOperation, Operation } from '../kernels/operation.ts';
+import type { Multiplied, MultiplyExpertsOperation, MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { LayerKind } from '../model/block.ts';
 import type { Activations } from './activations.ts';
@@ -67,7 +67,9 @@ export function layerBatches(
   const waiting = batches.flatMap(({ later }) => (later === undefined ? [] : [later]));
   const runs = multipliedRuns(segments);
   const operations = layerOperations(settings, weights, activations);
-  const [before, after] = [byRuns(operations.before, runs), byRuns(operations.after, runs)];
+  const { promptExperts = 'together' } = settings;
+  const divided = (all: readonly Operation[]): readonly Operation[] => byRuns(all, runs, promptExperts);
+  const [before, after] = [divided(operations.before), divided(operations.after)];
   if (waiting.length === 0) return { operations: [...before, ...first, ...after] };
   return { operations: [...before, ...first], later: inTurn(waiting, after) };
 }
@@ -94,13 +96,19 @@ function multipliedRuns(segments: readonly PassSegment[]): MultipliedRun[] {
 }
 
 /** The operations, with each product divided by runs of tokens: weights are read once for each run. */
-function byRuns(operations: readonly Operation[], runs: readonly MultipliedRun[]): readonly Operation[] {
+function byRuns(
+  operations: readonly Operation[],
+  runs: readonly MultipliedRun[],
+  experts: Multiplied,
+): readonly Operation[] {
   const [first] = runs;
+  const wayOf = ({ kind }: Operation, way: Multiplied | undefined): Multiplied | undefined =>
+    kind === 'multiply-experts' && way === 'together' ? experts : way;
   if (runs.length === 1 && first?.multiplied === undefined) return operations;
   // Vectors are sliced only where they are divided: a slice takes a microsecond, and a pass has hundreds.
   if (runs.length === 1)
     return operations.map((operation) =>
-      isProduct(operation) ? { ...operation, multiplied: first?.multiplied } : operation,
+      isProduct(operation) ? { ...operation, multiplied: wayOf(operation, first?.multiplied) } : operation,
     );
   const tokens = runs.reduce((sum, { count }) => sum + count, 0);
   return operations.flatMap((operation): Operation[] => {
@@ -113,7 +121,7 @@ function byRuns(operations: readonly Operation[], runs: readonly MultipliedRun[]
         const width = vector.values.length / tokens;
         return vector.slice(first * width, end * width);
       };
-      const own = { x: part(operation.x), y: part(operation.y), multiplied };
+      const own = { x: part(operation.x), y: part(operation.y), multiplied: wayOf(operation, multiplied) };
       return operation.kind === 'multiply'
         ? { ...operation, ...own }
         : { ...operation, ...own, routes: part(operation.routes) };

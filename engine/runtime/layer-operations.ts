@@ -1,4 +1,5 @@
-import type { Operation } from '../kernels/operation.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { Multiplied, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 import { describe, type Experts, type LayerKind, type LayerStep } from '../model/block.ts';
@@ -11,6 +12,16 @@ export interface LayerSettings {
   readonly shape: Shape;
   readonly normEpsilon: number;
   readonly rotations: Rotations;
+  /** How experts are multiplied with tokens that are multiplied together (promptExperts). */
+  readonly promptExperts?: Multiplied;
+}
+
+/**
+ * How experts are multiplied with the tokens of prompts, which are multiplied together whatever their number. A chunk of a
+ * prompt has a few tokens for each expert, which a CPU multiplies faster one by one; a GPU reads weights once for all.
+ */
+export function promptExperts({ name }: Pick<Kernels, 'name'>): Multiplied {
+  return name === 'webgpu' ? 'together' : 'singly';
 }
 
 /** A layer's operations before its attention, which depends on where keys and values are, and after it. */

@@ -8,6 +8,7 @@ import { embedOperations, hiddenOperations, outputPart, type TokenRange } from '
 import type { SliceKernels } from './kv/page-pool.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
+import { promptExperts } from './layer-operations.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
 import { otherEvents } from './other-events.ts';
 import { growingRows, runTogether } from './passes.ts';
@@ -89,7 +90,12 @@ export function createModelPart({
   kernels,
   mostTokens,
 }: ModelPartOptions): ModelPart {
-  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations: rotations() };
+  const layerSettings = {
+    shape: model,
+    normEpsilon: settings.normEpsilon,
+    rotations: rotations(),
+    promptExperts: promptExperts(kernels),
+  };
   const activationsOf = createActivations(kernels, model, rotations(), mostTokens);
   const layers = new Map<number, LayerWeights>();
   const embedding = lazily(weights.embedding);

@@ -7,6 +7,7 @@ import { createActivations } from './activations.ts';
 import { allFinite } from './finite-logits.ts';
 import { forward, type PassPart } from './forward.ts';
 import { layerBatches, outputMultiplied, passSegments } from './layer-batches.ts';
+import { promptExperts } from './layer-operations.ts';
 import { type BuiltPass, type GreedyWork, repeatedPasses } from './repeated-passes.ts';
 import type { Rotations } from './rotations.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
@@ -52,7 +53,12 @@ export const BATCH_TOKENS = 512;
 export function createPasses(options: PassesOptions): Passes {
   const { model, settings, rotations, weights, kernels, mostTokens, hooks, noNumbers } = options;
   const { vocabularySize } = model;
-  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
+  const layerSettings = {
+    shape: model,
+    normEpsilon: settings.normEpsilon,
+    rotations,
+    promptExperts: promptExperts(kernels),
+  };
   const activationsOf = createActivations(kernels, model, rotations, mostTokens);
   const logitsOf = growingRows(kernels, vocabularySize);
   const run = passRunner(kernels, hooks);

@@ -1,5 +1,6 @@
 import type { Kernels } from '../../../../engine/kernels/kernels.ts';
 import { openGpuKernels } from '../../../../engine/kernels/webgpu/node-gpu.ts';
+import { EXPERT_CHECKS } from '../../../kernels/webgpu/expert-checks.ts';
 import { OPERATION_CHECKS } from '../../../kernels/webgpu/operation-checks.ts';
 import { PRODUCT_CHECKS } from '../../../kernels/webgpu/product-checks.ts';
 import { UNIT_CHECKS } from '../../../kernels/webgpu/unit-checks.ts';
@@ -42,14 +43,16 @@ function comparisons(
   rounded: ReadonlyMap<string, Kernels>,
 ): Comparison[] {
   const [plain, ...others] = variants;
-  return [...GOLDEN_CHECKS, ...UNIT_CHECKS, ...PRODUCT_CHECKS, ...OPERATION_CHECKS].flatMap(({ name, on, check }) => {
-    const kernels = rounded.get(on) ?? plain.kernels;
-    const further = on === 'variants' ? others : [];
-    return [
-      { name, check, kernels },
-      ...further.map((variant) => ({ name: `${name}, ${variant.name}`, check, kernels: variant.kernels })),
-    ];
-  });
+  return [...GOLDEN_CHECKS, ...UNIT_CHECKS, ...PRODUCT_CHECKS, ...OPERATION_CHECKS, ...EXPERT_CHECKS].flatMap(
+    ({ name, on, check }) => {
+      const kernels = rounded.get(on) ?? plain.kernels;
+      const further = on === 'variants' ? others : [];
+      return [
+        { name, check, kernels },
+        ...further.map((variant) => ({ name: `${name}, ${variant.name}`, check, kernels: variant.kernels })),
+      ];
+    },
+  );
 }
 
 /** What went wrong; `undefined`: nothing. */
