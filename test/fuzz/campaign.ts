@@ -110,7 +110,12 @@ async function isolate(
 ): Promise<Fault> {
   let child: JudgingProcess | undefined = await startProcess(module, seed, limits);
   const made = await child.judge({ kind: 'make', number });
-  if (!('made' in made && made.made)) throw new Error(`input ${number} can't be made again`);
+  if (!('made' in made && made.made)) {
+    // What makes inputs is at fault; what the campaign found so far stays.
+    child.close();
+    const reason = 'reason' in made ? made.reason : 'gave nothing';
+    return { number, fault: `${fault}; making the input again ${reason}`, input: new Uint8Array(), alone: false };
+  }
   const input = made.made;
   const faultOf = async (one: Uint8Array): Promise<string | undefined> => {
     child ??= await startProcess(module, seed, limits);

@@ -48,6 +48,24 @@ export function mutateJson(value: Json, other: Json, random: RandomStream): Json
   });
 }
 
+/**
+ * Whether a value has at most so many parts and characters. Lists that are repeated and repeated again share their items,
+ * and would be written out for minutes.
+ */
+export function isWithin(value: Json, most: number): boolean {
+  let left = most;
+  const waiting: Json[] = [value];
+  for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
+    left -= typeof one === 'string' ? 1 + one.length : 1;
+    if (left < 0) return false;
+    for (const [key, child] of childrenOf(one)) {
+      left -= key.length;
+      waiting.push(child);
+    }
+  }
+  return true;
+}
+
 /** Replaces a random part of a value by what `change` makes of it. */
 function at(value: Json, random: RandomStream, change: (found: Json, parent: Json) => Json, parent = value): Json {
   const children = childrenOf(value);

@@ -1,7 +1,7 @@
 import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { alphabetServer } from '../../server/alphabet.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
-import { type Json, mutateJson } from '../mutate-json.ts';
+import { isWithin, type Json, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
 
 const SCHEMA: Json = {
@@ -106,10 +106,13 @@ function mutated(random: RandomStream): Uint8Array {
   return Buffer.concat([encoder.encode(`${path}\n`), bytes]);
 }
 
+/** Parts and characters of a body: some times what the server takes. */
+const MOST = 2 ** 22;
+
 /** JSON.stringify recurses, and nests no deeper than the stack allows. */
 function textOf(json: Json): string {
   try {
-    return JSON.stringify(json);
+    return isWithin(json, MOST) ? JSON.stringify(json) : '{"prompt":"'.padEnd(MOST, 'a');
   } catch {
     return '['.repeat(100_000);
   }
