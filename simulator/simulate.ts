@@ -1,3 +1,4 @@
+import { predict } from '../engine/cost/predict.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';
@@ -9,12 +10,13 @@ import { simulateTensorParallel } from './systems/tensor-parallel.ts';
 /**
  * Replays a plan event by event. The simulation knows what closed forms leave out: overlap, the page cache, prefetching
  * and its release.
- * @throws InputError if the plan doesn't fit the cluster and the model, or an option is invalid
+ * @throws InputError if the plan doesn't fit the cluster and the model, an option is invalid, or experts are read from disks
  */
 export function simulate(parts: SimulationParts): SimulationResult {
   const { cluster, model, plan, workload, context = 'growing' } = parts;
   validatePlan(plan, cluster, model);
   checkOptions(parts, cluster);
+  checkExperts(parts);
   if (parts.frames !== undefined && plan.kind !== 'chip') {
     throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip's GPU has a queue`);
   }
@@ -31,4 +33,17 @@ export function simulate(parts: SimulationParts): SimulationResult {
     case 'chip':
       return simulateChip({ ...parts, plan }, contextOf);
   }
+}
+
+/** The simulation reads whole layers: which experts tokens use isn't known to it. */
+function checkExperts({ cluster, model, plan, workload, runtime }: SimulationParts): void {
+  if (model.layer.routed.length === 0) return;
+  const reading = predict({ plan, truth: cluster, model, workload, reclaim: 'lru', ...(runtime && { runtime }) })
+    .devices.filter(({ reloadedBytes }) => reloadedBytes > 0)
+    .map(({ device }) => device);
+  if (reading.length > 0)
+    throw new InputError(
+      `model ${model.name}`,
+      `has experts, which ${reading.join(', ')} would read from a disk; that is predicted (hearth plan), but not simulated`,
+    );
 }

@@ -32,7 +32,11 @@ export function answerLines(cluster: Cluster, answers: readonly Answer[]): strin
     right('Longest\ncontext'),
     { title: 'Layers: CPU+GPU', wraps: 'items' } as const,
   ];
-  const table = formatTable(columns, answers.map(lineOf), 132);
+  const table = formatTable(
+    columns,
+    answers.map((one) => lineOf(one, cluster)),
+    132,
+  );
   const fitting = answers.filter(({ status }) => status === 'in-memory').length;
   const notes = [
     ...(answers.some(isCut) ? [`Tensors that are cut among devices: ${CUT_PROGRAM} carries that out.`] : []),
@@ -46,7 +50,7 @@ const isCut = (one: Answer): boolean => one.status !== 'does-not-fit' && one.pla
 const isTrained = (one: Answer): boolean =>
   one.status !== 'does-not-fit' && one.longestContext >= (one.model.trainedContext ?? Number.POSITIVE_INFINITY);
 
-function lineOf(answer: Answer): string[] {
+function lineOf(answer: Answer, { devices }: Cluster): string[] {
   const { model } = answer;
   const start = [`${model.name} ${model.mix}`, formatBytes(model.bytes)];
   if (answer.status === 'does-not-fit') return [...start, 'do not fit', '–', '–', '–', '–', '–', '–'];
@@ -60,7 +64,8 @@ function lineOf(answer: Answer): string[] {
     seconds(simulated?.warmSeconds),
     seconds(simulated?.coldSeconds),
     `${longestContext}${isTrained(answer) ? '*' : ''}`,
-    placesText(plan),
+    // The name of the only device says nothing.
+    devices.length === 1 ? placesText(plan).replace(`${devices[0]?.name} `, '') : placesText(plan),
   ];
 }
 

@@ -50,8 +50,10 @@ export function operatorShapes(shape: Shape): Readonly<Record<OperatorName, Oper
   };
 }
 
-/** A model's operators with the bytes of their weights. @throws InputError if the tensors of an operator are missing */
+/** A model's operators with the bytes of their weights. @throws InputError for a mixture, or if the tensors of an operator are missing */
 export function modelOperators(model: Model): Readonly<Record<OperatorName, Operator>> {
+  if (model.layer.routed.length > 0)
+    throw new InputError(`model ${model.name}`, 'has experts, whose operators are not cut or measured one by one');
   const shapes = operatorShapes(model);
   const bytes = weightBytes(model);
   const entries = OPERATORS.map((name) => {

@@ -33,6 +33,7 @@ export type NoPlanReason =
   | 'needs-gpu'
   | 'needs-npu'
   | 'one-request-only'
+  | 'whole-experts'
   | 'no-set-assignment'
   | 'solver-failed'
   | 'unreachable';

@@ -11,6 +11,7 @@ import { believedCluster, findTestbed, type Testbed, trueCluster } from '../../d
 import type { CatalogueModel } from '../../engine/gguf/parse-models.ts';
 import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
 import { InputError, suggestion } from '../../engine/input/input-error.ts';
+import type { Shape } from '../../engine/model/architecture.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import type { SweptModel } from './sweep.ts';
@@ -108,16 +109,26 @@ function checkBelief(belief: Cluster, truth: Cluster): void {
 }
 
 function sweptModels(catalogue: readonly CatalogueModel[], { models, modelFile }: SweepOptions): SweptModel[] {
-  const all = catalogue.map(({ shape }) => shape.name);
+  // Schedulers are compared by simulation, which doesn't know which experts a disk reads.
+  const all = catalogue.filter(({ shape }) => !hasExperts(shape)).map(({ shape }) => shape.name);
   const own = modelFile === undefined ? [] : loadModels(modelFile).map(({ shape }) => shape.name);
   const wanted = models ?? (modelFile === undefined ? ['llama'] : own);
   const groups: Readonly<Record<string, readonly string[]>> = { all, llama: LLAMA };
   const labels = [...new Set(wanted.flatMap((name) => groups[name] ?? [name]))];
   return labels.map((label) => {
     const model = createNamedModel(catalogue, label);
+    if (hasExperts(model))
+      throw new InputError(
+        '--models',
+        `${label} has experts; sweeps compare dense models (hearth plan answers for it)`,
+      );
     const row = catalogue.find(({ shape }) => shape.name === model.name) as CatalogueModel;
     return { label, model, asPublished: !own.includes(model.name) && model.mix === publishedMix(row) };
   });
+}
+
+function hasExperts({ kinds }: Pick<Shape, 'kinds'>): boolean {
+  return kinds.some(({ feedForward }) => feedForward.kind === 'experts');
 }
 
 function checkPlan(plan: Plan, where: string, clusters: readonly SweptCluster[], models: readonly SweptModel[]): void {

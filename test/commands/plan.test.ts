@@ -20,7 +20,9 @@ test('without a model there is one line for each of the catalogue', async () => 
   assert.is(code, 0);
   assert.match(stdout, /^Llama-3-8B Q4_K_M +4\.58 GiB +in memory( +[\d.]+ ?m?s?){4} +8192\* +D3 0\+32$/m);
   assert.match(stdout, /^Llama-3-70B Q4_K_M +39\.6 GiB +from disk /m);
-  assert.match(stdout, /^15 of 19 models fit in the memory of prima-home\./m);
+  assert.match(stdout, /^gpt-oss-120b MXFP4_MOE +59\.0 GiB +from disk +[\d.]+ +–/m);
+  assert.not.match(stdout, 'Llama-3-45B');
+  assert.match(stdout, /^37 of 49 models fit in the memory of prima-home\./m);
   assert.ok(stdout.split('\n').every((line) => line.length <= 150));
 });
 
@@ -133,7 +135,7 @@ test('machines of the catalogue make a cluster, which can be saved; unknown ones
   const devices = ['--device', 'Mac mini M4 16 GB', '--device', 'Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB'];
   const run = await hearthHere('plan', ...devices, '--link', 'Ethernet 1 Gbit/s', '--save-cluster', saved);
   assert.is(run.code, 0, run.stderr);
-  assert.match(run.stdout, /^Llama-3-8B Q4_K_M .* Desktop Ryzen 7 7700 32 GB 0\+32$/m);
+  assert.match(run.stdout, /^Llama-3-8B Q4_K_M .* Desktop Ryzen 7 7700 32 GB\n +0\+32$/m);
   const again = await hearthHere('plan', '--cluster', saved);
   assert.is(again.stdout, run.stdout);
   for (const [options, message] of [

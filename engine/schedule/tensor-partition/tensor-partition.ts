@@ -46,7 +46,8 @@ export interface PartitionedPlan {
  * HeteroLLM's tensor partition solver (4.3): every operator has the cut with the least T_total, for a prompt of the
  * workload's length and for one token. A phase in which the GPU alone is faster than all these cuts together, since its
  * queue never runs empty, runs on the GPU alone.
- * @returns a plan with how each cut was chosen; none where the device has no NPU, or for more than one request
+ * @returns a plan with how each cut was chosen; none where the device has no NPU, for more than one request, or for a
+ *   mixture of experts
  * @throws InputError for an unknown device, or a prompt that is too long
  */
 export function tensorPartition(
@@ -72,6 +73,8 @@ export function tensorPartition(
     const message = `operators are cut for one request at a time, not for ${workload.batch}; use a batch of 1, or another scheduler`;
     return noPlan('one-request-only', message);
   }
+  if (model.layer.routed.length > 0)
+    return noPlan('whole-experts', `experts of ${model.name} aren't cut between GPU and NPU; use another scheduler`);
   const { prefill, decode } = CHIP_SYSTEMS[system];
   const operators = modelOperators(model);
   const search = (phase: OperatorDecision['phase'], operator: OperatorName): OperatorDecision => {

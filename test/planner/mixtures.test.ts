@@ -1,0 +1,59 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import { readBytes } from '../../engine/model/model.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { answer, type RunnableAnswer } from '../../engine/planner/answer.ts';
+
+const catalogue = loadCatalogue();
+
+function machine(gibibytes: number) {
+  const device = {
+    ...{ name: 'pc', os: 'linux', disk: { sequential: '3 GB/s' } },
+    memory: { total: `${gibibytes} GiB`, available: `${gibibytes - 4} GiB` },
+    cpu: { cores: 8, compute: '1 TFLOPS', bandwidth: '60 GB/s' },
+  };
+  const links = { default: { latency: '1 ms', bandwidth: '1 Gbps' } };
+  return parseCluster(JSON.stringify({ name: 'one', head: 'pc', devices: [device], links }), 'one.json');
+}
+
+function answered(name: string, cluster = machine(32)): RunnableAnswer {
+  const question = { cluster, model: createNamedModel(catalogue, name), workload: createWorkload({ context: 1024 }) };
+  const found = answer(question, { simulates: true });
+  if (found.status === 'does-not-fit') throw new Error(found.reason);
+  return found;
+}
+
+test('a mixture that fits runs at the speed of what a token uses, by both answers', () => {
+  const { status, predictedSeconds, simulated, model } = answered('gpt-oss-20b');
+  assert.is(status, 'in-memory');
+  const used = model.layers * readBytes(model.layer, 1) + model.output.bytes;
+  assert.ok(predictedSeconds > used / 60e9 && predictedSeconds < 2 * (used / 60e9), String(predictedSeconds));
+  assert.ok(Math.abs((simulated?.tokenSeconds ?? 0) / predictedSeconds - 1) < 0.02);
+});
+
+test('of a mixture that doesn’t fit a token reads less than the experts that it uses, and nothing is simulated', () => {
+  const { status, simulated, reloadedBytes, model } = answered('gpt-oss-120b');
+  assert.is(status, 'from-disk');
+  assert.is(simulated, undefined);
+  const used = (model.layers * model.layer.routed.reduce((sum, { bytes }) => sum + bytes, 0) * 4) / 128;
+  assert.ok(reloadedBytes > 0.4 * used && reloadedBytes < used, `${reloadedBytes} of ${used}`);
+});
+
+test('more memory makes a mixture from a disk faster, until it fits', () => {
+  const seconds = [16, 24, 32, 48, 64, 80].map((size) => answered('gpt-oss-120b', machine(size)).predictedSeconds);
+  assert.equal(
+    seconds,
+    seconds.toSorted((one, other) => other - one),
+  );
+  assert.is(answered('gpt-oss-120b', machine(80)).status, 'in-memory');
+});
+
+test('a chip with an NPU runs a mixture on whole operators', () => {
+  const { plan, status } = answered('OLMoE-1B-7B', loadCluster('hetero-8gen3'));
+  assert.is(status, 'in-memory');
+  assert.ok(plan.stages.every(({ partition }) => partition === undefined));
+});
+
+test.run();
