@@ -1,16 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { nmse } from '../runtime/nmse.ts';
-import { testIf } from '../support/needs.ts';
-import { SHARED } from '../support/shared-folder.ts';
+import { goldenArchitecture, goldenArchitecturePath } from '../support/golden-architectures.ts';
 import { equalLayout, headHere, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
 
-const FOLDER = join(SHARED, 'golden/architectures');
 /** The last has divisors of its angles for contexts of up to 64 tokens, and others for longer ones. */
 const CASES = [
   ['gemma3-F16', 256],
@@ -18,47 +14,39 @@ const CASES = [
   ['mistral3-F16', 256],
   ['smollm3-F16', 256],
   ['glm4moe-F16', 256],
-  ['gpt-oss-F16', 256],
+  ['gpt-oss-MXFP4', 256],
   ['qwen2moe-F16', 256],
   ['phi3-F16', 256],
   ['phi3-F16', 48],
 ] as const;
 
 for (const [name, context] of CASES)
-  testIf(
-    existsSync(FOLDER),
-    `${FOLDER} is missing`,
-    `${name} in a ring, context ${context}: as in one process`,
-    async () => {
-      const path = join(FOLDER, `${name}.gguf`);
-      const tokens: number[] = JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8')).tokens.slice(
-        0,
-        context - 4,
-      );
-      const kernels = openKernels({ threads: 1 });
-      const one = loadTransformer(path, { kernels, context, kvCache: 'F32' });
-      const headKeys = createKeys();
-      const { worker, member } = await workerHere('a', path, { headKeys });
-      const { head } = headHere(path, [member], {
-        keys: headKeys,
-        settings: { ...SETTINGS, context, pageTokens: context },
-      });
-      await head.gather();
-      await head.assemble(equalLayout(['head', 'a'], one.model.layers, one.model.layers > 3 ? 2 : 1));
-      const request = requestOf(head);
-      for (const [from, to] of [
-        [0, 21],
-        [21, 22],
-        [22, tokens.length],
-      ] as const) {
-        const part = tokens.slice(from, to);
-        const difference = nmse(await request.evaluate(part), one.evaluate(part));
-        assert.ok(difference < 1e-10, `${from} to ${to}: ${difference}`);
-      }
-      await head.close();
-      await worker.close();
-      kernels.close();
-    },
-  );
+  test(`${name} in a ring, context ${context}: as in one process`, async () => {
+    const path = goldenArchitecturePath(name);
+    const tokens = goldenArchitecture(name).tokens.slice(0, context - 4);
+    const kernels = openKernels({ threads: 1 });
+    const one = loadTransformer(path, { kernels, context, kvCache: 'F32' });
+    const headKeys = createKeys();
+    const { worker, member } = await workerHere('a', path, { headKeys });
+    const { head } = headHere(path, [member], {
+      keys: headKeys,
+      settings: { ...SETTINGS, context, pageTokens: context },
+    });
+    await head.gather();
+    await head.assemble(equalLayout(['head', 'a'], one.model.layers, one.model.layers > 3 ? 2 : 1));
+    const request = requestOf(head);
+    for (const [from, to] of [
+      [0, 21],
+      [21, 22],
+      [22, tokens.length],
+    ] as const) {
+      const part = tokens.slice(from, to);
+      const difference = nmse(await request.evaluate(part), one.evaluate(part));
+      assert.ok(difference < 1e-10, `${from} to ${to}: ${difference}`);
+    }
+    await head.close();
+    await worker.close();
+    kernels.close();
+  });
 
 test.run();

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -10,15 +10,16 @@ import { loadSequences, loadTransformer } from '../../engine/runtime/load-transf
 import { chosenExperts, observedRoutes } from '../../engine/runtime/record-routing.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import {
+  type GoldenArchitecture,
+  goldenArchitecture,
+  goldenArchitecturePath,
+  hasGoldenArchitecture,
+} from '../support/golden-architectures.ts';
 import { GPU_KERNELS } from '../support/gpu.ts';
-import { SHARED } from '../support/shared-folder.ts';
 import { nmse } from './nmse.ts';
 
-/**
- * Families against a forward pass in double precision (shared/golden/architectures, README there): 64 tokens, of which
- * the logits at five positions are known.
- */
-const FOLDER = join(SHARED, 'golden/architectures');
+/** Families against a forward pass in double precision: 64 tokens, of which the logits at five positions are known. */
 const MODELS = [
   'ernie4_5-moe-F16',
   'gemma3-F16',
@@ -44,20 +45,9 @@ const MODELS = [
   'smollm3-F16',
 ] as const;
 
-interface Golden {
-  readonly tokens: readonly number[];
-  readonly positions: readonly number[];
-  readonly reference: { readonly logits: readonly (readonly number[])[] };
-  /** The chosen experts of each token by layer of the file, in ascending order: [layer][token][experts] */
-  readonly routing?: { readonly experts: Readonly<Record<string, readonly (readonly number[])[]>> };
-}
-
 const test = suite('families of models');
-const REASON = `${FOLDER} is missing`;
-const isThere = existsSync(FOLDER);
-if (!isThere) console.log(`skipped: families of models (${REASON})`);
-const check = (name: string, body: () => void | Promise<void>): void =>
-  void (isThere ? test(name, body) : test.skip(name, body));
+const missing = MODELS.filter((name) => !hasGoldenArchitecture(name));
+if (missing.length > 0) console.log(`skipped: ${missing.join(', ')} (no shared folder of golden models)`);
 
 let folder = '';
 test.before(() => {
@@ -65,12 +55,10 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-const goldenOf = (name: string): Golden => JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
-const pathOf = (name: string): string => join(FOLDER, `${name}.gguf`);
 const CONTEXT = 256;
 
 /** The share by which logits of all tokens differ at the positions that are known. */
-function differenceFrom({ tokens, positions, reference }: Golden, logits: Float32Array): number {
+function differenceFrom({ tokens, positions, reference }: GoldenArchitecture, logits: Float32Array): number {
   const width = logits.length / tokens.length;
   const found = positions.flatMap((position) => [...logits.subarray(position * width, (position + 1) * width)]);
   return nmse(Float32Array.from(found), Float32Array.from(reference.logits.flat()));
@@ -102,43 +90,46 @@ function chosenBy(own: Kernels, name: string, layers: number): number[][][] {
       chosen[routes % layers]?.push(experts.slice(at, at + used).sort((one, other) => one - other));
     routes++;
   });
-  inParts(pathOf(name), kernels, goldenOf(name).tokens, 64);
+  inParts(goldenArchitecturePath(name), kernels, goldenArchitecture(name).tokens, 64);
   return chosen;
 }
 
-for (const name of MODELS) {
-  if (isThere && goldenOf(name).routing !== undefined)
+for (const name of MODELS.filter(hasGoldenArchitecture)) {
+  if (goldenArchitecture(name).routing !== undefined)
     for (const implementation of ['reference', 'native'] as const)
-      check(`${name}: ${implementation} kernels choose the experts of double precision`, () => {
-        const expected = Object.values(goldenOf(name).routing?.experts ?? {});
+      test(`${name}: ${implementation} kernels choose the experts of double precision`, () => {
+        const expected = Object.values(goldenArchitecture(name).routing?.experts ?? {});
         withKernels({ implementation }, (kernels) => assert.equal(chosenBy(kernels, name, expected.length), expected));
       });
 
-  check(`${name}: reference kernels`, () => {
-    const golden = goldenOf(name);
+  test(`${name}: reference kernels`, () => {
+    const golden = goldenArchitecture(name);
     withKernels({ implementation: 'reference' }, (kernels) => {
-      const difference = differenceFrom(golden, inParts(pathOf(name), kernels, golden.tokens, 64));
+      const difference = differenceFrom(golden, inParts(goldenArchitecturePath(name), kernels, golden.tokens, 64));
       assert.ok(difference < 1e-10, String(difference));
     });
   });
 
   for (const instructionSet of NATIVE_SETS)
-    check(`${name}: native kernels, ${instructionSet}`, () => {
-      const golden = goldenOf(name);
+    test(`${name}: native kernels, ${instructionSet}`, () => {
+      const golden = goldenArchitecture(name);
       withKernels({ implementation: 'native', instructionSet, exact: true }, (kernels) => {
         for (const length of [64, 7, 1]) {
-          const difference = differenceFrom(golden, inParts(pathOf(name), kernels, golden.tokens, length));
+          const difference = differenceFrom(
+            golden,
+            inParts(goldenArchitecturePath(name), kernels, golden.tokens, length),
+          );
           assert.ok(difference < 1e-5, `${length} together: ${difference}`);
         }
       });
     });
 
-  check(`${name}: split between CPU and GPU, with the cache beside the layers and in pages`, async () => {
+  test(`${name}: split between CPU and GPU, with the cache beside the layers and in pages`, async () => {
     const gpu = GPU_KERNELS[0]?.kernels;
     if (gpu === undefined) return;
-    const golden = goldenOf(name);
+    const golden = goldenArchitecture(name);
     const cpu = openKernels({ implementation: 'reference' });
-    const split = openSplitModel(pathOf(name), { cpu, gpu, context: CONTEXT, kvCache: 'F32' });
+    const split = openSplitModel(goldenArchitecturePath(name), { cpu, gpu, context: CONTEXT, kvCache: 'F32' });
     const half = Math.floor(split.model.layers / 2);
     const plan = planWithLayers(split.model, half);
     for (const kvCache of ['with-layers', 'host'] as const) {
@@ -156,11 +147,11 @@ for (const name of MODELS) {
     cpu.close();
   });
 
-  check(`${name}: two texts together, in pages of four tokens`, async () => {
-    const golden = goldenOf(name);
+  test(`${name}: two texts together, in pages of four tokens`, async () => {
+    const golden = goldenArchitecture(name);
     const kernels = openKernels({ implementation: 'native', threads: 2, exact: true });
     const size = { context: CONTEXT, kvCache: 'F32', pages: 40, pageTokens: 4, folder } as const;
-    const sequences = loadSequences(pathOf(name), { kernels, ...size, warn: () => {} });
+    const sequences = loadSequences(goldenArchitecturePath(name), { kernels, ...size, warn: () => {} });
     const texts = [sequences.open(), sequences.open()];
     const width = sequences.model.vocabularySize;
     const logits = texts.map(() => new Float32Array(golden.tokens.length * width));
