@@ -1,6 +1,7 @@
 import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
 import { madeModel, TINY } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
+import { parseModels } from '../../engine/gguf/parse-models.ts';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
 import { uniformShape } from '../../engine/model/architecture.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
@@ -17,7 +18,19 @@ interface Parts {
   readonly tensors: readonly TensorHeading[];
 }
 
-const ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
+const DENSE = (['llama', 'qwen2', 'qwen3', 'internlm2'] as const).map((architecture) => {
+  const own = { qkvBias: architecture === 'qwen2', tiedEmbeddings: architecture === 'qwen3' };
+  return uniformShape({ ...TINY, architecture, ...own, vocabularySize: 258 });
+});
+/** Mixtures with all that one may have: windows, sinks, biases, shared experts, dense layers, biased choices. */
+const MIXTURES = parseModels(
+  `name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size,window,experts,experts_used,expert_size,shared_expert_size,dense_layers,other_tensors,tied_embeddings,qkv_bias,default_mix,provenance
+a,gpt-oss,2,64,64,4,2,32,258,16,6,2,32,,,,false,true,Q8_0,assumed
+b,glm4moe,2,64,64,4,2,32,258,,6,2,32,32,1,exp_probs_b attn_q_norm,false,true,Q8_0,assumed
+c,qwen2moe,2,64,64,4,2,32,258,,6,2,32,64,,,false,true,Q8_0,assumed
+d,minimax-m2,2,64,32,4,2,32,258,,6,2,32,,,exp_probs_b,false,false,Q8_0,assumed`,
+  'mixtures.csv',
+).map(({ shape }) => shape);
 /** Numbers for metadata and shapes: those around powers of two, and those that no model has. */
 const NUMBERS = [0, 1, 2, 3, 31, 32, 33, 64, 255, 256, 1000, 4096, 65_535, 65_536, 2 ** 31 - 1, 2 ** 32 - 1];
 const FLOATS = [0, -0, -1, 1e-45, 1e-5, 1, 1e30, Number.NaN, Number.POSITIVE_INFINITY];
@@ -25,12 +38,8 @@ const TEXTS = ['', 'llama', 'gpt2', 'qwen3', '\0', 'x'.repeat(300), '\u{10ffff}'
 
 /** Short but complete headers: most of their bytes are lengths, types and offsets rather than vocabulary. */
 export function shortHeaders(): Parts[] {
-  const whole = ARCHITECTURES.map((architecture) => {
-    const own = { qkvBias: architecture === 'qwen2', tiedEmbeddings: architecture === 'qwen3' };
-    const { metadata, tensors } = madeModel(
-      uniformShape({ ...TINY, architecture, ...own, vocabularySize: 258 }),
-      'Q4_K_M',
-    );
+  const whole = [...DENSE, ...MIXTURES].map((shape) => {
+    const { metadata, tensors } = madeModel(shape, DENSE.includes(shape) ? 'Q4_K_M' : 'Q8_0');
     const words = { of: 'string', values: ['a', 'b', '<s>'] } as const;
     const short: Metadata = new Map([
       ...[...metadata].filter(([key]) => !key.startsWith('tokenizer.')),
