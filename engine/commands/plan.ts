@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { createNamedModel, loadCatalogue, loadCluster, loadDevices } from '../../datasets/load.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { isPublished } from '../gguf/parse-models.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
@@ -149,11 +150,6 @@ type Catalogue = ReturnType<typeof loadCatalogue>;
 function readModels({ model: names, mix }: Options, catalogue: Catalogue): NamedModel[] {
   const all = names.length > 0 ? names : catalogue.filter(isPublished).map(({ shape }) => shape.name);
   return all.map((name) => readModel(name, { flag: '--model', catalogue, mix: readMix(mix) }));
-}
-
-/** Shapes that only a paper has are left out of the list, and answered where they are named. */
-function isPublished({ provenance }: Catalogue[number]): boolean {
-  return !provenance.startsWith('assumed');
 }
 
 function readMix(mix: string | undefined): FileMix | undefined {

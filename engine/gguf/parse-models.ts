@@ -14,6 +14,11 @@ export interface CatalogueModel {
   readonly provenance: string;
 }
 
+/** Whether people can download a model: shapes that only a paper has are left out of lists. */
+export function isPublished({ provenance }: Pick<CatalogueModel, 'provenance'>): boolean {
+  return !provenance.startsWith('assumed');
+}
+
 const COUNTS = ['layers', 'hidden_size', 'ffn_size', 'heads', 'kv_heads', 'head_size', 'vocabulary_size'] as const;
 const FLAGS = ['tied_embeddings', 'qkv_bias'] as const;
 /** Metadata keys by the columns that stand for them; those of OPTIONAL may be empty. */

@@ -1,5 +1,5 @@
 import modelsCsv from '../../datasets/models.csv?raw';
-import { parseModels } from '../../engine/gguf/parse-models.ts';
+import { isPublished, parseModels } from '../../engine/gguf/parse-models.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
@@ -20,8 +20,8 @@ const models = parseModels(modelsCsv, 'datasets/models.csv');
 export const CLUSTERS: readonly string[] = Object.keys(files)
   .map((file) => file.replace(/^.*\/|\.json$/g, ''))
   .sort();
-/** Names of the models on file. */
-export const MODELS: readonly string[] = models.map(({ shape }) => shape.name);
+/** Names of the models on file that people can download. */
+export const MODELS: readonly string[] = models.filter(isPublished).map(({ shape }) => shape.name);
 
 /** The file of a cluster by its key in datasets/clusters. @throws RangeError if there is none */
 export function clusterText(key: string): string {
