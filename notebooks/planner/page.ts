@@ -112,16 +112,17 @@ async function show(): Promise<void> {
   rows.replaceChildren(...lines.map(({ row }) => row));
   details.replaceChildren();
   for (const [index, one] of models.entries())
-    asker.ask({ ...asked, model: one, depth: 'predict' }).then(({ answer }) => lines[index]?.fill(answer));
+    asker.ask({ ...asked, model: one, depth: 'predict' }).then(({ answer }) => lines[index]?.fill(answer, '…'));
   if (chosen !== undefined)
     asker.ask({ ...asked, model: chosen, depth: 'detail' }).then((reply) => details.replaceChildren(detail(reply)));
   for (const [index, one] of models.entries())
-    asker.ask({ ...asked, model: one, depth: 'simulate' }).then(({ answer }) => lines[index]?.fill(answer));
+    asker.ask({ ...asked, model: one, depth: 'simulate' }).then(({ answer }) => lines[index]?.fill(answer, '–'));
 }
 
 interface Line {
   readonly row: HTMLElement;
-  fill(answer: Answer): void;
+  /** @param missing what stands for times that aren't simulated: not yet, or not at all */
+  fill(answer: Answer, missing: '…' | '–'): void;
 }
 
 function rowOf({ name, mix, bytes }: Model): Line {
@@ -135,21 +136,21 @@ function rowOf({ name, mix, bytes }: Model): Line {
     html`<tr data-model=${name}><th scope="row">${link} ${mix}</th><td>${formatBytes(bytes)}</td>${cells}</tr>` as HTMLElement;
   return {
     row,
-    fill(answer) {
-      for (const [index, text] of textsOf(answer).entries()) (cells[index] as HTMLElement).textContent = text;
+    fill(answer, missing) {
+      for (const [index, text] of textsOf(answer, missing).entries()) (cells[index] as HTMLElement).textContent = text;
     },
   };
 }
 
-function textsOf(answer: Answer): string[] {
+function textsOf(answer: Answer, missing: string): string[] {
   if (answer.status === 'does-not-fit') return ['does not fit', '–', '–', '–', '–', '–', answer.reason];
   const { predictedSeconds, simulated, longestContext, plan, status } = answer;
   return [
     status === 'in-memory' ? 'in memory' : 'from disk',
     threeDigits(1 / predictedSeconds),
-    simulated === undefined ? '…' : threeDigits(1 / simulated.tokenSeconds),
-    simulated === undefined ? '…' : formatSeconds(simulated.warmSeconds),
-    simulated === undefined ? '…' : formatSeconds(simulated.coldSeconds),
+    simulated === undefined ? missing : threeDigits(1 / simulated.tokenSeconds),
+    simulated === undefined ? missing : formatSeconds(simulated.warmSeconds),
+    simulated === undefined ? missing : formatSeconds(simulated.coldSeconds),
     String(longestContext),
     placesText(plan),
   ];

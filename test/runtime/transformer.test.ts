@@ -203,7 +203,7 @@ const MISTAKES: readonly [string, Omit<MadeFile, 'folder'>, string][] = [
   [
     'an unknown architecture',
     { name: 'other', metadata: [['general.architecture', text('gemma2')]] },
-    'metadata general.architecture: "gemma2" is not supported; supported: llama, qwen2, qwen3, internlm2, gemma3, granite, mistral3, phi3, smollm3',
+    'metadata general.architecture: "gemma2" is not supported; supported: llama, qwen2, qwen2moe, qwen3, qwen3moe, internlm2, olmoe, ernie4_5-moe, hunyuan-moe, minimax-m2, gemma3, glm4moe, gpt-oss, granite, granitemoe, mistral3, phi3, smollm3',
   ],
   [
     'internlm2 without an output matrix',
