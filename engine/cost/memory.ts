@@ -94,14 +94,16 @@ export function loadedBytes(
   policy: ReclaimPolicy,
 ): number {
   const { release = 'none', pinnedBytes = 0, prefetches } = load;
-  const layers = mappedLayers(device, load);
-  const routed = { ...costs.routed, bytes: layers * costs.routed.bytes };
-  const reclaim = reclaimOfRouted(policy, routed);
+  const reclaim = reclaimOfRouted(policy, costs.routed);
   const missing =
     release !== 'none'
       ? Math.max(0, weights - pinnedBytes)
       : reloadedBytes(weights + fixed, weights, device.available, device.kind, reclaim, prefetches);
-  return readOfMissing(missing, routed);
+  const { bytes, share } = costs.routed;
+  // Planners ask this for each of a million loads.
+  return bytes === 0 || missing === 0
+    ? missing
+    : readOfMissing(missing, { bytes: mappedLayers(device, load) * bytes, share });
 }
 
 /** Layers whose weights are mapped into RAM. */
