@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { createNamedModel, loadCatalogue, loadCluster, loadDevices } from '../../datasets/load.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
-import { isPublished } from '../gguf/parse-models.ts';
+import { type CatalogueModel, isPublished, usualMix } from '../gguf/parse-models.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
@@ -159,7 +159,7 @@ function readMix(mix: string | undefined): FileMix | undefined {
 interface NamingParts {
   readonly flag: string;
   readonly catalogue: Catalogue;
-  /** For names without one; missing: USUAL_MIX, or what the model is published in where that is MXFP4_MOE. */
+  /** For names without one; missing: usualMix. */
   readonly mix: FileMix | undefined;
 }
 
@@ -173,13 +173,10 @@ function readModel(name: string, { flag, catalogue, mix }: NamingParts): NamedMo
     const other = 'for any other, give its GGUF file, or a CSV with its shape as --model-file';
     throw new InputError(flag, `no model is called "${base}"; nearest: ${near}; ${other}`);
   }
-  const published = catalogue.find(({ shape }) => shape.name === base)?.defaultMix;
-  const usual = mix ?? (published === 'MXFP4_MOE' ? published : USUAL_MIX);
-  const model = createNamedModel(catalogue, colon < 0 ? `${name}:${usual}` : name, flag);
+  const row = catalogue.find(({ shape }) => shape.name === base) as CatalogueModel;
+  const model = createNamedModel(catalogue, colon < 0 ? `${name}:${mix ?? usualMix(row)}` : name, flag);
   return { model, file: `${model.name}-${model.mix}.gguf` };
 }
-
-const USUAL_MIX: FileMix = 'Q4_K_M';
 
 /** Models that are named to somebody who asks for one that the catalogue lacks. */
 const NEAREST_MODELS = 3;

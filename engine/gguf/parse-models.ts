@@ -19,6 +19,13 @@ export function isPublished({ provenance }: Pick<CatalogueModel, 'provenance'>):
   return !provenance.startsWith('assumed');
 }
 
+const USUAL_MIX: Mix = 'Q4_K_M';
+
+/** The mix in which people usually run a model: Q4_K_M, or what it is published in where that is of four bits. */
+export function usualMix({ defaultMix }: Pick<CatalogueModel, 'defaultMix'>): Mix {
+  return defaultMix === 'MXFP4_MOE' ? defaultMix : USUAL_MIX;
+}
+
 const COUNTS = ['layers', 'hidden_size', 'ffn_size', 'heads', 'kv_heads', 'head_size', 'vocabulary_size'] as const;
 const FLAGS = ['tied_embeddings', 'qkv_bias'] as const;
 /** Metadata keys by the columns that stand for them; those of OPTIONAL may be empty. */

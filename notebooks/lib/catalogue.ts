@@ -1,5 +1,5 @@
 import modelsCsv from '../../datasets/models.csv?raw';
-import { isPublished, parseModels } from '../../engine/gguf/parse-models.ts';
+import { type CatalogueModel, isPublished, parseModels, usualMix } from '../../engine/gguf/parse-models.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
@@ -35,6 +35,11 @@ export function cluster(key: string): Cluster {
   return parseCluster(clusterText(key), `datasets/clusters/${key}.json`);
 }
 
+/** A model of datasets/models.csv in the mix in which people usually run it. @throws RangeError if there is none */
+export function usualModel(name: string): Model {
+  return createModel(shapeOf(name), usualMix(rowOf(name)));
+}
+
 /** A model of datasets/models.csv in a mix. @throws RangeError if there is none */
 export function model(name: string, mix: FileMix = 'Q4_K_M'): Model {
   return createModel(shapeOf(name), mix);
@@ -46,7 +51,11 @@ export function w4a16Model(name: string): Model {
 }
 
 function shapeOf(name: string): Shape {
+  return rowOf(name).shape;
+}
+
+function rowOf(name: string): CatalogueModel {
   const found = models.find(({ shape }) => shape.name === name);
   if (found === undefined) throw new RangeError(`no model is called "${name}"`);
-  return found.shape;
+  return found;
 }

@@ -6,7 +6,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Answer } from '../../engine/planner/answer.ts';
 import { placesText } from '../../engine/planner/answer-text.ts';
 import { LESSONS } from '../lessons.ts';
-import { CLUSTERS, clusterText, MODELS, model } from '../lib/catalogue.ts';
+import { CLUSTERS, clusterText, MODELS, model, usualModel } from '../lib/catalogue.ts';
 import { createAsker } from './ask.ts';
 import { clusterOf, deviceBuilder, problemOf } from './builder.ts';
 import { detail } from './detail.ts';
@@ -100,7 +100,9 @@ async function show(): Promise<void> {
   const dropped = await ownModels();
   if (own !== shows) return; // the state has changed meanwhile
   asker.begin();
-  const models = [...dropped, ...MODELS.map((name) => model(name, state.mix))];
+  const ofCatalogue = (name: string): Model =>
+    state.mix === FIRST_STATE.mix ? usualModel(name) : model(name, state.mix);
+  const models = [...dropped, ...MODELS.map(ofCatalogue)];
   const asked = {
     clusterText: currentCluster(),
     clusterName: state.cluster,
