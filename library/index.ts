@@ -15,7 +15,7 @@ export { type CataloguePart, parseDevices } from '../engine/hardware/parse-devic
 export { namedPart, type PresetDevice, presetCluster, readPreset } from '../engine/hardware/preset-cluster.ts';
 export { InputError } from '../engine/input/input-error.ts';
 export { type Shape, type UniformShape, uniformShape } from '../engine/model/architecture.ts';
-export type { LayerKind } from '../engine/model/block.ts';
+export type { LayerKind } from '../engine/model/layer-kind.ts';
 export { MIXES, type Mix } from '../engine/model/mix.ts';
 export { createModel, type Model } from '../engine/model/model.ts';
 export { createWorkload, type Workload } from '../engine/model/workload.ts';

@@ -25,8 +25,8 @@ export function readOfMissing(missing: number, { bytes, share }: RoutedWeights):
 }
 
 /**
- * What an operating system does with weights of which some are experts: tokens don't use these in a cycle, so that what fits
- * stays whatever the policy.
+ * The policy by which an operating system reclaims weights of which some are experts: tokens don't use these in a cycle, so
+ * that as many stay as fit, whatever it does with others.
  */
 export function reclaimOfRouted(policy: ReclaimPolicy, { bytes }: RoutedWeights): ReclaimPolicy {
   return bytes > 0 ? 'overflow' : policy;

@@ -1,5 +1,5 @@
 import type { Shape } from '../model/architecture.ts';
-import type { Attention, LayerKind } from '../model/block.ts';
+import type { Attention, LayerKind } from '../model/layer-kind.ts';
 import { FAMILIES, familyOf } from './architectures/families.ts';
 import type { Family, FamilyFile, Mixture } from './architectures/family.ts';
 import { expertCount, leadingDenseLayers, readExperts } from './architectures/mixture.ts';

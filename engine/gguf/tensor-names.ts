@@ -1,5 +1,5 @@
 import { type Shape, type TensorRole, type TensorShape, tensorShapes } from '../model/architecture.ts';
-import type { LayerKind } from '../model/block.ts';
+import type { LayerKind } from '../model/layer-kind.ts';
 
 /** A tensor of a model, as GGUF files name and divide it. */
 export interface NamedTensor extends TensorShape {

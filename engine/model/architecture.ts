@@ -1,4 +1,5 @@
-import { type Dense, describe, type Experts, type LayerKind, type LayerWeight } from './block.ts';
+import { describe, type LayerWeight } from './block.ts';
+import { activeSize, type LayerKind } from './layer-kind.ts';
 
 /** The families whose layers are alike, and which a few numbers describe. */
 export const UNIFORM_ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
@@ -63,12 +64,6 @@ export interface LayerWidths {
   readonly heads: number;
   readonly kvHeads: number;
   readonly headSize: number;
-}
-
-/** Inner width of what a token uses of a feed-forward part: all of its experts together, and the shared one. */
-export function activeSize(feedForward: Dense | Experts): number {
-  if (feedForward.kind === 'dense') return feedForward.size;
-  return feedForward.router.used * feedForward.size + (feedForward.shared?.size ?? 0);
 }
 
 export function meanWidths({ kinds, hiddenSize }: Pick<Shape, 'kinds' | 'hiddenSize'>): LayerWidths {

@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import type { LayerWidths, Shape } from './architecture.ts';
-import type { Attention } from './block.ts';
+import type { Attention } from './layer-kind.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from './quantization.ts';
 
 /** The number formats of a KV cache; quantized ones have a scale for every 32 values of a head. */

@@ -1,5 +1,5 @@
 import type { Shape, TensorShape } from './architecture.ts';
-import type { LayerKind } from './block.ts';
+import type { LayerKind } from './layer-kind.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from './quantization.ts';
 
 /**

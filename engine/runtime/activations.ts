@@ -1,6 +1,7 @@
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type BufferName, describe, type LayerKind, type RotationName } from '../model/block.ts';
+import { type BufferName, describe } from '../model/block.ts';
+import type { LayerKind, RotationName } from '../model/layer-kind.ts';
 import type { Rotations } from './rotations.ts';
 
 /** Vectors that depend on the positions of a pass's tokens and not on the tokens: written once for all layers. */

@@ -1,7 +1,7 @@
 import type { KeyValueCache } from '../kernels/key-value-cache.ts';
 import type { AttentionOperation, Multiplied, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
-import { type Attention, attentionScale, type LayerKind } from '../model/block.ts';
+import { type Attention, attentionScale, type LayerKind } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';
 import type { HeldSlice } from './kv/page-pool.ts';
 import type { PagedCache } from './kv/paged-cache.ts';

@@ -1,7 +1,7 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
-import type { LayerKind } from '../model/block.ts';
+import type { LayerKind } from '../model/layer-kind.ts';
 import { type AttentionInputs, attendPaged, attendWhole, type LayerBatches } from './attention.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 

@@ -1,6 +1,6 @@
 import type { Multiplied, MultiplyExpertsOperation, MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
-import type { LayerKind } from '../model/block.ts';
+import type { LayerKind } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';
 import { type AttentionInputs, attentionInputs, type LayerBatches } from './attention.ts';
 import type { LayersAttention } from './context-cache.ts';

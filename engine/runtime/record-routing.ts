@@ -1,28 +1,19 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import type { RouteOperation } from '../kernels/operation.ts';
+import type { Operation, RouteOperation } from '../kernels/operation.ts';
 import { ROUTE_NUMBERS } from '../model/feed-forward.ts';
 import { loadTransformer } from './load-transformer.ts';
+import { observedOperations } from './observed-operations.ts';
 
-/** Called with what a router has chosen for the tokens of a pass. */
+/** Called with a router's operation on the tokens of a pass, after it was performed. */
 export type RouteObserver = (route: RouteOperation) => void;
 
-/** Kernels on a CPU that show what routers choose. They are the given kernels, whose programs are cut after each router. */
+/** Kernels on a CPU that show what routers choose. */
 export function observedRoutes(kernels: Kernels, observe: RouteObserver): Kernels {
-  // Operations that are prepared would run unseen.
-  const { prepare: _, ...others } = kernels;
-  return {
-    ...others,
-    run(operations) {
-      let begin = 0;
-      for (const [index, operation] of operations.entries()) {
-        if (operation.kind !== 'route') continue;
-        kernels.run(operations.slice(begin, index + 1));
-        begin = index + 1;
-        observe(operation);
-      }
-      kernels.run(operations.slice(begin));
-    },
-  };
+  return observedOperations(kernels, isRoute, observe);
+}
+
+function isRoute(operation: Operation): operation is RouteOperation {
+  return operation.kind === 'route';
 }
 
 /** The numbers of the experts that a router chose: [tokens][used], the best first. */

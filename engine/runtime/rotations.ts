@@ -8,7 +8,7 @@ import { type TransformerSettings, transformerSettings } from '../gguf/transform
 import type { RopeOperation } from '../kernels/operation.ts';
 import type { RopeSettings } from '../kernels/rope-angles.ts';
 import type { Shape } from '../model/architecture.ts';
-import type { RotationName } from '../model/block.ts';
+import type { RotationName } from '../model/layer-kind.ts';
 
 /** Rotation of queries and keys by their position (RoPE, Su et al. 2021). */
 export interface Rotation extends RopeSettings {

@@ -1,5 +1,6 @@
-import { activeSize, type LayerWidths, type Shape } from '../model/architecture.ts';
+import type { LayerWidths, Shape } from '../model/architecture.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
+import { activeSize } from '../model/layer-kind.ts';
 import { activationWidths } from './activations.ts';
 import { BATCH_TOKENS } from './passes.ts';
 import type { Rotations } from './rotations.ts';

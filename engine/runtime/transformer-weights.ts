@@ -10,11 +10,11 @@ import {
   type Block,
   describe,
   type ExpertMatrix,
-  type LayerKind,
   type LayerMatrix,
   type LayerNorm,
   type LayerVector,
 } from '../model/block.ts';
+import type { LayerKind } from '../model/layer-kind.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 

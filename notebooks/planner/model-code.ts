@@ -1,16 +1,16 @@
 import { InputError } from '../../engine/input/input-error.ts';
 import { type Shape, type TensorRole, tensorShapes } from '../../engine/model/architecture.ts';
+import { describe } from '../../engine/model/block.ts';
+import { ACTIVATIONS, ROUTER_SCORES } from '../../engine/model/feed-forward.ts';
 import {
   type Attention,
   type Dense,
-  describe,
   type Experts,
   FEED_FORWARD_NORMS,
   HEAD_NORMS,
   type LayerKind,
   ROTATIONS,
-} from '../../engine/model/block.ts';
-import { ACTIVATIONS, ROUTER_SCORES } from '../../engine/model/feed-forward.ts';
+} from '../../engine/model/layer-kind.ts';
 import { countModel, type Model, type Tensor } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
 

@@ -1,6 +1,6 @@
 import type { Shape } from '../../model/architecture.ts';
-import type { Attention, LayerKind } from '../../model/block.ts';
 import type { Activation, RouterScores } from '../../model/feed-forward.ts';
+import type { Attention, LayerKind } from '../../model/layer-kind.ts';
 import type { MetadataFields } from '../metadata-fields.ts';
 import type { MetadataRule } from '../metadata-rule.ts';
 

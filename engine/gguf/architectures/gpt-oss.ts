@@ -1,4 +1,4 @@
-import type { LayerKind } from '../../model/block.ts';
+import type { LayerKind } from '../../model/layer-kind.ts';
 import { applied } from '../metadata-rule.ts';
 import type { Family } from './family.ts';
 

@@ -1,5 +1,5 @@
-import type { Experts, SharedExpert } from '../../model/block.ts';
 import type { Router, RouterScores } from '../../model/feed-forward.ts';
+import type { Experts, SharedExpert } from '../../model/layer-kind.ts';
 import type { FamilyFile, Mixture } from './family.ts';
 
 const MOST_EXPERTS = 65_536;

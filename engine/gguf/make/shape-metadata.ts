@@ -1,6 +1,6 @@
 import { InputError } from '../../input/input-error.ts';
 import type { Shape } from '../../model/architecture.ts';
-import type { Attention, Dense, Experts, LayerKind } from '../../model/block.ts';
+import type { Attention, Dense, Experts, LayerKind } from '../../model/layer-kind.ts';
 import { familyOf } from '../architectures/families.ts';
 import { GATINGS } from '../architectures/mixture.ts';
 import type { MetadataValue } from '../metadata-value.ts';

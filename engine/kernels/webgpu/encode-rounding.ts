@@ -44,7 +44,7 @@ export function roundedBy(context: EncodingContext, x: Vector, before: Rounded |
   return { dispatches: [dispatch], rounded };
 }
 
-/** What is still rounded after others were written that lie elsewhere. */
+/** The rounded activations that stay valid after writes to other places. */
 export function stillRounded(rounded: Rounded | undefined, written: readonly Vector[]): Rounded | undefined {
   return rounded !== undefined && written.every((y) => isApart(y, rounded.x)) ? rounded : undefined;
 }

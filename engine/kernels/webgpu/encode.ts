@@ -44,7 +44,7 @@ export function encodeAll(
 
 interface Encoded {
   readonly dispatches: readonly Dispatch[];
-  /** What lies rounded after them; whatever else was rounded before may have been written to. */
+  /** The activations that lie rounded after them; others may have been written to. */
   readonly rounded: Rounded | undefined;
   /** Operations that they do. */
   readonly count: number;

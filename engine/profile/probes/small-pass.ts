@@ -1,7 +1,7 @@
 import type { TransformerSettings } from '../../gguf/transformer-settings.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import { type UniformShape, uniformShape } from '../../model/architecture.ts';
-import type { LayerKind } from '../../model/block.ts';
+import type { LayerKind } from '../../model/layer-kind.ts';
 import { countModel, type Model, modelTensors } from '../../model/model.ts';
 import { type ContextCache, contextOf } from '../../runtime/context-cache.ts';
 import { createTransformer } from '../../runtime/create-transformer.ts';

@@ -1,4 +1,4 @@
-/** What the shaders of products multiply, and where they write the results. */
+/** The rows and inputs that a shader of products multiplies, and the places of its results. */
 export interface Product {
   /** Fields of `Params`, with `columns`, `rowBytes` and `x` among them. Offsets into `v` in values. */
   readonly params: string;
