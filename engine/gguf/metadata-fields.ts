@@ -26,10 +26,17 @@ export interface MetadataFields {
   fail(key: string, problem: string): never;
 }
 
-/** @throws InputError from every method, for a missing key or a value of another kind than needed */
-export function metadataFields(file: string, metadata: Metadata): MetadataFields {
+/**
+ * @param where the place of a key, for messages
+ * @throws InputError from every method, for a missing key or a value of another kind than needed
+ */
+export function metadataFields(
+  file: string,
+  metadata: Metadata,
+  where = (key: string): string => `${file}: metadata ${key}`,
+): MetadataFields {
   const fail = (key: string, problem: string): never => {
-    throw new InputError(`${file}: metadata ${key}`, problem);
+    throw new InputError(where(key), problem);
   };
   const mismatch = (key: string, needed: string): never => {
     const found = metadata.get(key);

@@ -91,7 +91,7 @@ function parseRow(row: CsvRow<Column>): CatalogueModel {
   const others = new Set(cell('other_tensors').split(/\s+/));
   const [isTied, hasBias] = [readFlag(row, 'tied_embeddings'), readFlag(row, 'qkv_bias')];
   const shape = shapeFromMetadata({
-    fields: metadataFields(where('name').replace(/, column name$/, ''), metadata),
+    fields: metadataFields(where('name'), metadata, (key) => where(columnOf(key, architecture))),
     has: (tensor) =>
       tensor === 'output.weight'
         ? !isTied
@@ -102,6 +102,12 @@ function parseRow(row: CsvRow<Column>): CatalogueModel {
     name: cell('name'),
   });
   return { shape, defaultMix: oneOf<Mix>('default_mix', MIXES), provenance: cell('provenance') };
+}
+
+/** The column that stands for a metadata key. */
+function columnOf(key: string, architecture: string): Column {
+  const columns = Object.keys(KEYS) as (keyof typeof KEYS)[];
+  return columns.find((column) => `${architecture}.${KEYS[column]}` === key) ?? 'architecture';
 }
 
 function isOptional(column: Column): boolean {

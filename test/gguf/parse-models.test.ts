@@ -40,6 +40,11 @@ test('a row becomes a shape', () => {
 
 const MISTAKES: readonly [string, string, string][] = [
   [
+    'more experts for a token than there are',
+    `${HEADER},experts,experts_used\n${ROW},4,9`,
+    'm.csv: row 2, column experts_used: is uint32 9; a whole number from 1 to 4 is needed',
+  ],
+  [
     'a negative count',
     `${HEADER}\n${ROW.replace(',2,64', ',-2,64')}`,
     'm.csv: row 2, column layers: "-2" is not a whole number between 1 and 1000',
