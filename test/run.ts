@@ -7,9 +7,9 @@ import type { FileResult } from './support/run-file.ts';
 
 /**
  * Runs every test file below test/ with uvu, or those whose path contains one of the arguments; processes take files
- * from one list until it is empty. Prints each file's output, the files that took longest and `N passed, N failed, N
- * skipped`. A run without an executed test fails, and so does a file that ends its process or takes longer than
- * MOST_SECONDS.
+ * from one list until it is empty. Prints each file's output, the files that took longest, what failed once more and
+ * `N passed, N failed, N skipped`. A run without an executed test fails, and so does a file that ends its process or
+ * takes longer than MOST_SECONDS.
  */
 const PROCESSES = Math.min(2, availableParallelism());
 const MOST_SECONDS = 600;
@@ -90,6 +90,8 @@ if (results.length > 1) {
   console.log('');
 }
 const [total, passed] = [sum('total'), sum('passed')];
+const failed = results.filter((one) => one.passed < one.total);
+if (failed.length > 0) console.log(`files that failed\n${failed.map((one) => one.printed).join('')}`);
 if (total === 0) console.error('no test executed');
 process.exitCode = total > 0 && passed === total ? 0 : 1;
 console.log(`${passed} passed, ${total - passed} failed, ${sum('skipped')} skipped`);
