@@ -2,7 +2,7 @@ import { ROUTE_NUMBERS, type Router } from '../model/feed-forward.ts';
 import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
 import type { KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MatrixSource } from './matrix.ts';
-import { type Operation, TOP_K_HEAD } from './operation.ts';
+import { type ColumnsOf, type Operation, TOP_K_HEAD } from './operation.ts';
 
 /** Whole numbers up to this are exact as float32. */
 const MOST_EXACT = 2 ** 24;
@@ -49,10 +49,13 @@ export function checkOperation(operation: Operation): void {
       }
       return;
     }
-    case 'rms-norm':
-      whole(kind, 'x', operation.x.values.length, operation.weight.values.length);
-      equal(kind, 'y', operation.y.values.length, operation.x.values.length);
+    case 'rms-norm': {
+      const { x, weight, y, width = weight.values.length } = operation;
+      whole(kind, 'weight', weight.values.length, width);
+      whole(kind, 'x', x.values.length, weight.values.length);
+      equal(kind, 'y', y.values.length, x.values.length);
       return;
+    }
     case 'multiply': {
       const { matrix, x, y, bias } = operation;
       const tokens = whole(kind, 'x', x.values.length, matrix.columns);
@@ -142,11 +145,12 @@ export function checkOperation(operation: Operation): void {
       return;
     }
     case 'route': {
-      const { x, y, bias, router } = operation;
+      const { x, y, bias, scales, router } = operation;
       checkRouter(kind, router);
       const tokens = whole(kind, 'x', x.values.length, router.experts);
       equal(kind, 'y', y.values.length, tokens * router.used * ROUTE_NUMBERS);
       if (bias !== undefined) equal(kind, 'bias', bias.values.length, router.experts);
+      if (scales !== undefined) equal(kind, 'scales', scales.values.length, router.experts);
       return;
     }
     case 'multiply-experts': {
@@ -171,7 +175,53 @@ export function checkOperation(operation: Operation): void {
     case 'gate-rows':
       whole(kind, 'y', operation.y.values.length, operation.gate.values.length);
       return;
+    case 'copy-columns': {
+      const { x, y, columns, repeats = 1 } = operation;
+      const rows = checkColumns(kind, 'x', x, columns);
+      equal(kind, 'y', checkColumns(kind, 'y', y, columns), rows * positive(kind, 'repeats', repeats));
+      return;
+    }
+    case 'convolve': {
+      const { x, weight, width, bias, state, y } = operation;
+      if (width < 2) throw new RangeError(`${kind}: a width of ${width}; at least 2 is needed`);
+      const channels = whole(kind, 'weight', weight.values.length, positive(kind, 'width', width));
+      whole(kind, 'x', x.values.length, channels);
+      if (bias !== undefined) equal(kind, 'bias', bias.values.length, channels);
+      equal(kind, 'state', state.values.length, (width - 1) * channels);
+      equal(kind, 'y', y.values.length, x.values.length);
+      return;
+    }
+    case 'delta-rule': {
+      const { x, strength, decay, decayBias, rate, state, y, keyHeads, valueHeads, size } = operation;
+      whole(kind, 'valueHeads', valueHeads, positive(kind, 'keyHeads', keyHeads));
+      const tokens = whole(kind, 'y', y.values.length, valueHeads * positive(kind, 'size', size));
+      equal(kind, 'x', x.values.length, tokens * (2 * keyHeads + valueHeads) * size);
+      for (const [what, { values }] of Object.entries({ strength, decay }))
+        equal(kind, what, values.length, tokens * valueHeads);
+      for (const [what, { values }] of Object.entries({ decayBias, rate })) equal(kind, what, values.length, valueHeads);
+      equal(kind, 'state', state.values.length, valueHeads * size * size);
+      return;
+    }
+    case 'selective-scan': {
+      const { x, step, stepBias, rate, skip, state, y, heads, headSize, groups, stateSize } = operation;
+      whole(kind, 'heads', heads, positive(kind, 'groups', groups));
+      const tokens = whole(kind, 'y', y.values.length, heads * positive(kind, 'headSize', headSize));
+      const width = heads * headSize + 2 * groups * positive(kind, 'stateSize', stateSize);
+      equal(kind, 'x', x.values.length, tokens * width);
+      equal(kind, 'step', step.values.length, tokens * heads);
+      for (const [what, { values }] of Object.entries({ stepBias, rate, skip })) equal(kind, what, values.length, heads);
+      equal(kind, 'state', state.values.length, heads * headSize * stateSize);
+      return;
+    }
   }
+}
+
+/** @returns the rows of a vector with columns in its rows @throws RangeError unless they lie in them */
+function checkColumns(kind: string, what: string, { values, width, first }: ColumnsOf, columns: number): number {
+  const rows = whole(kind, what, values.values.length, positive(kind, 'width', width));
+  if (!(Number.isInteger(first) && first >= 0 && first + positive(kind, 'columns', columns) <= width))
+    throw new RangeError(`${kind}: columns ${first} to ${first + columns - 1} of ${what}, whose rows have ${width}`);
+  return rows;
 }
 
 function checkRouter(kind: string, { experts, used, groups, factor = 1 }: Router): void {
@@ -224,6 +274,13 @@ function whole(kind: string, what: string, length: number, part: number): number
     throw new RangeError(`${kind}: ${what} has ${length} values; a multiple of ${part} is needed`);
   }
   return length / part;
+}
+
+/** @returns the value @throws RangeError unless it is a whole number of at least 1 */
+function positive(kind: string, what: string, value: number): number {
+  if (!(Number.isSafeInteger(value) && value >= 1))
+    throw new RangeError(`${kind}: ${what} of ${value}; a whole number of at least 1 is needed`);
+  return value;
 }
 
 /** @returns the value @throws RangeError unless it is a finite number */

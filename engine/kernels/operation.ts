@@ -26,7 +26,11 @@ export type Operation =
   | RouteOperation
   | MultiplyExpertsOperation
   | CombineExpertsOperation
-  | GateRowsOperation;
+  | GateRowsOperation
+  | CopyColumnsOperation
+  | ConvolveOperation
+  | DeltaRuleOperation
+  | SelectiveScanOperation;
 
 /** y[i] = row tokens[i] of the table, dequantized. */
 export interface EmbedOperation {
@@ -37,13 +41,17 @@ export interface EmbedOperation {
   readonly y: Vector;
 }
 
-/** y = x/√(mean x² + epsilon)·weight for every row; rows are as long as `weight`. */
+/** y = x/√(mean x² + epsilon)·weight for every row. */
 export interface RmsNormOperation {
   readonly kind: 'rms-norm';
+  /** [rows][width] */
   readonly x: Vector;
+  /** [groups][width]: row r has the weights of group r mod groups. */
   readonly weight: Vector;
   readonly y: Vector;
   readonly epsilon: number;
+  /** Default: as many as there are weights, which are then the same for all rows. */
+  readonly width?: number | undefined;
 }
 
 /**
@@ -167,7 +175,7 @@ export interface DivideRowsOperation {
   readonly y: Vector;
 }
 
-/** y = activation(gate)·up (Shazeer 2020, Eq. 6). */
+/** y = activation(gate)·up (Shazeer 2020, Eq. 6). `gate`, `up` and `y` may be the same vector. */
 export interface GateOperation {
   readonly kind: 'gate';
   readonly activation: Activation;
@@ -235,6 +243,8 @@ export interface RouteOperation {
   readonly x: Vector;
   /** Added to scores for the choice. [experts] */
   readonly bias?: Vector | undefined;
+  /** Factors of the chosen experts' weights, which come after everything else. [experts] */
+  readonly scales?: Vector | undefined;
   /** [tokens][used][expert, weight] */
   readonly y: Vector;
   readonly router: Router;
@@ -283,4 +293,107 @@ export interface GateRowsOperation {
   readonly gate: Vector;
   /** [rows][width] */
   readonly y: Vector;
+}
+
+/** Copies some columns of every row of x to columns of a row of y, or of several rows that follow one another. */
+export interface CopyColumnsOperation {
+  readonly kind: 'copy-columns';
+  readonly x: ColumnsOf;
+  readonly y: ColumnsOf;
+  /** Columns that are copied; x.first + columns ≤ x.width, and the same for y. */
+  readonly columns: number;
+  /** Rows of y for each row of x. Default: 1. */
+  readonly repeats?: number | undefined;
+}
+
+/** A place in the rows of a vector. */
+export interface ColumnsOf {
+  /** [rows][width] */
+  readonly values: Vector;
+  readonly width: number;
+  /** The first column of the place. */
+  readonly first: number;
+}
+
+/**
+ * A causal convolution of every channel by itself, over consecutive tokens of one text:
+ * y[t][c] = activation(bias[c] + Σ_j weight[c][j]·x[t − width + 1 + j][c]) for j from 0 to width − 1 (Gu and Dao 2023,
+ * Section 3.4). Inputs before the first of these tokens are in the state, which afterwards has those before the next.
+ */
+export interface ConvolveOperation {
+  readonly kind: 'convolve';
+  /** [tokens][channels] */
+  readonly x: Vector;
+  /** [channels][width] */
+  readonly weight: Vector;
+  readonly width: number;
+  /** [channels] */
+  readonly bias?: Vector | undefined;
+  /** Inputs of the last tokens, oldest first: [width − 1][channels] */
+  readonly state: Vector;
+  /** [tokens][channels] */
+  readonly y: Vector;
+  readonly activation: 'silu' | 'identity';
+}
+
+/** How the value heads of a delta rule share key heads: neighbours have one, or those a number of heads apart. */
+export type HeadOrder = 'neighbours' | 'apart';
+
+/**
+ * The gated delta rule over consecutive tokens of one text (Yang et al. 2024, "Gated Delta Networks", Eq. 10). For each
+ * value head, with its key head's q and k (each divided by √(Σ x² + epsilon), and q by √size), v, and the numbers
+ * β = 1/(1 + e^−strength) and g = e^(rate·ln(1 + e^(decay + decayBias))):
+ * S ← g·S; δ = β·(v − Sᵀk); S ← S + k·δᵀ; y = Sᵀq.
+ */
+export interface DeltaRuleOperation {
+  readonly kind: 'delta-rule';
+  /** Queries and keys of all key heads, and values: [tokens][keyHeads·size, keyHeads·size, valueHeads·size] */
+  readonly x: Vector;
+  /** [tokens][valueHeads] */
+  readonly strength: Vector;
+  /** [tokens][valueHeads] */
+  readonly decay: Vector;
+  /** [valueHeads] */
+  readonly decayBias: Vector;
+  /** At most 0. [valueHeads] */
+  readonly rate: Vector;
+  /** S: [valueHeads][key of size][value of size] */
+  readonly state: Vector;
+  /** [tokens][valueHeads][size] */
+  readonly y: Vector;
+  readonly keyHeads: number;
+  readonly valueHeads: number;
+  /** Of a key and of a value. */
+  readonly size: number;
+  /** Value head j has key head ⌊j·keyHeads/valueHeads⌋ (`neighbours`), or j mod keyHeads (`apart`). */
+  readonly order: HeadOrder;
+  readonly epsilon: number;
+}
+
+/**
+ * A selective state space over consecutive tokens of one text (Dao and Gu 2024, Mamba-2, Section 7). For each head, with
+ * τ = ln(1 + e^(step + stepBias)), its values v, and its group's B and C:
+ * S ← e^(τ·rate)·S + τ·v·Bᵀ; y = S·C + skip·v.
+ */
+export interface SelectiveScanOperation {
+  readonly kind: 'selective-scan';
+  /** Values of all heads, then B and C of all groups: [tokens][heads·headSize, groups·stateSize, groups·stateSize] */
+  readonly x: Vector;
+  /** [tokens][heads] */
+  readonly step: Vector;
+  /** [heads] */
+  readonly stepBias: Vector;
+  /** At most 0. [heads] */
+  readonly rate: Vector;
+  /** [heads] */
+  readonly skip: Vector;
+  /** S: [heads][headSize][stateSize] */
+  readonly state: Vector;
+  /** [tokens][heads][headSize] */
+  readonly y: Vector;
+  readonly heads: number;
+  readonly headSize: number;
+  /** Head j is of group ⌊j·groups/heads⌋. */
+  readonly groups: number;
+  readonly stateSize: number;
 }

@@ -4,9 +4,10 @@
  * Activation functions of a gate: silu(x) = x/(1 + e^−x), and gelu in the approximation by tanh,
  * gelu(x) = x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks and Gimpel 2016, Section 2). `clamped-silu` is that of
  * gpt-oss (OpenAI 2025, model card, Section 2.2): with g = min(gate, 7) and u = up between −7 and 7,
- * y = g/(1 + e^(−1.702·g))·(u + 1).
+ * y = g/(1 + e^(−1.702·g))·(u + 1). `sigmoid` is 1/(1 + e^−x), `relu` is max(x, 0), whose product with x is its square,
+ * and `identity` gives a plain product.
  */
-export const ACTIVATIONS = ['silu', 'gelu', 'clamped-silu'] as const;
+export const ACTIVATIONS = ['silu', 'gelu', 'clamped-silu', 'sigmoid', 'relu', 'identity'] as const;
 export type Activation = (typeof ACTIVATIONS)[number];
 
 /** Bound of `clamped-silu`, and the factor of its exponent. */

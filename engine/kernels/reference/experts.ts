@@ -8,12 +8,13 @@ import { dot, rowOf } from './multiply.ts';
 const LEAST_SUM = 2 ** -14;
 
 /** Chooses the experts of every token. */
-export function route({ x, bias, y, router }: RouteOperation): void {
+export function route({ x, bias, scales, y, router }: RouteOperation): void {
   const { experts, used } = router;
   for (let token = 0; token < x.values.length / experts; token++) {
     const logits = x.values.subarray(token * experts, (token + 1) * experts);
     const chosen = chooseExperts(logits, bias?.values, router);
-    for (const [i, { expert, weight }] of chosen.entries()) y.values.set([expert, weight], 2 * (token * used + i));
+    for (const [i, { expert, weight }] of chosen.entries())
+      y.values.set([expert, weight * (scales?.values[expert] ?? 1)], 2 * (token * used + i));
   }
 }
 

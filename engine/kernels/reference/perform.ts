@@ -1,6 +1,7 @@
 import { type Activation, CLAMP, CLAMPED_SLOPE } from '../../model/feed-forward.ts';
 import {
   type AddOperation,
+  type CopyColumnsOperation,
   type DivideRowsOperation,
   type GateRowsOperation,
   type Operation,
@@ -14,6 +15,7 @@ import { attendPages, attention, softmax, store } from './attention.ts';
 import { combineExperts, multiplyExperts, route } from './experts.ts';
 import type { ReferenceMemory } from './memory.ts';
 import { dot, embed, multiply } from './multiply.ts';
+import { convolve, deltaRule, selectiveScan } from './recurrence.ts';
 
 /** Does one operation, whose shapes have been checked. */
 export function perform(memory: ReferenceMemory, operation: Operation): void {
@@ -77,6 +79,18 @@ export function perform(memory: ReferenceMemory, operation: Operation): void {
     case 'gate-rows':
       gateRows(operation);
       return;
+    case 'copy-columns':
+      copyColumns(operation);
+      return;
+    case 'convolve':
+      convolve(operation);
+      return;
+    case 'delta-rule':
+      deltaRule(operation);
+      return;
+    case 'selective-scan':
+      selectiveScan(operation);
+      return;
   }
 }
 
@@ -87,6 +101,9 @@ const GATES: Readonly<Record<Activation, (gate: number, up: number) => number>> 
     const clamped = Math.min(gate, CLAMP);
     return (clamped / (1 + Math.exp(-CLAMPED_SLOPE * clamped))) * (Math.max(-CLAMP, Math.min(up, CLAMP)) + 1);
   },
+  sigmoid: (gate, up) => up / (1 + Math.exp(-gate)),
+  relu: (gate, up) => (gate < 0 ? 0 : gate) * up,
+  identity: (gate, up) => gate * up,
 };
 
 /** Below −10 less than 1e−36 is left, and of −∞ the product would be NaN. */
@@ -104,12 +121,19 @@ function addScaled({ x, y, factor = 1 }: AddOperation): void {
   for (const [i, value] of x.values.entries()) y.values[i]! += factor * value;
 }
 
-function rmsNorm({ x, weight, y, epsilon }: RmsNormOperation): void {
-  const width = weight.values.length;
+function rmsNorm({ x, weight, y, epsilon, width = weight.values.length }: RmsNormOperation): void {
   for (let row = 0; row < x.values.length; row += width) {
     const values = x.values.subarray(row, row + width);
+    const weights = weight.values.subarray(row % weight.values.length);
     const scale = 1 / Math.sqrt(dot(values, values) / width + epsilon);
-    for (let i = 0; i < width; i++) y.values[row + i] = (values[i] as number) * scale * (weight.values[i] as number);
+    for (let i = 0; i < width; i++) y.values[row + i] = (values[i] as number) * scale * (weights[i] as number);
+  }
+}
+
+function copyColumns({ x, y, columns, repeats = 1 }: CopyColumnsOperation): void {
+  for (let row = 0; row < y.values.values.length / y.width; row++) {
+    const from = Math.floor(row / repeats) * x.width + x.first;
+    y.values.values.set(x.values.values.subarray(from, from + columns), row * y.width + y.first);
   }
 }
 
