@@ -10,7 +10,7 @@ import { probedGpus } from '../kernels/webgpu/probed-gpus.ts';
 import { driversMissing } from '../kernels/webgpu/vulkan-drivers.ts';
 import type { Shape } from '../model/architecture.ts';
 import { DEFAULT_KV_FORMAT, KV_FORMATS } from '../model/kv-format.ts';
-import type { Dense, Experts } from '../model/layer-kind.ts';
+import type { Dense, Experts, Mixer } from '../model/layer-kind.ts';
 import { modelGraph } from '../runtime/graph.ts';
 import { readCount } from '../terminal/options.ts';
 import { formatTable } from '../terminal/table.ts';
@@ -138,18 +138,38 @@ function withKindsOnce(description: GgufDescription | GgufOutline) {
   return { shape: { ...shape, kinds }, ...rest };
 }
 
-/** The kinds of attention that layers have, with the number of layers where there are several. */
-function attentionKinds({ kinds }: Shape): string {
+/** How layers mix the tokens of a text, with the number of layers where there are several ways. */
+function mixerKinds({ kinds }: Shape): string {
   const counts = new Map<string, number>();
-  for (const { attention } of kinds) {
-    const { heads, kvHeads, headSize, window, rotation } = attention;
-    const sees = window === undefined ? '' : `, a window of ${window} tokens`;
-    const text = `${heads} query heads, ${kvHeads} key and value heads of ${headSize}${sees}${rotation === 'none' ? ', without rotation' : ''}`;
+  for (const { mixer } of kinds) {
+    const text = mixer === undefined ? 'not at all' : describeMixer(mixer);
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return [...counts]
     .map(([text, count]) => (counts.size === 1 ? text : `${count} ${count === 1 ? 'layer' : 'layers'}: ${text}`))
     .join('; ');
+}
+
+function describeMixer(mixer: Mixer): string {
+  switch (mixer.kind) {
+    case 'attention': {
+      const { heads, kvHeads, headSize, window, rotation, keysOf } = mixer;
+      const sees = window === undefined ? '' : `, a window of ${window} tokens`;
+      const keys = keysOf === undefined ? '' : `, those of layer ${keysOf}`;
+      const turned = rotation === 'none' ? ', without rotation' : '';
+      return `${heads} query heads, ${kvHeads} key and value heads of ${headSize}${keys}${sees}${turned}`;
+    }
+    case 'latent-attention': {
+      const { heads, plainSize, rotatedSize, valueSize, rank } = mixer;
+      return `${heads} heads of ${plainSize + rotatedSize} and ${valueSize}, compressed to ${rank} and ${rotatedSize}`;
+    }
+    case 'delta-net':
+      return `Gated DeltaNet, ${mixer.keyHeads} key and ${mixer.valueHeads} value heads of ${mixer.size}`;
+    case 'mamba':
+      return `Mamba-2, ${mixer.heads} heads of ${mixer.headSize} with ${mixer.stateSize} states`;
+    case 'short-convolution':
+      return `a convolution of ${mixer.width} tokens`;
+  }
 }
 
 function facts({ shape, settings, tokenizer, ...description }: GgufDescription): string {
@@ -163,13 +183,15 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
       `${billions(description.parameters)} parameters as ${description.mix}, ${formatBytes(description.weightBytes)}`,
     ],
     ['layers', String(shape.layers)],
-    [
-      'hidden size',
-      `${shape.hiddenSize}, feed-forward ${[...new Set(shape.kinds.map(({ feedForward }) => describeFeedForward(feedForward)))].join(', ')}`,
-    ],
-    ['attention', attentionKinds(shape)],
+    ['hidden size', `${shape.hiddenSize}, feed-forward ${feedForwardKinds(shape)}`],
+    ['attention', mixerKinds(shape)],
     ['output', shape.tiedEmbeddings ? 'the embedding matrix (tied)' : 'a separate matrix'],
-    ['biases', shape.kinds.some(({ attention }) => attention.bias) ? 'on queries, keys and values' : 'none'],
+    [
+      'biases',
+      shape.kinds.some(({ mixer }) => mixer?.kind === 'attention' && mixer.bias)
+        ? 'on queries, keys and values'
+        : 'none',
+    ],
     ['context', `${settings.contextLength} tokens`],
     ['rotary angles', `base ${ropeBase}, ${ropeDimensions} values of a head, scaling ${printable(ropeScaling)}`],
     ['norm epsilon', String(Number(settings.normEpsilon.toPrecision(6)))],
@@ -179,11 +201,18 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
   return formatTable([{ title: 'What' }, { title: 'Value', wraps: true }], rows);
 }
 
+/** The feed-forward parts that layers have. */
+function feedForwardKinds({ kinds }: Shape): string {
+  const all = kinds.flatMap(({ feedForward }) => (feedForward === undefined ? [] : [describeFeedForward(feedForward)]));
+  return [...new Set(all)].join(', ');
+}
+
 /** `14336`, `8 of 128 experts of 768`, `4 of 60 experts of 1408 and a shared one of 5632`. */
 function describeFeedForward(feedForward: Dense | Experts): string {
   if (feedForward.kind === 'dense') return String(feedForward.size);
-  const { router, size, shared } = feedForward;
-  const others = shared === undefined ? '' : ` and a shared one of ${shared.size}`;
+  const { router, size, shared, beside } = feedForward;
+  const others =
+    beside !== undefined ? ` beside ${beside}` : shared === undefined ? '' : ` and a shared one of ${shared.size}`;
   return `${router.used} of ${router.experts} experts of ${size}${others}`;
 }
 

@@ -10,6 +10,8 @@ export interface MetadataFields {
   optionalCount(key: string, most: number): number | undefined;
   /** A whole number from 0 to `end` − 1. */
   optionalIndex(key: string, end: number): number | undefined;
+  /** For each of `count` layers a whole number from 0 to `end` − 1: an array, or one number for all. */
+  optionalIndexes(key: string, end: number, count: number): readonly number[] | undefined;
   /** A number above 0. */
   amount(key: string, fallback?: number): number;
   optionalAmount(key: string): number | undefined;
@@ -60,6 +62,17 @@ export function metadataFields(
       if (!metadata.has(key)) return undefined;
       const value = whole(key);
       return value >= 0 && value < end ? value : mismatch(key, `a whole number from 0 to ${end - 1}`);
+    },
+    optionalIndexes(key, end, count) {
+      const found = metadata.get(key);
+      if (found?.type !== 'array' || found.value.of === 'string') {
+        const one = fields.optionalIndex(key, end);
+        return one === undefined ? undefined : new Array<number>(count).fill(one);
+      }
+      const numbers = Array.from(found.value.values as ArrayLike<number | bigint>, Number);
+      return numbers.length === count && numbers.every((one) => Number.isInteger(one) && one >= 0 && one < end)
+        ? numbers
+        : mismatch(key, `an array of ${count} whole numbers from 0 to ${end - 1}`);
     },
     amount(key, fallback) {
       const found = metadata.get(key);

@@ -1,5 +1,6 @@
 import { InputError } from '../input/input-error.ts';
-import type { Shape } from '../model/architecture.ts';
+import type { Shape, TensorRole } from '../model/architecture.ts';
+import type { LayerKind } from '../model/layer-kind.ts';
 import { countModel, type Model, type Tensor } from '../model/model.ts';
 import { fileMix } from './file-type.ts';
 import type { Gguf, GgufTensor } from './gguf.ts';
@@ -7,9 +8,11 @@ import { quoted } from './gguf-error.ts';
 import { predictionBlocks, shapeFromMetadata } from './shape-from-metadata.ts';
 import {
   fusedAttention,
+  fusedExperts,
   fusedFeedForward,
   type NamedTensor,
   namedTensors,
+  OTHER_OUTPUT_NORM,
   ROPE_FACTORS,
   ropeFactors,
   tensorName,
@@ -24,7 +27,7 @@ import { transformerSettings } from './transformer-settings.ts';
 export function modelFromGguf(gguf: Gguf): Model {
   const { shape, tensors } = tensorsFromGguf(gguf);
   const counted = tensors.flatMap(({ name, shape: _, ...tensor }, index): Tensor[] => {
-    if (tensor.role === 'prediction') return [];
+    if (tensor.role === 'unused') return [];
     const { type, bytes } = gguf.tensors[index] as GgufTensor;
     return [{ ...tensor, quantization: type, bytes }];
   });
@@ -41,9 +44,9 @@ export function modelFromGguf(gguf: Gguf): Model {
 export function tensorsFromGguf(gguf: Gguf): { readonly shape: Shape; readonly tensors: readonly NamedTensor[] } {
   const shape = readShape(gguf);
   const expected = expectedTensors(gguf, shape);
-  const isPrediction = predictionTensors(gguf, shape);
+  const isUnused = unusedTensors(gguf, shape);
   const tensors = gguf.tensors.map((tensor) =>
-    isPrediction(tensor) ? predictionTensor(tensor) : match(gguf, tensor, expected, shape),
+    isUnused(tensor) ? unusedTensor(tensor) : match(gguf, tensor, expected, shape),
   );
   const present = new Set(gguf.tensors.map(({ name }) => name));
   const missing = [...expected.values()].find(({ name, role }) => !role.startsWith('rope_') && !present.has(name));
@@ -76,31 +79,49 @@ function expectedTensors(gguf: Gguf, shape: Shape): Map<string, NamedTensor> {
     expected.set(factors.name, factors);
   }
   const present = new Set(gguf.tensors.map(({ name }) => name));
+  const outputNorm = expected.get(tensorName('output_norm', undefined));
+  if (outputNorm !== undefined && !present.has(outputNorm.name) && present.has(OTHER_OUTPUT_NORM)) {
+    expected.delete(outputNorm.name);
+    expected.set(OTHER_OUTPUT_NORM, { ...outputNorm, name: OTHER_OUTPUT_NORM });
+  }
   for (let layer = 0; layer < shape.layers; layer++) {
-    if (present.has(tensorName('attn_qkv', layer))) {
-      for (const role of ['attn_q', 'attn_k', 'attn_v'] as const) expected.delete(tensorName(role, layer));
-      expected.set(tensorName('attn_qkv', layer), fusedAttention(shape, layer));
-    }
-    const isDense = shape.kinds[layer]?.feedForward.kind === 'dense';
-    if (isDense && !present.has(tensorName('ffn_gate', layer)) && present.has(tensorName('ffn_up', layer))) {
-      expected.delete(tensorName('ffn_gate', layer));
-      expected.set(tensorName('ffn_up', layer), fusedFeedForward(shape, layer));
+    const { mixer, feedForward } = shape.kinds[layer] as LayerKind;
+    const fuse = (roles: readonly TensorRole[], fused: NamedTensor): void => {
+      for (const role of roles) expected.delete(tensorName(role, layer));
+      expected.set(fused.name, fused);
+    };
+    if (mixer?.kind === 'attention' && present.has(tensorName('attn_qkv', layer)))
+      fuse(['attn_q', 'attn_k', 'attn_v'], fusedAttention(mixer, shape, layer));
+    if (feedForward?.kind === 'experts' && present.has(tensorName('ffn_gate_up_exps', layer)))
+      fuse(['ffn_gate_exps', 'ffn_up_exps'], fusedExperts(feedForward, shape, layer));
+    const isGated = feedForward?.kind === 'dense' && !feedForward.ungated;
+    if (isGated && !present.has(tensorName('ffn_gate', layer)) && present.has(tensorName('ffn_up', layer))) {
+      fuse(['ffn_gate'], fusedFeedForward(shape, layer));
     }
   }
   return expected;
 }
 
-/** Whether a tensor belongs to a block behind the layers, which predicts a token beyond the next one. */
-function predictionTensors(gguf: Gguf, { architecture, layers }: Shape): (tensor: GgufTensor) => boolean {
+/**
+ * Whether a tensor belongs to a block behind the layers, which predicts a token beyond the next one, or to the keys and
+ * values of a layer that attends to those of another.
+ */
+function unusedTensors(gguf: Gguf, { architecture, layers, kinds }: Shape): (tensor: GgufTensor) => boolean {
   const blocks = predictionBlocks(gguf.fields, architecture);
   const prefixes = Array.from({ length: blocks }, (_, index) => `blk.${layers + index}.`);
-  return ({ name }) => prefixes.some((prefix) => name.startsWith(prefix));
+  const keys = kinds.flatMap(({ mixer }, layer) =>
+    mixer?.kind === 'attention' && mixer.keysOf !== undefined
+      ? (['attn_k', 'attn_v', 'attn_k_norm'] as const).map((role) => tensorName(role, layer))
+      : [],
+  );
+  const names = new Set(keys);
+  return ({ name }) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
 }
 
-function predictionTensor({ name, shape }: GgufTensor): NamedTensor {
+function unusedTensor({ name, shape }: GgufTensor): NamedTensor {
   const [columns = 1, ...others] = shape;
   const rows = others.reduce((product, length) => product * length, 1);
-  return { role: 'prediction', layer: undefined, rows, columns, name, shape };
+  return { role: 'unused', layer: undefined, rows, columns, name, shape };
 }
 
 function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, NamedTensor>, shape: Shape): NamedTensor {
@@ -114,9 +135,14 @@ function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, Name
       `${shape.architecture} of ${shape.layers} layers has no such tensor; it has ${allowed}`,
     );
   }
-  if (found.shape.join() !== tensor.shape.join()) {
+  if (significant(found.shape) !== significant(tensor.shape)) {
     const [is, needed] = [found.shape, tensor.shape].map((dimensions) => dimensions.join(' × '));
     throw new InputError(where, `is ${is}; the metadata require ${needed}`);
   }
   return tensor;
+}
+
+/** A tensor's lengths without those of 1, which files may have or not. */
+function significant(shape: readonly number[]): string {
+  return shape.filter((length) => length !== 1).join();
 }

@@ -1,7 +1,7 @@
 import type { Shape } from '../model/architecture.ts';
 import type { Attention, LayerKind } from '../model/layer-kind.ts';
 import { FAMILIES, familyOf } from './architectures/families.ts';
-import type { Family, FamilyFile, Mixture } from './architectures/family.ts';
+import type { Family, FamilyFile, Mixture, UsualLayer } from './architectures/family.ts';
 import { expertCount, leadingDenseLayers, readExperts } from './architectures/mixture.ts';
 import { quoted } from './gguf-error.ts';
 import type { MetadataFields } from './metadata-fields.ts';
@@ -31,27 +31,24 @@ export function shapeFromMetadata({ fields, has, vocabularySize, name }: Describ
   const layers = blocks - predictionBlocks(fields, architecture);
   if (layers < 1) fields.fail(key('nextn_predict_layers'), `leaves none of ${blocks} blocks as a layer`);
   const hiddenSize = fields.count(key('embedding_length'), MOST_WIDTH);
-  const heads = fields.count(key('attention.head_count'), MOST_WIDTH);
-  const kvHeads = fields.count(key('attention.head_count_kv'), heads, heads);
-  if (heads % kvHeads !== 0)
-    fields.fail(key('attention.head_count_kv'), `${kvHeads} does not divide the ${heads} query heads`);
   const tiedEmbeddings = !has('output.weight');
   const family = familyOf(architecture);
   if (tiedEmbeddings && family.untied)
     fields.fail('general.architecture', `${architecture} has an output matrix of its own; output.weight is missing`);
   const trainedContext = fields.optionalCount(key('context_length'), MOST_CONTEXT);
-  const norms = readNorms(family, has);
-  const attention: Attention = {
-    ...{ heads, kvHeads, headSize: readHeadSize(fields, key, hiddenSize, heads), rotation: 'global' },
-    bias: has('blk.0.attn_q.bias'),
-    ...(norms !== undefined && { norms }),
+  const heads = fields.count(key('attention.head_count'), MOST_WIDTH);
+  const perLayer = (name: string, most: number): readonly number[] | undefined =>
+    fields.optionalIndexes(key(name), most + 1, blocks)?.slice(0, layers);
+  const file: FamilyFile = {
+    ...{ architecture, fields, key, layers, hiddenSize, has },
+    kvHeads: (family.unlike && perLayer('attention.head_count_kv', heads)) || [],
+    denseSizes: (family.unlike && perLayer('feed_forward_length', MOST_WIDTH)) || [],
   };
-  const file: FamilyFile = { architecture, fields, key, layers, hiddenSize, has };
   return {
     name: fields.optionalText('general.name') ?? name,
     architecture,
     layers,
-    kinds: readKinds(family, file, attention),
+    kinds: readKinds(family, file, heads),
     hiddenSize,
     vocabularySize,
     tiedEmbeddings,
@@ -65,21 +62,39 @@ function readNorms({ norms }: Family, has: FamilyFile['has']): Attention['norms'
   return has('blk.0.attn_q_norm.weight') ? 'heads' : undefined;
 }
 
-/** The kind of each layer: of mixtures the first ones may be dense. */
-function readKinds(family: Family, file: FamilyFile, attention: Attention): readonly LayerKind[] {
-  const { fields, key, layers } = file;
-  const kindsWith = (feedForward: LayerKind['feedForward']): readonly LayerKind[] => {
-    const usual: LayerKind = { attention, feedForward, resultNorms: false };
-    return family.kinds?.(usual, file) ?? new Array<LayerKind>(layers).fill(usual);
+/** llama's attention, with the file's sizes. */
+function readAttention(family: Family, file: FamilyFile, heads: number): Attention {
+  const { fields, key, has, hiddenSize } = file;
+  const name = key('attention.head_count_kv');
+  const kvHeads = file.kvHeads.length === 0 ? fields.count(name, heads, heads) : Math.max(1, ...file.kvHeads);
+  const unfit = [kvHeads, ...file.kvHeads].find((count) => heads % (count || heads) !== 0);
+  if (unfit !== undefined) fields.fail(name, `${unfit} does not divide the ${heads} query heads`);
+  const norms = readNorms(family, has);
+  return {
+    ...{ kind: 'attention', heads, kvHeads, headSize: readHeadSize(fields, key, hiddenSize, heads) },
+    ...{ rotation: 'global', bias: has('blk.0.attn_q.bias') },
+    ...(norms !== undefined && { norms }),
   };
+}
+
+/** The kind of each layer: of mixtures the first ones may be dense. */
+function readKinds(family: Family, file: FamilyFile, heads: number): readonly LayerKind[] {
+  const { fields, key, layers } = file;
+  const kindsWith = (feedForward: UsualLayer['feedForward']): readonly LayerKind[] => {
+    const alike = (kind: LayerKind): LayerKind[] => new Array<LayerKind>(layers).fill(kind);
+    if (family.mixer !== undefined) return alike({ mixer: family.mixer(file), feedForward, resultNorms: false });
+    const usual: UsualLayer = { mixer: readAttention(family, file, heads), feedForward, resultNorms: false };
+    return family.kinds?.(usual, file) ?? alike(usual);
+  };
+  const denseSize = (): number =>
+    family.unlike && file.denseSizes.length > 0
+      ? Math.max(1, ...file.denseSizes)
+      : fields.count(key('feed_forward_length'), MOST_WIDTH);
   const experts = expertCount(file);
   if (experts > 0 && family.mixture === undefined)
     fields.fail(key('expert_count'), `is ${experts}; ${file.architecture} has no mixtures of experts here`);
   const dense = experts === 0 || family.mixture === undefined ? layers : leadingDenseLayers(file);
-  const first =
-    dense === 0
-      ? []
-      : kindsWith({ kind: 'dense', size: fields.count(key('feed_forward_length'), MOST_WIDTH), activation: 'silu' });
+  const first = dense === 0 ? [] : kindsWith({ kind: 'dense', size: denseSize(), activation: 'silu' });
   const others = dense === layers ? [] : kindsWith(readExperts(file, family.mixture as Mixture));
   return [...first.slice(0, dense), ...others.slice(dense)];
 }

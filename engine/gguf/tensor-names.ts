@@ -1,10 +1,13 @@
 import { type Shape, type TensorRole, type TensorShape, tensorShapes } from '../model/architecture.ts';
-import type { LayerKind } from '../model/layer-kind.ts';
+import { type Attention, activeSize, type Experts, type LayerKind } from '../model/layer-kind.ts';
 
 /** A tensor of a model, as GGUF files name and divide it. */
 export interface NamedTensor extends TensorShape {
   readonly name: string;
-  /** In ggml's order: [columns, rows], [columns] for a vector, [columns, rows, experts] for the matrices of experts. */
+  /**
+   * In ggml's order: [columns, rows], [columns] for a vector, [columns, rows, experts] for the matrices of experts, or of
+   * heads.
+   */
   readonly shape: readonly number[];
 }
 
@@ -14,15 +17,24 @@ export function namedTensors(shape: Shape): NamedTensor[] {
 }
 
 /** Q, K and V of a layer fused into one matrix, as some converters write them: the rows of Q, then K, then V. */
-export function fusedAttention({ kinds, hiddenSize }: Shape, layer: number): NamedTensor {
-  const { heads, kvHeads, headSize } = (kinds[layer] as LayerKind).attention;
+export function fusedAttention(
+  { heads, kvHeads, headSize }: Attention,
+  { hiddenSize }: Shape,
+  layer: number,
+): NamedTensor {
   return named({ role: 'attn_qkv', layer, rows: (heads + 2 * kvHeads) * headSize, columns: hiddenSize });
 }
 
 /** Gate and up of a layer in one matrix, as phi3's files have them: the rows of the gate, then those of up. */
 export function fusedFeedForward({ kinds, hiddenSize }: Shape, layer: number): NamedTensor {
-  const { feedForward } = kinds[layer] as LayerKind;
-  return named({ role: 'ffn_up', layer, rows: 2 * feedForward.size, columns: hiddenSize });
+  const size = activeSize((kinds[layer] as LayerKind).feedForward);
+  return named({ role: 'ffn_up', layer, rows: 2 * size, columns: hiddenSize });
+}
+
+/** Gate and up of a layer's experts in one matrix of each expert: the rows of the gate, then those of up. */
+export function fusedExperts({ router, size }: Experts, { hiddenSize }: Shape, layer: number): NamedTensor {
+  const { experts } = router;
+  return named({ role: 'ffn_gate_up_exps', layer, rows: experts * 2 * size, columns: hiddenSize, experts });
 }
 
 /** Divisors of rotary angles, which all layers share: Llama 3.1's, or those for short and for long contexts (phi3). */
@@ -34,14 +46,28 @@ export function ropeFactors(role: RopeFactorsRole, rotated: number): NamedTensor
   return named({ role, layer: undefined, rows: 1, columns: rotated / 2 });
 }
 
+/** Names that don't follow from their role. */
+const OWN_NAMES: Partial<Record<TensorRole, string>> = {
+  ssm_a: 'ssm_a',
+  ssm_d: 'ssm_d',
+  shortconv_in_proj: 'shortconv.in_proj.weight',
+  shortconv_conv: 'shortconv.conv.weight',
+  shortconv_out_proj: 'shortconv.out_proj.weight',
+  ffn_gate_inp_scale: 'ffn_gate_inp.scale',
+  ffn_down_exps_scale: 'ffn_down_exps.scale',
+};
+
+/** The name that some files have for the output's norm (LFM2). */
+export const OTHER_OUTPUT_NORM = 'token_embd_norm.weight';
+
 /** The name of a tensor in a file. */
 export function tensorName(role: TensorRole, layer: number | undefined): string {
-  const own = role.endsWith('_bias') ? role.replace(/_bias$/, '.bias') : `${role}.weight`;
+  const own = OWN_NAMES[role] ?? (role.endsWith('_bias') ? role.replace(/_bias$/, '.bias') : `${role}.weight`);
   return layer === undefined ? own : `blk.${layer}.${own}`;
 }
 
 function named(tensor: TensorShape): NamedTensor {
-  const { role, layer, rows, columns, experts = 1 } = tensor;
+  const { role, layer, rows, columns, heads = 1, experts = heads } = tensor;
   const lengths = [columns, rows / experts, experts];
   // A vector, or one of each expert, has no length of 1 between or behind.
   return {

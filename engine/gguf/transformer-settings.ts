@@ -1,4 +1,5 @@
 import type { Shape } from '../model/architecture.ts';
+import type { LayerKind } from '../model/layer-kind.ts';
 import type { Gguf } from './gguf.ts';
 import { checkMetadata } from './metadata-rules.ts';
 
@@ -26,7 +27,7 @@ const MOST_CONTEXT = 2 ** 31;
  */
 export function transformerSettings(gguf: Gguf, { architecture, kinds }: Shape): TransformerSettings {
   const { fields } = gguf;
-  const headSize = Math.min(...kinds.map(({ attention }) => attention.headSize));
+  const headSize = rotatedHeadSize(kinds);
   checkMetadata(gguf, architecture);
   const ropeKey = `${architecture}.rope.dimension_count`;
   const ropeDimensions = fields.count(ropeKey, headSize, headSize);
@@ -38,4 +39,13 @@ export function transformerSettings(gguf: Gguf, { architecture, kinds }: Shape):
     ropeDimensions,
     ropeScaling: fields.optionalText(`${architecture}.rope.scaling.type`) ?? 'none',
   };
+}
+
+/** Values of a head that the model's usual rotation may reach, in all layers that may have it; 2 where none has heads. */
+function rotatedHeadSize(kinds: readonly LayerKind[]): number {
+  const sizes = kinds.flatMap(({ mixer }) => {
+    if (mixer?.kind === 'latent-attention') return [mixer.rotatedSize];
+    return mixer?.kind === 'attention' && mixer.rotation !== 'local' ? [mixer.headSize] : [];
+  });
+  return sizes.length === 0 ? 2 : Math.min(...sizes);
 }

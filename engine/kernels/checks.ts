@@ -198,7 +198,8 @@ export function checkOperation(operation: Operation): void {
       equal(kind, 'x', x.values.length, tokens * (2 * keyHeads + valueHeads) * size);
       for (const [what, { values }] of Object.entries({ strength, decay }))
         equal(kind, what, values.length, tokens * valueHeads);
-      for (const [what, { values }] of Object.entries({ decayBias, rate })) equal(kind, what, values.length, valueHeads);
+      for (const [what, { values }] of Object.entries({ decayBias, rate }))
+        equal(kind, what, values.length, valueHeads);
       equal(kind, 'state', state.values.length, valueHeads * size * size);
       return;
     }
@@ -209,7 +210,8 @@ export function checkOperation(operation: Operation): void {
       const width = heads * headSize + 2 * groups * positive(kind, 'stateSize', stateSize);
       equal(kind, 'x', x.values.length, tokens * width);
       equal(kind, 'step', step.values.length, tokens * heads);
-      for (const [what, { values }] of Object.entries({ stepBias, rate, skip })) equal(kind, what, values.length, heads);
+      for (const [what, { values }] of Object.entries({ stepBias, rate, skip }))
+        equal(kind, what, values.length, heads);
       equal(kind, 'state', state.values.length, heads * headSize * stateSize);
       return;
     }

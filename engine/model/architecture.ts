@@ -1,5 +1,6 @@
-import { describe, type LayerWeight } from './block.ts';
-import { activeSize, type LayerKind } from './layer-kind.ts';
+import { describe } from './block/describe.ts';
+import type { LayerWeight } from './block/layer-weight.ts';
+import { activeSize, keptHeads, type LayerKind } from './layer-kind.ts';
 
 /** The families whose layers are alike, and which a few numbers describe. */
 export const UNIFORM_ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
@@ -28,6 +29,8 @@ export interface Shape {
   readonly logitScale?: number;
   /** c of the logits c · tanh(z / c); missing: logits as they are. */
   readonly logitCap?: number;
+  /** P: width of the embedding that each layer has of a token for itself; missing: none (Gemma 3n and 4). */
+  readonly layerInputs?: number;
 }
 
 /** The numbers that describe a model whose layers are alike. */
@@ -47,8 +50,8 @@ export interface UniformShape extends Omit<Shape, 'kinds' | 'architecture'> {
 /** The shape that the numbers describe. */
 export function uniformShape({ ffnSize, heads, kvHeads, headSize, qkvBias, ...shared }: UniformShape): Shape {
   const kind: LayerKind = {
-    attention: {
-      ...{ heads, kvHeads, headSize, bias: qkvBias, rotation: 'global' },
+    mixer: {
+      ...{ kind: 'attention', heads, kvHeads, headSize, bias: qkvBias, rotation: 'global' },
       ...(shared.architecture === 'qwen3' && { norms: 'heads' as const }),
     },
     feedForward: { kind: 'dense', size: ffnSize, activation: 'silu' },
@@ -57,7 +60,10 @@ export function uniformShape({ ffnSize, heads, kvHeads, headSize, qkvBias, ...sh
   return { ...shared, kinds: new Array<LayerKind>(shared.layers).fill(kind) };
 }
 
-/** The widths of a layer, or their means over unlike layers, which the papers' formulas take for all layers. */
+/**
+ * The widths of a layer, or their means over unlike layers, which the papers' formulas take for all layers: of head sizes
+ * over those that attend, of numbers of heads over all.
+ */
 export interface LayerWidths {
   readonly hiddenSize: number;
   readonly ffnSize: number;
@@ -69,12 +75,14 @@ export interface LayerWidths {
 export function meanWidths({ kinds, hiddenSize }: Pick<Shape, 'kinds' | 'hiddenSize'>): LayerWidths {
   const mean = (width: (kind: LayerKind) => number): number =>
     kinds.reduce((sum, kind) => sum + width(kind), 0) / kinds.length;
+  const attending = kinds.filter((kind) => keptHeads(kind) !== undefined);
+  const headSizes = attending.reduce((sum, kind) => sum + (keptHeads(kind)?.headSize ?? 0), 0);
   return {
     hiddenSize,
     ffnSize: mean(({ feedForward }) => activeSize(feedForward)),
-    heads: mean(({ attention }) => attention.heads),
-    kvHeads: mean(({ attention }) => attention.kvHeads),
-    headSize: mean(({ attention }) => attention.headSize),
+    heads: mean((kind) => keptHeads(kind)?.heads ?? 0),
+    kvHeads: mean((kind) => keptHeads(kind)?.kvHeads ?? 0),
+    headSize: headSizes / Math.max(1, attending.length),
   };
 }
 
@@ -84,15 +92,19 @@ export type TensorRole =
   | 'token_embd'
   | 'output'
   | 'output_norm'
-  /** Q, K and V in one matrix, which some GGUF files have in place of the three. */
-  | 'attn_qkv'
+  /** Embeddings that layers have for themselves, and what the whole embedding adds to them (Shape.layerInputs). */
+  | 'per_layer_token_embd'
+  | 'per_layer_model_proj'
+  | 'per_layer_proj_norm'
+  /** Gate and up of experts in one matrix of each. */
+  | 'ffn_gate_up_exps'
   /** Divisors of the rotary angles, one vector for all layers. */
   | 'rope_freqs'
   /** The same for contexts up to the original length, and beyond it. */
   | 'rope_factors_short'
   | 'rope_factors_long'
-  /** A weight of a block that predicts a token beyond the next one, which doesn't run. */
-  | 'prediction';
+  /** A weight that doesn't run: of a block that predicts a token beyond the next one, or of keys that nobody reads. */
+  | 'unused';
 
 /** A weight tensor: `rows` × `columns`, multiplied with a vector of `columns` values; a vector has one row. */
 export interface TensorShape {
@@ -104,6 +116,8 @@ export interface TensorShape {
   readonly columns: number;
   /** Experts that it has rows of; missing: it is used by every token. */
   readonly experts?: number;
+  /** Heads that it has a matrix of. */
+  readonly heads?: number;
 }
 
 /** Every weight tensor of a model: the embedding, layer after layer, and the output. */
@@ -113,6 +127,7 @@ export function tensorShapes({
   hiddenSize,
   vocabularySize,
   tiedEmbeddings,
+  layerInputs,
 }: Shape): TensorShape[] {
   if (kinds.length !== count) throw new RangeError(`${kinds.length} kinds for ${count} layers`);
   const outer = (role: TensorRole, rows: number, columns: number): TensorShape => ({
@@ -125,5 +140,16 @@ export function tensorShapes({
     describe(kind, hiddenSize).weights.map((weight): TensorShape => ({ ...weight, layer })),
   );
   const output = tiedEmbeddings ? [] : [outer('output', vocabularySize, hiddenSize)];
-  return [outer('token_embd', vocabularySize, hiddenSize), ...layers, outer('output_norm', 1, hiddenSize), ...output];
+  const inputs =
+    layerInputs === undefined
+      ? []
+      : [
+          outer('per_layer_token_embd', vocabularySize, count * layerInputs),
+          outer('per_layer_model_proj', count * layerInputs, hiddenSize),
+          outer('per_layer_proj_norm', 1, layerInputs),
+        ];
+  return [
+    ...[outer('token_embd', vocabularySize, hiddenSize), ...inputs, ...layers],
+    ...[outer('output_norm', 1, hiddenSize), ...output],
+  ];
 }

@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import type { LayerWidths, Shape } from './architecture.ts';
-import type { Attention } from './layer-kind.ts';
+import { type KeptHeads, keptHeads, type LayerKind, storesKeys } from './layer-kind.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from './quantization.ts';
 
 /** The number formats of a KV cache; quantized ones have a scale for every 32 values of a head. */
@@ -39,7 +39,7 @@ export function kvBytesPerToken(
 /** @throws InputError if a model's heads are not whole blocks of the format */
 export function checkKvFormat({ kinds, name }: Pick<Shape, 'kinds' | 'name'>, format: KvFormat): void {
   const { block } = QUANTIZATIONS[format];
-  const headSize = kinds.map(({ attention }) => attention.headSize).find((size) => size % block !== 0);
+  const headSize = storedHeads(kinds).find((kept) => kept.headSize % block !== 0)?.headSize;
   if (headSize === undefined) return;
   const problem = `needs heads of whole blocks of ${block} values; those of ${name} have ${headSize}`;
   throw new InputError('--kv', `${format} ${problem}: use F16 or F32`);
@@ -50,13 +50,25 @@ export function checkKvFormat({ kinds, name }: Pick<Shape, 'kinds' | 'name'>, fo
  * @throws InputError if layers differ in them
  */
 export function sharedHeads({ kinds, name }: Pick<Shape, 'kinds' | 'name'>): Pick<LayerWidths, 'kvHeads' | 'headSize'> {
-  const [{ kvHeads, headSize }, ...others] = kinds.map(({ attention }) => attention) as [Attention, ...Attention[]];
-  if (others.some((other) => other.kvHeads !== kvHeads || other.headSize !== headSize))
+  const [first, ...others] = kinds.map(storedBy);
+  if (first === undefined || others.some((other) => other === undefined))
+    throw new InputError(`model ${name}`, 'has layers without keys and values, which can’t be kept in pages yet');
+  const { kvHeads, headSize } = first;
+  if (others.some((other) => other?.kvHeads !== kvHeads || other.headSize !== headSize))
     throw new InputError(`model ${name}`, 'has layers with unlike keys and values, which can’t be kept in pages yet');
   return { kvHeads, headSize };
 }
 
 /** Bytes that one token adds to the KV cache of all layers. */
 export function modelKvBytesPerToken({ kinds }: Pick<Shape, 'kinds'>, format: KvFormat = DEFAULT_KV_FORMAT): number {
-  return kinds.reduce((sum, { attention }) => sum + kvBytesPerToken(attention, format), 0);
+  return storedHeads(kinds).reduce((sum, kept) => sum + kvBytesPerToken(kept, format), 0);
+}
+
+/** The heads whose keys and values layers store. */
+function storedHeads(kinds: Shape['kinds']): readonly KeptHeads[] {
+  return kinds.map(storedBy).filter((kept) => kept !== undefined);
+}
+
+function storedBy(kind: LayerKind): KeptHeads | undefined {
+  return storesKeys(kind) ? keptHeads(kind) : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Shape, TensorShape } from './architecture.ts';
-import type { LayerKind } from './layer-kind.ts';
+import { keptHeads, type LayerKind } from './layer-kind.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from './quantization.ts';
 
 /**
@@ -73,9 +73,9 @@ function isMix(mix: FileMix): mix is Mix {
   return (MIXES as readonly string[]).includes(mix);
 }
 
-/** Whether tensors of this role are vectors (norms, biases, sinks, divisors of angles). */
+/** Whether tensors of this role are vectors (norms, biases, sinks, convolutions, divisors of angles). */
 export function isVector({ role }: Pick<TensorShape, 'role'>): boolean {
-  return /_norm$|_bias$|^rope_|^attn_sinks$/.test(role);
+  return /_norm(_\d)?$|_bias$|_scale$|^rope_|^attn_sinks$|_conv1?d?$|^ssm_[ad]$/.test(role);
 }
 
 /** Whether no mix quantizes tensors of this role: vectors, and routers, whose rounding would choose other experts. */
@@ -144,10 +144,12 @@ function kMixQuantization({ role, layer = 0 }: TensorShape, shape: Shape, mix: K
     case 'output':
       return 'Q6_K';
     case 'token_embd':
+    case 'per_layer_token_embd':
       return shape.tiedEmbeddings ? 'Q6_K' : matrices;
     case 'attn_k':
       return hasEightExperts(shape) ? 'Q8_0' : matrices;
-    case 'attn_v': {
+    case 'attn_v':
+    case 'attn_kv_b': {
       if (hasEightExperts(shape)) return 'Q8_0';
       const chosen = valueMatrix?.(layer, shape) ?? matrices;
       return (chosen === 'Q4_K' || chosen === 'Q3_K') && sharesValuesAmongEight(shape) ? 'Q5_K' : chosen;
@@ -169,7 +171,7 @@ function kMixQuantization({ role, layer = 0 }: TensorShape, shape: Shape, mix: K
 const EIGHT_EXPERTS: readonly KMix[] = ['Q3_K_S', 'Q3_K_M', 'Q4_K_S', 'Q4_K_M'];
 
 function hasEightExperts({ kinds }: Shape): boolean {
-  return kinds.some(({ feedForward }) => feedForward.kind === 'experts' && feedForward.router.experts === 8);
+  return kinds.some(({ feedForward }) => feedForward?.kind === 'experts' && feedForward.router.experts === 8);
 }
 
 function eighth(layers: number): number {
@@ -188,5 +190,6 @@ function sharesValuesAmongEight(shape: Shape): boolean {
 
 /** Query heads that share a value head. */
 function queriesPerValue(kind: LayerKind | undefined): number {
-  return kind === undefined ? 1 : kind.attention.heads / kind.attention.kvHeads;
+  const kept = kind && keptHeads(kind);
+  return kept === undefined ? 1 : kept.heads / kept.kvHeads;
 }

@@ -1,5 +1,6 @@
 import { type LayerWidths, meanWidths, type Shape, type TensorShape, tensorShapes } from './architecture.ts';
 import { distinctExperts, type Router } from './feed-forward.ts';
+import { keptHeads } from './layer-kind.ts';
 import { type FileMix, isVector, tensorQuantization } from './mix.ts';
 import { type Quantization, quantizedBytes } from './quantization.ts';
 
@@ -92,8 +93,10 @@ export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]
 
 function windowsOf({ kinds }: Shape): ReadonlyMap<number, number> {
   const windows = new Map<number, number>();
-  for (const { window } of kinds.map(({ attention }) => attention))
+  for (const kind of kinds) {
+    const window = keptHeads(kind)?.window;
     if (window !== undefined) windows.set(window, (windows.get(window) ?? 0) + 1);
+  }
   return windows;
 }
 

@@ -1,7 +1,11 @@
+import type { Kernels } from '../kernels/kernels.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type BufferName, describe } from '../model/block.ts';
-import type { LayerKind, RotationName } from '../model/layer-kind.ts';
+import { describe } from '../model/block/describe.ts';
+import type { BufferName } from '../model/block/layer-step.ts';
+import { ROUTE_NUMBERS } from '../model/feed-forward.ts';
+import { keptHeads, type LayerKind, type RotationName } from '../model/layer-kind.ts';
+import { lazily } from './lazily.ts';
 import type { Rotations } from './rotations.ts';
 
 /** Vectors that depend on the positions of a pass's tokens and not on the tokens: written once for all layers. */
@@ -27,15 +31,30 @@ export interface Activations {
   /** The normalised residual stream. */
   readonly h: Vector; // [tokens][hidden]
   readonly positions: PositionVectors;
+  /** Embeddings that layers have of the tokens for themselves, and room for what is added to them. */
+  readonly layerInputs: LayerInputBuffers | undefined;
+  /** Of every token the choices 0 … heads − 1, with the weight 1: `multiply-experts` multiplies heads by them. */
+  headRoutes(heads: number): Vector; // [tokens][heads][expert, weight]
+  /** Weights of a norm that has none. */
+  ones(width: number): Vector;
   /** A layer's buffers. */
   of(kind: LayerKind): LayerBuffers;
 }
+
+/** [tokens][layers · inputs] both */
+export interface LayerInputBuffers {
+  readonly inputs: Vector;
+  readonly projected: Vector;
+}
+
+/** What activations depend on. */
+export type ActivationShape = Pick<Shape, 'kinds' | 'hiddenSize' | 'layerInputs'>;
 
 type Widths = Readonly<Record<keyof LayerBuffers, number>>;
 
 /** Values of each of a layer's buffers for one token. */
 function layerWidths(kind: LayerKind, hiddenSize: number): Widths {
-  const { heads } = kind.attention;
+  const heads = keptHeads(kind)?.heads ?? 0;
   return { ...describe(kind, hiddenSize).widths, largest: heads, totals: heads };
 }
 
@@ -48,11 +67,22 @@ function mostWidths({ kinds, hiddenSize }: Pick<Shape, 'kinds' | 'hiddenSize'>):
   ) as unknown as Widths;
 }
 
+/** Values of the embeddings that all layers have of a token for themselves. */
+function layerInputValues({ kinds, layerInputs = 0 }: ActivationShape): number {
+  return kinds.length * layerInputs;
+}
+
+function headChoices(heads: number, tokens: number): Float32Array {
+  return Float32Array.from({ length: tokens * heads * ROUTE_NUMBERS }, (_, i) => (i % 2 === 0 ? (i / 2) % heads : 1));
+}
+
 /** Values that a pass keeps for one token, buffer by buffer. */
-export function activationWidths(shape: Pick<Shape, 'kinds' | 'hiddenSize'>, rotations: Rotations): readonly number[] {
+export function activationWidths(shape: ActivationShape, rotations: Rotations): readonly number[] {
   const angles = [...rotations.byName.values()].map(({ dimensions }) => dimensions);
   const divisors = rotations.temperature === undefined ? [] : [1];
-  return [...Object.values(mostWidths(shape)).filter((width) => width > 0), ...angles, ...divisors];
+  const inputs = layerInputValues(shape);
+  const buffers = [...Object.values(mostWidths(shape)), inputs, inputs];
+  return [...buffers.filter((width) => width > 0), ...angles, ...divisors];
 }
 
 /**
@@ -60,8 +90,8 @@ export function activationWidths(shape: Pick<Shape, 'kinds' | 'hiddenSize'>, rot
  * @returns a function that gives the part for a number of tokens; the same object for the same number
  */
 export function createActivations(
-  kernels: { readonly vector: (values: number) => Vector },
-  shape: Pick<Shape, 'kinds' | 'hiddenSize'>,
+  kernels: Pick<Kernels, 'vector'>,
+  shape: ActivationShape,
   rotations: Rotations,
   most: number,
 ): (tokens: number) => Activations {
@@ -76,6 +106,13 @@ export function createActivations(
     whole: kernels.vector(most * dimensions),
   }));
   const divisors = rotations.temperature && kernels.vector(most);
+  const inputValues = layerInputValues(shape);
+  const layerInputs =
+    inputValues === 0
+      ? undefined
+      : { inputs: kernels.vector(most * inputValues), projected: kernels.vector(most * inputValues) };
+  const routes = new Map<number, Vector>();
+  const ones = lazily(() => kernels.vector(new Float32Array(Math.max(...Object.values(widths))).fill(1)));
   const buffersOf = (kind: LayerKind, tokens: number): LayerBuffers => {
     const own = layerWidths(kind, hiddenSize);
     return Object.fromEntries(
@@ -87,6 +124,16 @@ export function createActivations(
     const stream = (name: 'x' | 'h'): Vector => (whole.get(name) as Vector).slice(0, tokens * hiddenSize);
     return {
       ...{ tokens, x: stream('x'), h: stream('h') },
+      layerInputs: layerInputs && {
+        inputs: layerInputs.inputs.slice(0, tokens * inputValues),
+        projected: layerInputs.projected.slice(0, tokens * inputValues),
+      },
+      headRoutes(heads) {
+        const all = routes.get(heads) ?? kernels.vector(headChoices(heads, most));
+        routes.set(heads, all);
+        return all.slice(0, tokens * heads * ROUTE_NUMBERS);
+      },
+      ones: (width) => ones().slice(0, width),
       positions: {
         angles: Object.fromEntries(
           angles.map(({ name, dimensions, whole: vector }) => [name, vector.slice(0, tokens * dimensions)]),

@@ -1,17 +1,24 @@
 import type { KeyValueCache } from '../kernels/key-value-cache.ts';
 import type { AttentionOperation, Multiplied, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
-import { type Attention, attentionScale, type LayerKind } from '../model/layer-kind.ts';
+import { describe } from '../model/block/describe.ts';
+import { type BufferName, isTextStep, type TextStep } from '../model/block/layer-step.ts';
+import { type KeptHeads, keptHeads, type LayerKind, recurrenceOf } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';
 import type { HeldSlice } from './kv/page-pool.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
+import type { LayerSettings } from './layer-operations.ts';
+import type { LayerVectors, RecurrenceInputs } from './recurrence.ts';
 
 /** One layer's keys and values of tokens `from` up to, not including, `to`. */
 export type TokenSlice = Pick<HeldSlice, 'cache' | 'from' | 'to'>;
 
 /** What attention reads and writes for consecutive tokens of one sequence. */
 export interface AttentionInputs {
-  readonly attention: Attention;
+  readonly kind: 'attention';
+  readonly heads: KeptHeads;
+  /** The layer whose keys and values it attends to; default: its own, which it stores. */
+  readonly keysOf?: number | undefined;
   /** A score of each head that belongs to no position (AttentionOperation.sinks). */
   readonly sinks?: Vector | undefined; // [heads]
   readonly queries: Vector; // [tokens][heads][headSize]
@@ -33,27 +40,47 @@ export interface PassTokens extends Pick<AttentionInputs, 'position' | 'multipli
   readonly count: number;
 }
 
-/** The inputs for `count` tokens of a pass from its token `first` on. */
-export function attentionInputs(
+/** What a layer's mixer reads and writes for consecutive tokens of one text. */
+export type MixerInputs = AttentionInputs | RecurrenceInputs;
+
+/**
+ * The inputs for `count` tokens of a pass from its token `first` on.
+ * @returns `undefined` for a layer that doesn't mix tokens
+ */
+export function mixerInputs(
+  { shape: { hiddenSize }, normEpsilon }: Pick<LayerSettings, 'shape' | 'normEpsilon'>,
   kind: LayerKind,
   activations: Activations,
   { first, count, position, multiplied }: PassTokens,
-): AttentionInputs {
-  const { attention } = kind;
-  const { heads, kvHeads, headSize } = attention;
+): MixerInputs | undefined {
+  const { steps, widths } = describe(kind, hiddenSize);
+  const step = steps.find(isTextStep);
+  if (step === undefined) return undefined;
   const buffers = activations.of(kind);
   const part = (vector: Vector, width: number): Vector => vector.slice(first * width, (first + count) * width);
+  const own = (name: BufferName): Vector => part(buffers[name] ?? activations.x, widths[name]);
+  const mixer = recurrenceOf(kind);
+  if (mixer !== undefined)
+    return {
+      ...{ kind: 'recurrence', mixer, hiddenSize, epsilon: normEpsilon },
+      ...{ channels: own('channels'), convolved: own('convolved'), attended: own('attended') },
+      ...{ strength: own('strength'), decay: own('decay') },
+    };
+  const heads = keptHeads(kind) as KeptHeads;
+  const { keys, values } = step as TextStep & { readonly kind: 'attend' };
   return {
-    attention,
-    queries: part(buffers.q, heads * headSize),
-    keys: part(buffers.k, kvHeads * headSize),
-    values: part(buffers.v, kvHeads * headSize),
-    attended: part(buffers.attended, heads * headSize),
-    largest: part(buffers.largest, heads),
-    totals: part(buffers.totals, heads),
-    position,
-    multiplied,
+    ...{ kind: 'attention', heads, position, multiplied },
+    keysOf: kind.mixer?.kind === 'attention' ? kind.mixer.keysOf : undefined,
+    ...{ queries: own('q'), keys: own(keys), values: own(values), attended: own('attended') },
+    largest: part(buffers.largest, heads.heads),
+    totals: part(buffers.totals, heads.heads),
   };
+}
+
+/** What attention reads, with its sinks. @throws RangeError for a layer that doesn't attend */
+export function withSinks(inputs: MixerInputs, { attn_sinks: sinks }: LayerVectors): AttentionInputs {
+  if (inputs.kind === 'recurrence') throw new RangeError('keys and values of a layer that keeps a state');
+  return sinks === undefined ? inputs : { ...inputs, sinks };
 }
 
 /**
@@ -66,12 +93,12 @@ export interface LayerBatches {
   readonly later?: Iterator<readonly Operation[], readonly Operation[]>;
 }
 
-/** Stores keys and values of the tokens in a cache of the whole context, and attends to it. */
+/** Stores keys and values of the tokens in a cache of the whole context, unless it is another layer's, and attends to it. */
 export function attendWhole(cache: KeyValueCache, inputs: AttentionInputs): Operation[] {
-  const { attention, sinks, queries, keys, values, attended: y, position, multiplied } = inputs;
+  const { heads, keysOf, sinks, queries, keys, values, attended: y, position, multiplied } = inputs;
   return [
-    { kind: 'store', cache, keys, values, position },
-    { kind: 'attention', cache, queries, y, position, multiplied, sinks, ...ofAttention(attention) },
+    ...(keysOf === undefined ? [{ kind: 'store', cache, keys, values, position } as const] : []),
+    { kind: 'attention', cache, queries, y, position, multiplied, sinks, ...ofHeads(heads) },
   ];
 }
 
@@ -122,13 +149,12 @@ function* evictedBatches(
 }
 
 function attendSlices(inputs: AttentionInputs, slices: readonly TokenSlice[], begins: boolean): Operation {
-  const { attention, sinks, queries, attended: y, largest, totals, position, multiplied } = inputs;
+  const { heads, sinks, queries, attended: y, largest, totals, position, multiplied } = inputs;
   const pages = slices.map(({ cache, from, to }) => ({ cache, first: from, count: to - from }));
   const state = { queries, y, largest, totals, position, begins, multiplied, sinks };
-  return { kind: 'attend-pages', pages, ...state, ...ofAttention(attention) };
+  return { kind: 'attend-pages', pages, ...state, ...ofHeads(heads) };
 }
 
-function ofAttention(attention: Attention): Pick<AttentionOperation, 'heads' | 'scale' | 'window'> {
-  const { heads, window } = attention;
-  return { heads, scale: attentionScale(attention), ...(window !== undefined && { window }) };
+function ofHeads({ heads, scale, window }: KeptHeads): Pick<AttentionOperation, 'heads' | 'scale' | 'window'> {
+  return { heads, scale, ...(window !== undefined && { window }) };
 }

@@ -4,6 +4,7 @@ import type { Model } from '../model/model.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { Passes } from './passes.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
+import { createTokenHistory } from './token-history.ts';
 import { type Transformer, VERIFIED_TOKENS } from './transformer.ts';
 
 export interface TransformerParts {
@@ -17,16 +18,27 @@ export interface TransformerParts {
 /** A model with one sequence, whose position it keeps. */
 export function createTransformer({ model, settings, contextLength, passes, cache }: TransformerParts): Transformer {
   const { vocabularySize } = model;
-  let position = 0;
+  const text = createTokenHistory();
 
   const step = (
     tokens: readonly number[],
     logits: SequenceTokens['logits'],
     multiplied?: SequenceTokens['multiplied'],
   ): Float32Array => {
-    const found = passes.run([{ cache, position, tokens, logits, multiplied }]);
-    position += tokens.length;
+    const found = passes.run([{ cache, position: text.known, tokens, logits, multiplied }]);
+    text.evaluated(tokens);
     return found;
+  };
+  /** Evaluates again what layers don't know any more: a few tokens as generation does. */
+  const catchUp = (): void => {
+    while (text.known < text.position) {
+      const tokens = text.missing(passes.mostTokens);
+      step(tokens, 'none', tokens.length <= VERIFIED_TOKENS ? 'singly' : undefined);
+    }
+  };
+  const prepareFor = (tokens: number): void => {
+    checkRoom(text.position, tokens, contextLength);
+    catchUp();
   };
 
   return {
@@ -34,10 +46,10 @@ export function createTransformer({ model, settings, contextLength, passes, cach
     settings,
     contextLength,
     get position() {
-      return position;
+      return text.position;
     },
     evaluate(tokens) {
-      checkRoom(position, tokens.length, contextLength);
+      prepareFor(tokens.length);
       let logits: Float32Array = new Float32Array();
       for (let from = 0; from < tokens.length; ) {
         const end = Math.min(tokens.length, from + Math.min(passes.mostTokens, cache.room));
@@ -47,7 +59,7 @@ export function createTransformer({ model, settings, contextLength, passes, cach
       return logits;
     },
     evaluateAll(tokens) {
-      checkRoom(position, tokens.length, contextLength);
+      prepareFor(tokens.length);
       const logits = new Float32Array(tokens.length * vocabularySize);
       const most = Math.min(VERIFIED_TOKENS, passes.mostTokens);
       for (let from = 0; from < tokens.length; ) {
@@ -58,7 +70,7 @@ export function createTransformer({ model, settings, contextLength, passes, cach
       return logits;
     },
     verify(tokens) {
-      checkRoom(position, tokens.length, contextLength);
+      prepareFor(tokens.length);
       if (tokens.length > VERIFIED_TOKENS)
         throw new RangeError(`${tokens.length} tokens to verify; at most ${VERIFIED_TOKENS} are possible`);
       if (tokens.length === 1) return step(tokens, 'last');
@@ -69,16 +81,16 @@ export function createTransformer({ model, settings, contextLength, passes, cach
       return logits;
     },
     writeGreedily(tokens, options) {
-      checkRoom(position, tokens.length + options.most - 1, contextLength);
-      const written = passes.writeGreedily({ cache, tokens, position, ...options });
-      position += written?.passes ?? 0;
+      prepareFor(tokens.length + options.most - 1);
+      const written = passes.writeGreedily({ cache, tokens, position: text.position, ...options });
+      if (written !== undefined) text.evaluated([...tokens, ...written.tokens].slice(0, written.passes));
       return written?.tokens;
     },
     rewind(to) {
-      if (!(Number.isInteger(to) && to >= 0 && to <= position))
-        throw new RangeError(`rewind to ${to} of ${position} tokens`);
-      cache.rewind(to);
-      position = to;
+      if (!(Number.isInteger(to) && to >= 0 && to <= text.position))
+        throw new RangeError(`rewind to ${to} of ${text.position} tokens`);
+      if (to < text.known) text.rewind(to, cache.rewind(to));
+      else text.rewind(to, text.known);
     },
   };
 }

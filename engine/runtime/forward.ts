@@ -53,7 +53,10 @@ export function forward(pass: ForwardPass): PassPart[] {
   return [
     {
       name: 'embedding',
-      operations: embedOperations(pass.layerSettings.shape, { table: weights.embedding, tokens, y: activations.x }),
+      operations: [
+        ...embedOperations(pass.layerSettings.shape, { table: weights.embedding, tokens, y: activations.x }),
+        ...layerInputOperations(pass),
+      ],
     },
     ...layers,
     ...outputPart(pass, pass.hidden),
@@ -68,6 +71,26 @@ export function embedOperations(
   const scale: Operation[] =
     embeddingScale === undefined ? [] : [{ kind: 'scale', y: parts.y, factor: embeddingScale }];
   return [{ kind: 'embed', ...parts }, ...scale];
+}
+
+/**
+ * The embeddings that layers have for themselves, and what the whole embedding adds to them: (√P·e + rms(W·x/√H))/√2 for each
+ * layer's P values (Gemma 3n).
+ */
+function layerInputOperations({ layerSettings, weights, activations, tokens }: ForwardPass): Operation[] {
+  const { shape, normEpsilon: epsilon } = layerSettings;
+  const { layerInputs: own } = weights;
+  if (own === undefined || activations.layerInputs === undefined || shape.layerInputs === undefined) return [];
+  const { inputs, projected } = activations.layerInputs;
+  return [
+    { kind: 'embed', table: own.table, tokens, y: inputs },
+    { kind: 'scale', y: inputs, factor: Math.sqrt(shape.layerInputs) },
+    { kind: 'multiply', ...own.projection, x: activations.x, y: projected },
+    { kind: 'scale', y: projected, factor: 1 / Math.sqrt(shape.hiddenSize) },
+    { kind: 'rms-norm', x: projected, weight: own.norm, y: projected, epsilon },
+    { kind: 'add', x: projected, y: inputs },
+    { kind: 'scale', y: inputs, factor: Math.SQRT1_2 },
+  ];
 }
 
 /** The output layer for the tokens whose logits, or whose hidden states, are wanted; empty without any. */

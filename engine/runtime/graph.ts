@@ -4,14 +4,14 @@ import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { firstSeen } from '../kernels/first-seen.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { Operation } from '../kernels/operation.ts';
+import type { DeltaRuleOperation, Operation, SelectiveScanOperation } from '../kernels/operation.ts';
 import { type Vector, vectorOver } from '../kernels/vector.ts';
 import { distinctExperts } from '../model/feed-forward.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { createActivations } from './activations.ts';
-import { wholeCache } from './context-cache.ts';
+import { contextOf } from './context-cache.ts';
 import { forward } from './forward.ts';
 import { layerBatches, passSegments } from './layer-batches.ts';
 import { readRotations } from './rotations.ts';
@@ -88,13 +88,8 @@ export function modelGraph(
   const logits = kernels.vector(model.vocabularySize);
   const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
   const position = context - tokens;
-  const caches = new Map(
-    model.kinds.map(({ attention: { kvHeads, headSize } }, layer) => [
-      layer,
-      { id: layer, type: kvFormat, kvHeads, capacity: context, headSize } as const,
-    ]),
-  );
-  const segments = passSegments(rotations, activations, [{ cache: wholeCache(caches), position, tokens }]);
+  const cache = contextOf(kernels, model, { type: kvFormat, capacity: context });
+  const segments = passSegments(layerSettings, activations, [{ cache, position, tokens }]);
   const parts = forward({
     ...{ layerSettings, weights, activations, logits, tokens: new Array<number>(tokens).fill(0) },
     wanted: [{ first: tokens - 1, count: 1 }],
@@ -122,7 +117,11 @@ export function modelGraph(
 function shapesOnly(gguf: Gguf) {
   const offsets: number[] = [];
   let vectors = 0;
-  const kernels: Pick<Kernels, 'matrix' | 'vector'> = {
+  let caches = 0;
+  const kernels: Pick<Kernels, 'matrix' | 'vector' | 'cache' | 'run' | 'write'> = {
+    cache: (shape) => ({ ...shape, id: caches++ }),
+    run() {},
+    write() {},
     matrix: ({ offset = 0, type, rows, columns }) => ({ id: offsets.push(offset) - 1, type, rows, columns }),
     vector: (contents) =>
       vectorOver(vectors++, typeof contents === 'number' ? new Float32Array(contents) : Float32Array.from(contents)),
@@ -183,6 +182,20 @@ function operands(operation: Operation): { readonly reads: readonly string[]; re
     }
     case 'gate-rows':
       return { reads: keys(operation.gate, operation.y), writes: keys(operation.y) };
+    case 'copy-columns':
+      return { reads: keys(operation.x.values), writes: keys(operation.y.values) };
+    case 'convolve': {
+      const { x, state, y } = operation;
+      return { reads: keys(x, state), writes: keys(state, y) };
+    }
+    case 'delta-rule': {
+      const { x, strength, decay, state, y } = operation;
+      return { reads: keys(x, strength, decay, state), writes: keys(state, y) };
+    }
+    case 'selective-scan': {
+      const { x, step, state, y } = operation;
+      return { reads: keys(x, step, state), writes: keys(state, y) };
+    }
     case 'divide-rows':
       return { reads: keys(operation.divisors, operation.y), writes: keys(operation.y) };
     case 'gate':
@@ -218,6 +231,13 @@ function costsOf(operation: Operation, { tensorOf, position, tokens, logits }: N
     const shape = [x.values.length / width, width];
     return { ...none, input: shape, output: shape };
   };
+  const stateCosts = ({ x, y, state }: DeltaRuleOperation | SelectiveScanOperation, perValue: number): Costs => ({
+    ...none,
+    input: [tokens, x.values.length / tokens],
+    output: [tokens, y.values.length / tokens],
+    flops: perValue * tokens * state.values.length,
+    cacheBytes: 2 * state.values.byteLength,
+  });
   switch (operation.kind) {
     case 'embed': {
       const { table } = operation;
@@ -287,7 +307,22 @@ function costsOf(operation: Operation, { tensorOf, position, tokens, logits }: N
     case 'soft-cap':
       return elementwise(operation.y, operation.y.values.length / (operation.y === logits ? 1 : tokens));
     case 'rms-norm':
-      return elementwise(operation.x, operation.weight.values.length);
+      return elementwise(operation.x, operation.width ?? operation.weight.values.length);
+    case 'copy-columns': {
+      const { x, y } = operation;
+      const shape = ({ values, width }: typeof x): number[] => [values.values.length / width, width];
+      return { ...none, input: shape(x), output: shape(y) };
+    }
+    case 'convolve': {
+      const costs = elementwise(operation.x, operation.x.values.length / tokens);
+      const flops = 2 * operation.width * operation.x.values.length;
+      return { ...costs, flops, cacheBytes: 2 * operation.state.values.byteLength };
+    }
+    // A state is read and written once for a token: with the key, for its change, and with the query.
+    case 'delta-rule':
+      return stateCosts(operation, 7);
+    case 'selective-scan':
+      return stateCosts(operation, 5);
     case 'softmax':
       return elementwise(operation.x, operation.width);
     case 'top-k': {

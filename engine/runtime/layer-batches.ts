@@ -2,11 +2,10 @@ import type { Multiplied, MultiplyExpertsOperation, MultiplyOperation, Operation
 import type { Vector } from '../kernels/vector.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';
-import { type AttentionInputs, attentionInputs, type LayerBatches } from './attention.ts';
+import { type LayerBatches, type MixerInputs, mixerInputs } from './attention.ts';
 import type { LayersAttention } from './context-cache.ts';
 import { type LayerSettings, layerOperations } from './layer-operations.ts';
 import { writePositions } from './positions.ts';
-import type { Rotations } from './rotations.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
 /** Consecutive tokens of one sequence in a pass. A pass has the tokens of several sequences, one after the other. */
@@ -19,30 +18,29 @@ export interface Segment {
   readonly multiplied?: MultiplyOperation['multiplied'] | undefined;
 }
 
-/** A segment, and what its attention reads and writes. */
+/** A segment, and what the mixers of layers read and write of it. */
 export interface PassSegment {
   readonly cache: LayersAttention;
-  readonly inputsOf: (kind: LayerKind) => AttentionInputs;
+  readonly inputsOf: (kind: LayerKind) => MixerInputs | undefined;
   readonly multiplied: Segment['multiplied'];
   readonly tokens: number;
 }
 
 /** Writes what depends on the positions of all tokens, and divides the activations among the segments. */
 export function passSegments(
-  rotations: Rotations,
+  settings: Pick<LayerSettings, 'shape' | 'normEpsilon' | 'rotations'>,
   activations: Activations,
   segments: readonly Segment[],
 ): PassSegment[] {
   let first = 0;
   return segments.map(({ cache, position, tokens: count, multiplied }) => {
     const own = { first, count, position, multiplied };
-    writePositions(rotations, activations.positions, own);
+    writePositions(settings.rotations, activations.positions, own);
     first += count;
-    const known = new Map<LayerKind, AttentionInputs>();
-    const inputsOf = (kind: LayerKind): AttentionInputs => {
-      const inputs = known.get(kind) ?? attentionInputs(kind, activations, own);
-      known.set(kind, inputs);
-      return inputs;
+    const known = new Map<LayerKind, MixerInputs | undefined>();
+    const inputsOf = (kind: LayerKind): MixerInputs | undefined => {
+      if (!known.has(kind)) known.set(kind, mixerInputs(settings, kind, activations, own));
+      return known.get(kind);
     };
     return { cache, inputsOf, multiplied, tokens: count };
   });
@@ -58,10 +56,9 @@ export function layerBatches(
   layer: number,
   { activations, segments }: { readonly activations: Activations; readonly segments: readonly PassSegment[] },
 ): LayerBatches {
-  const sinks = weights.vectors.attn_sinks;
-  const batches = segments.map(({ cache, inputsOf }) => {
+  const batches = segments.flatMap(({ cache, inputsOf }) => {
     const inputs = inputsOf(weights.kind);
-    return cache.attend(layer, sinks === undefined ? inputs : { ...inputs, sinks });
+    return inputs === undefined ? [] : [cache.mix(layer, inputs, weights.vectors)];
   });
   const first = batches.flatMap(({ operations }) => operations);
   const waiting = batches.flatMap(({ later }) => (later === undefined ? [] : [later]));

@@ -2,9 +2,10 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { Multiplied, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
-import { describe, type LayerStep } from '../model/block.ts';
+import { describe } from '../model/block/describe.ts';
+import { isTextStep, type LayerStep } from '../model/block/layer-step.ts';
 import type { Experts, LayerKind } from '../model/layer-kind.ts';
-import type { Activations, LayerBuffers } from './activations.ts';
+import type { Activations, LayerBuffers, LayerInputBuffers } from './activations.ts';
 import type { Rotations } from './rotations.ts';
 import type { LayerWeights, Linear } from './transformer-weights.ts';
 
@@ -25,7 +26,7 @@ export function promptExperts({ name }: Pick<Kernels, 'name'>): Multiplied {
   return name === 'webgpu' ? 'together' : 'singly';
 }
 
-/** A layer's operations before its attention, which depends on where keys and values are, and after it. */
+/** A layer's operations before what is done text by text, with what is kept of each, and after it. */
 export interface LayerOperations {
   readonly before: readonly Operation[];
   readonly after: readonly Operation[];
@@ -40,13 +41,16 @@ export function layerOperations(
   const { steps } = describe(layer.kind, settings.shape.hiddenSize);
   const buffers = activations.of(layer.kind);
   const bind = (step: LayerStep): Operation[] => bound(step, { settings, layer, activations, buffers });
-  const attention = steps.findIndex(({ kind }) => kind === 'attend');
+  const mixing = steps.findIndex(isTextStep);
+  if (mixing < 0) return { before: steps.flatMap(bind), after: [] };
   const { queryDivisors } = activations.positions;
   const tempered: Operation[] =
-    queryDivisors === undefined ? [] : [{ kind: 'divide-rows', divisors: queryDivisors, y: buffers.q }];
+    queryDivisors === undefined || steps[mixing]?.kind !== 'attend'
+      ? []
+      : [{ kind: 'divide-rows', divisors: queryDivisors, y: buffers.q }];
   return {
-    before: [...steps.slice(0, attention).flatMap(bind), ...tempered],
-    after: steps.slice(attention + 1).flatMap(bind),
+    before: [...steps.slice(0, mixing).flatMap(bind), ...tempered],
+    after: steps.slice(mixing + 1).flatMap(bind),
   };
 }
 
@@ -60,22 +64,45 @@ interface BoundLayer {
 function bound(step: LayerStep, { settings, layer, activations, buffers }: BoundLayer): Operation[] {
   switch (step.kind) {
     case 'rms-norm': {
-      const weight = layer.vectors[step.weight] as Vector;
-      return [{ kind: 'rms-norm', x: buffers[step.x], weight, y: buffers[step.y], epsilon: settings.normEpsilon }];
+      const { x, y, width } = step;
+      const weight =
+        step.weight === 'ones' ? activations.ones(width as number) : (layer.vectors[step.weight] as Vector);
+      return [{ kind: 'rms-norm', x: buffers[x], weight, y: buffers[y], epsilon: settings.normEpsilon, width }];
     }
     case 'multiply': {
       const linear = layer.products[step.weight] as Linear;
       const accumulate = step.accumulate === true ? { accumulate: true } : {};
       return [{ kind: 'multiply', ...linear, x: buffers[step.x], y: buffers[step.y], ...accumulate }];
     }
+    case 'multiply-heads': {
+      const { heads: experts, x, y } = step;
+      const linear = layer.products[step.weight] as Linear;
+      const rows = linear.matrix.rows / experts;
+      const routes = activations.headRoutes(experts);
+      return [
+        {
+          ...{ kind: 'multiply-experts', ...linear, experts, used: experts },
+          rows,
+          routes,
+          x: buffers[x],
+          y: buffers[y],
+        },
+      ];
+    }
+    case 'copy-columns': {
+      const { x, y, columns, repeats } = step;
+      const place = ({ buffer, width, first }: typeof x) => ({ values: buffers[buffer], width, first });
+      return [{ kind: 'copy-columns', x: place(x), y: place(y), columns, repeats }];
+    }
     case 'rope': {
       const { rotations } = settings;
       const angles = activations.positions.angles[step.rotation] as Vector;
       const pairs = rotations.byName.get(step.rotation)?.pairs ?? 'adjacent';
-      const { headSize } = layer.kind.attention;
-      return [{ kind: 'rope', x: buffers[step.x], angles, heads: step.heads, headSize, pairs }];
+      const { heads, headSize } = step;
+      return [{ kind: 'rope', x: buffers[step.x], angles, heads, headSize, pairs }];
     }
     case 'attend':
+    case 'recur':
       return [];
     case 'gate':
       return [
@@ -88,15 +115,16 @@ function bound(step: LayerStep, { settings, layer, activations, buffers }: Bound
         },
       ];
     case 'route': {
+      const { router } = expertsOf(layer.kind);
       const bias = step.bias && layer.vectors[step.bias];
-      return [
-        { kind: 'route', x: buffers.routerLogits, bias, y: buffers.routes, router: expertsOf(layer.kind).router },
-      ];
+      const scales = step.scales && layer.vectors[step.scales];
+      return [{ kind: 'route', x: buffers.routerLogits, bias, scales, y: buffers.routes, router }];
     }
     case 'multiply-experts': {
       const linear = layer.products[step.weight] as Linear;
-      const { experts, used } = expertsOf(layer.kind).router;
-      const rows = linear.matrix.rows / experts;
+      const { router, size } = expertsOf(layer.kind);
+      const { experts, used } = router;
+      const rows = step.weight === 'ffn_down_exps' ? settings.shape.hiddenSize : size;
       const { routes } = buffers;
       return [
         { kind: 'multiply-experts', ...linear, experts, rows, routes, used, x: buffers[step.x], y: buffers[step.y] },
@@ -111,12 +139,20 @@ function bound(step: LayerStep, { settings, layer, activations, buffers }: Bound
     case 'gate-rows':
       return [{ kind: 'gate-rows', gate: buffers[step.gate], y: buffers[step.y] }];
     case 'add':
-      return [{ kind: 'add', x: buffers[step.x], y: buffers.x, factor: step.factor }];
+      return [{ kind: 'add', x: buffers[step.x], y: buffers[step.y], factor: step.factor }];
+    case 'scale':
+      return [{ kind: 'scale', y: buffers[step.y], factor: layer.vectors[step.weight]?.values[0] as number }];
+    case 'layer-input': {
+      const { inputs: values } = activations.layerInputs as LayerInputBuffers;
+      const width = settings.shape.layerInputs as number;
+      const x = { values, width: settings.shape.layers * width, first: layer.index * width };
+      return [{ kind: 'copy-columns', x, y: { values: buffers[step.y], width, first: 0 }, columns: width }];
+    }
   }
 }
 
 /** The mixture of a layer that has one. */
 function expertsOf({ feedForward }: LayerKind): Experts {
-  if (feedForward.kind !== 'experts') throw new RangeError('a layer has no experts');
+  if (feedForward?.kind !== 'experts') throw new RangeError('a layer has no experts');
   return feedForward;
 }

@@ -86,11 +86,11 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     pagesOfModel(model, context)?.bytes ?? kvCachesBytes(model, context, type);
   const { model, settings, contextLength, passes } = loadPasses(path, options, kvBytes);
   const plan = pagesOfModel(model, contextLength);
-  const shape = { type, ...sharedHeads(model) };
+  const place = onDisk(paging?.folder ?? '');
   const cache =
     plan === undefined
       ? contextOf(kernels, model, { capacity: contextLength, type })
-      : pagedCache(createPagedCache({ kernels, plan, shape, place: onDisk(paging?.folder ?? ''), recorder }), 0);
+      : pagedCache(createPagedCache({ kernels, plan, shape: { type, ...sharedHeads(model) }, place, recorder }), 0);
   return createTransformer({ model, settings, contextLength, passes, cache });
 }
 

@@ -10,6 +10,8 @@ import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { promptExperts } from './layer-operations.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
+import type { StateKernels } from './layer-states.ts';
+import { lazily } from './lazily.ts';
 import { otherEvents } from './other-events.ts';
 import { growingRows, runTogether } from './passes.ts';
 import { positionVectors, writePositions } from './positions.ts';
@@ -28,8 +30,8 @@ export interface ModelPart {
   load(from: number, to: number): void;
   /** Loads the output layer unless it is loaded already; `logits` does so too. */
   loadOutput(): void;
-  /** In whose memory a layer's keys and values are. */
-  kernelsOf(layer: number): SliceKernels;
+  /** In whose memory a layer's keys and values, or its states, are. */
+  kernelsOf(layer: number): SliceKernels & StateKernels;
   /**
    * Keys and values of layers `from` up to `to` in pages, the oldest of them in a file in `folder`, or in RAM for
    * kernels on a GPU (HELM 4.2.2).
@@ -114,7 +116,10 @@ export function createModelPart({
   };
   const operationsOf = (segment: Segment, from: number, to: number): Operation[] => {
     const activations = activationsOf(segment.tokens);
-    const own = { activations, segments: passSegments(rotations(), activations, [segment]) };
+    const own = {
+      activations,
+      segments: passSegments({ ...layerSettings, rotations: rotations() }, activations, [segment]),
+    };
     const numbers = Array.from({ length: to - from }, (_, index) => from + index);
     return numbers.flatMap((layer) => [
       ...layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own).operations,
@@ -159,7 +164,10 @@ export function createModelPart({
         again.run([], one.position);
         return;
       }
-      const own = { activations, segments: passSegments(rotations(), activations, segments) };
+      const own = {
+        activations,
+        segments: passSegments({ ...layerSettings, rotations: rotations() }, activations, segments),
+      };
       for (const vector of positionVectors(activations.positions)) kernels.write(vector);
       const batches = (layer: number) => layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own);
       for (let layer = from; layer < to; ) {
@@ -187,13 +195,5 @@ export function createModelPart({
       return states.values;
     },
     largestLogits: (tokens, k) => largest(runOutput(tokens), k),
-  };
-}
-
-function lazily<Value>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }

@@ -94,7 +94,7 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
       async evaluate(tokens) {
         checkTokens(tokens.length, { partition, position, context });
         const activations = activationsOf(tokens.length);
-        const segments = passSegments(rotations, activations, [{ cache, position, tokens: tokens.length }]);
+        const segments = passSegments(layerSettings, activations, [{ cache, position, tokens: tokens.length }]);
         const cut = tokens.length === 1 ? product.decode : product.prefill;
         main.run(embedOperations(model, { table: weights.embedding, tokens, y: activations.x }));
         for (const [layer, own] of weights.layers.entries()) {

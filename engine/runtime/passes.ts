@@ -66,13 +66,12 @@ export function createPasses(options: PassesOptions): Passes {
     const tokens = work.flatMap((one) => one.tokens);
     const activations = activationsOf(tokens.length);
     const segments = passSegments(
-      rotations,
+      layerSettings,
       activations,
       work.map(({ tokens: { length }, ...rest }) => ({ ...rest, tokens: length })),
     );
     const [wanted, hidden] = [wantedTokens(work), hiddenTokens(work)];
     const logits = logitsOf(rowsOf(wanted));
-    for (const { cache, tokens: own } of work) cache.begin(own.length);
     const multiplied = outputMultiplied(work);
     const pass = { layerSettings, weights, activations, logits, wanted, hidden, tokens, multiplied };
     const parts = forward({
@@ -97,8 +96,12 @@ export function createPasses(options: PassesOptions): Passes {
   };
   return {
     mostTokens,
-    run: (work) => checked(again?.run(work) ?? once(work)),
+    run(work) {
+      for (const { cache, tokens, position } of work) cache.begin(tokens.length, position);
+      return checked(again?.run(work) ?? once(work));
+    },
     writeGreedily(work) {
+      work.cache.begin(1, work.position);
       const written = again?.writeGreedily(work);
       if (written !== undefined) checked(written.logits);
       return written;

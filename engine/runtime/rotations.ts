@@ -51,9 +51,14 @@ export function readRotations(gguf: Gguf, bytes: ByteSource, shape: Shape, conte
       { dimensions, pairs, base: settings.ropeBase, ...globalScaling({ gguf, bytes, shape, settings }, context) },
     ],
   ]);
-  if (kinds.some(({ attention }) => attention.rotation === 'local')) {
+  const local = kinds.flatMap(({ mixer }) =>
+    mixer?.kind === 'attention' && mixer.rotation === 'local' ? [mixer.headSize] : [],
+  );
+  if (local.length > 0) {
     const base = gguf.fields.amount(`${architecture}.rope.freq_base_swa`, LOCAL_BASE);
-    byName.set('local', { dimensions, pairs, base });
+    const most = Math.min(...local);
+    const own = gguf.fields.count(`${architecture}.rope.dimension_count_swa`, most, Math.min(most, dimensions));
+    byName.set('local', { dimensions: own, pairs, base });
   }
   const scale = gguf.fields.factor(`${architecture}.attention.temperature_scale`);
   if (scale === undefined) return { byName };
@@ -113,9 +118,10 @@ function yarnRamp(gguf: Gguf, architecture: string, { ropeDimensions, ropeBase }
 
 /**
  * Factor of cosines and sines under YaRN, 1 + 0.1 ln f (Peng et al. 2023, Eq. 22), divided by the same with a multiplier m
- * where a family has one.
+ * where a family has one; 1 where the scores are scaled instead.
  */
 function yarnMagnitude(gguf: Gguf, architecture: string, factor: number): number {
+  if (familyOf(architecture).scaledScores) return 1;
   const own = familyOf(architecture).rules?.['rope.scaling.yarn_log_multiplier'] !== undefined;
   const multiplier = own ? (gguf.fields.factor(`${architecture}.rope.scaling.yarn_log_multiplier`) ?? 0) : 0;
   return (1 + 0.1 * Math.log(factor)) / (1 + 0.1 * multiplier * Math.log(factor));

@@ -48,9 +48,9 @@ interface PassesParts {
 /** @returns passes through a plan's stages, in their order */
 export function createSplitPasses({ embedding, stages, output, chooses, path }: PassesParts): SplitPasses {
   /** Makes room for the tokens of each sequence. Pages that left a GPU have arrived in RAM when it has ended. */
-  const begin = async (part: ModelPart, cache: ContextCache, tokens: number): Promise<void> => {
+  const begin = async (part: ModelPart, cache: ContextCache, tokens: number, position: number): Promise<void> => {
     const { evicted } = cache;
-    cache.begin(tokens);
+    cache.begin(tokens, position);
     if (cache.evicted !== evicted) await part.leave(tokens);
   };
   const finite = (values: Float32Array): Float32Array => {
@@ -65,9 +65,9 @@ export function createSplitPasses({ embedding, stages, output, chooses, path }: 
   return {
     async run(work) {
       const all = work.flatMap(({ tokens }) => tokens);
-      for (const { caches, tokens } of work) {
+      for (const { caches, tokens, position } of work) {
         for (const [index, { part }] of stages.entries())
-          await begin(part, caches[index] as ContextCache, tokens.length);
+          await begin(part, caches[index] as ContextCache, tokens.length, position);
       }
       embedding.embed(all);
       let at = embedding;

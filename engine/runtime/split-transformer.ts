@@ -8,21 +8,22 @@ import { DeviceFailureError } from '../kernels/device-failure-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace, KeyValueCache } from '../kernels/key-value-cache.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
-import type { LayerKind } from '../model/layer-kind.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
-import { type ContextCache, wholeCache } from './context-cache.ts';
+import { type ContextCache, cacheOf, wholeCache } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
 import { loadToGpu } from './gpu-layers.ts';
 import { DEFAULT_PAGING, type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
 import { poolPlan } from './kv/plan-pages.ts';
 import type { LargestLogits } from './largest-logits.ts';
 import type { LayerPages } from './layer-pages.ts';
+import { createLayerStates } from './layer-states.ts';
 import { createModelPart, type ModelPart } from './model-part.ts';
 import { BATCH_TOKENS } from './passes.ts';
 import { readRotations } from './rotations.ts';
 import { createSequences, type Sequences } from './sequences.ts';
 import { createSplitPasses, runSequences, type SplitPasses, type Stage } from './split-passes.ts';
+import { createTokenHistory } from './token-history.ts';
 import { weightsLoader } from './transformer-weights.ts';
 
 export interface SplitOptions {
@@ -147,12 +148,14 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
             continue;
           }
           const own = new Map<number, KeyValueCache>();
-          const cacheOf = (layer: number): KeyValueCache => {
-            const { kvHeads, headSize } = (model.kinds[layer] as LayerKind).attention;
-            return part.kernelsOf(layer).cache({ type: kvCache, kvHeads, capacity: context, headSize });
+          const size = { type: kvCache, capacity: context };
+          const addCache = (layer: number): void => {
+            const cache = cacheOf(part.kernelsOf(layer), model, size, layer);
+            if (cache !== undefined) own.set(layer, cache);
           };
-          await load(stage, (layer) => own.set(layer, cacheOf(layer)), onLayer);
-          caches.push(wholeCache(own));
+          await load(stage, addCache, onLayer);
+          const layers = Array.from({ length: to - from }, (_, index) => from + index);
+          caches.push(wholeCache(own, createLayerStates(part.kernelsOf(from), model, layers)));
         }
         return createSplitTransformer({ passes, caches, model, context, mostTokens });
       },
@@ -223,15 +226,19 @@ interface SplitParts {
 
 function createSplitTransformer({ passes, caches, model, context, mostTokens }: SplitParts): SplitTransformer {
   const { largest } = passes;
-  let position = 0;
+  const text = createTokenHistory();
+  const step = async (tokens: readonly number[]): Promise<void> => {
+    await passes.run([{ caches, position: text.known, tokens }]);
+    text.evaluated(tokens);
+  };
   /** Evaluates all tokens. @returns how many there were in the last pass */
   const evaluateAll = async (tokens: readonly number[]): Promise<number> => {
-    checkRoom(position, tokens.length, context);
+    checkRoom(text.position, tokens.length, context);
+    while (text.known < text.position) await step(text.missing(mostTokens));
     let last = 0;
     for (let from = 0; from < tokens.length; from += last) {
       last = Math.min(tokens.length - from, mostTokens, ...caches.map(({ room }) => room));
-      await passes.run([{ caches, position, tokens: tokens.slice(from, from + last) }]);
-      position += last;
+      await step(tokens.slice(from, from + last));
     }
     return last;
   };
@@ -240,7 +247,7 @@ function createSplitTransformer({ passes, caches, model, context, mostTokens }: 
     contextLength: context,
     promptPart: mostTokens,
     get position() {
-      return position;
+      return text.position;
     },
     async evaluate(tokens) {
       const last = await evaluateAll(tokens);
@@ -248,10 +255,17 @@ function createSplitTransformer({ passes, caches, model, context, mostTokens }: 
     },
     candidates: largest && (async (tokens, k) => await largest(await evaluateAll(tokens), k)),
     rewind(to) {
-      if (!(Number.isInteger(to) && to >= 0 && to <= position))
-        throw new RangeError(`rewind to ${to} of ${position} tokens`);
-      for (const cache of caches) cache.rewind(to);
-      position = to;
+      if (!(Number.isInteger(to) && to >= 0 && to <= text.position))
+        throw new RangeError(`rewind to ${to} of ${text.position} tokens`);
+      if (to >= text.known) return text.rewind(to, text.known);
+      let reached = Math.min(...caches.map((cache) => cache.rewind(to)));
+      // Another stage's layers may have gone back further: all go back as far.
+      while (reached < to) {
+        const next = Math.min(...caches.map((cache) => cache.rewind(reached)));
+        if (next === reached) break;
+        reached = next;
+      }
+      text.rewind(to, reached);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Model } from '../model/model.ts';
 import type { ContextCache } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
 import type { Passes } from './passes.ts';
+import { createTokenHistory, type TokenHistory } from './token-history.ts';
 
 /**
  * Several texts of a small model, each with keys and values in one piece: where one is continued alone, its passes are
@@ -53,7 +54,7 @@ export interface TextsOptions {
 
 interface Opened {
   readonly cache: ContextCache;
-  position: number;
+  readonly history: TokenHistory;
 }
 
 export function createTexts({ model, contextLength, passes, most, newCache }: TextsOptions): Texts {
@@ -65,26 +66,36 @@ export function createTexts({ model, contextLength, passes, most, newCache }: Te
     if (state === undefined) throw new RangeError('a closed text');
     return state;
   };
+  /** Evaluates again what layers don't know any more. */
+  const catchUp = ({ cache, history }: Opened): void => {
+    while (history.known < history.position) {
+      const tokens = history.missing(passes.mostTokens);
+      passes.run([{ cache, position: history.known, tokens, logits: 'none' }]);
+      history.evaluated(tokens);
+    }
+  };
   return {
     ...{ model, contextLength, mostTokens: passes.mostTokens },
     open() {
       if (opened.size === most) return undefined;
-      const state: Opened = { cache: unused.pop() ?? newCache(), position: 0 };
+      const state: Opened = { cache: unused.pop() ?? newCache(), history: createTokenHistory() };
       const text: Text = {
         get position() {
-          return state.position;
+          return state.history.position;
         },
         rewind(to) {
-          if (!(Number.isInteger(to) && to >= 0 && to <= state.position))
-            throw new RangeError(`rewind to ${to} of ${state.position} tokens`);
-          stateOf(text).cache.rewind(to);
-          state.position = to;
+          const { position, known } = state.history;
+          if (!(Number.isInteger(to) && to >= 0 && to <= position))
+            throw new RangeError(`rewind to ${to} of ${position} tokens`);
+          state.history.rewind(to, to < known ? stateOf(text).cache.rewind(to) : known);
         },
         writeGreedily(tokens, options) {
-          const { cache, position } = stateOf(text);
+          const { cache, history } = stateOf(text);
+          const { position } = history;
           checkRoom(position, tokens.length + options.most - 1, contextLength);
+          catchUp(state);
           const written = passes.writeGreedily({ cache, tokens, position, ...options });
-          state.position += written?.passes ?? 0;
+          if (written !== undefined) history.evaluated([...tokens, ...written.tokens].slice(0, written.passes));
           return written?.tokens;
         },
         close() {
@@ -97,12 +108,15 @@ export function createTexts({ model, contextLength, passes, most, newCache }: Te
     },
     evaluate(work) {
       const parts = work.map(({ text, tokens }) => {
-        const { cache, position } = stateOf(text);
+        const state = stateOf(text);
+        const { cache, history } = state;
+        const { position } = history;
         checkRoom(position, tokens.length, contextLength);
+        catchUp(state);
         return { cache, position, tokens, logits: 'last' as const };
       });
       const found = passes.run(parts);
-      for (const { text, tokens } of work) stateOf(text).position += tokens.length;
+      for (const { text, tokens } of work) stateOf(text).history.evaluated(tokens);
       return found;
     },
   };

@@ -1,6 +1,6 @@
 import type { LayerWidths, Shape } from '../model/architecture.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
-import { activeSize } from '../model/layer-kind.ts';
+import { activeSize, keptHeads, storesKeys } from '../model/layer-kind.ts';
 import { activationWidths } from './activations.ts';
 import { BATCH_TOKENS } from './passes.ts';
 import type { Rotations } from './rotations.ts';
@@ -13,7 +13,10 @@ const POSITION_BLOCK = 64;
 
 /** Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated. */
 export function kvCachesBytes({ kinds }: Pick<Shape, 'kinds'>, context: number, type: KvFormat): number {
-  return kinds.reduce((sum, { attention }) => sum + kvCacheBytes(attention, context, type), 0);
+  return kinds.reduce((sum, kind) => {
+    const heads = storesKeys(kind) ? keptHeads(kind) : undefined;
+    return heads === undefined ? sum : sum + kvCacheBytes(heads, context, type);
+  }, 0);
 }
 
 /** The same for a layer with such heads. */

@@ -1,19 +1,13 @@
 import type { ByteSource } from '../gguf/byte-source.ts';
 import { dequantize } from '../gguf/formats/formats.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
-import { tensorName } from '../gguf/tensor-names.ts';
+import { OTHER_OUTPUT_NORM, tensorName } from '../gguf/tensor-names.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape, TensorRole } from '../model/architecture.ts';
-import {
-  type Block,
-  describe,
-  type ExpertMatrix,
-  type LayerMatrix,
-  type LayerNorm,
-  type LayerVector,
-} from '../model/block.ts';
+import { type Block, describe } from '../model/block/describe.ts';
+import type { LayerNorm, LayerProduct, LayerVector, LayerWeight } from '../model/block/layer-weight.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
@@ -26,18 +20,27 @@ export interface Linear {
 
 /** The weights of one layer, by their names. */
 export interface LayerWeights {
+  readonly index: number;
   readonly kind: LayerKind;
-  readonly products: Readonly<Partial<Record<LayerMatrix | ExpertMatrix, Linear>>>;
+  readonly products: Readonly<Partial<Record<LayerProduct, Linear>>>;
   readonly vectors: Readonly<Partial<Record<LayerNorm | LayerVector, Vector>>>;
 }
 
 /** The weights of a model, known to its kernels. */
 export interface Weights {
   readonly embedding: Matrix; // [vocabulary][hidden]
+  readonly layerInputs?: LayerInputWeights;
   readonly layers: readonly LayerWeights[];
   readonly outputNorm: Vector; // [hidden]
   /** The embedding if it is tied. */
   readonly output: Linear; // [vocabulary][hidden]
+}
+
+/** The embeddings that layers have for themselves (Shape.layerInputs). */
+export interface LayerInputWeights {
+  readonly table: Matrix; // [vocabulary][layers · inputs]
+  readonly projection: Linear; // [layers · inputs][hidden]
+  readonly norm: Vector; // [inputs]
 }
 
 /** Sources of a model's tensors, and the kernels that use them. */
@@ -70,6 +73,8 @@ export type OutputWeights = Pick<Weights, 'outputNorm' | 'output'>;
 export interface WeightsLoader {
   layer(index: number): LayerWeights;
   embedding(): Matrix;
+  /** Of a model that has any. */
+  layerInputs(): LayerInputWeights | undefined;
   output(): OutputWeights;
   /**
    * Some rows of an operator, whose products lie one after the other (queries, keys, values; gate and up): a piece for
@@ -78,17 +83,19 @@ export interface WeightsLoader {
   rows(operator: OperatorName, layer: number, rows: Rows): Linear[];
 }
 
-/** Products whose rows may lie in one tensor, one after the other (internlm2, phi3). */
-const ROWS_TOGETHER: readonly { readonly tensor: TensorRole; readonly roles: readonly LayerMatrix[] }[] = [
+/** Products whose rows may lie in one tensor, one after the other (internlm2, phi3), those of experts for each (gemma4). */
+const ROWS_TOGETHER: readonly { readonly tensor: TensorRole; readonly roles: readonly LayerProduct[] }[] = [
   { tensor: 'attn_qkv', roles: ['attn_q', 'attn_k', 'attn_v'] },
   { tensor: 'ffn_up', roles: ['ffn_gate', 'ffn_up'] },
+  { tensor: 'ffn_gate_up_exps', roles: ['ffn_gate_exps', 'ffn_up_exps'] },
 ];
 
 /** Loads all weights of a file; modelFromGguf must have accepted it. */
 export function loadWeights(source: NamedWeights, shape: Shape): Weights {
   const loader = weightsLoader(source, shape);
   const layers = Array.from({ length: shape.layers }, (_, index) => loader.layer(index));
-  return { embedding: loader.embedding(), ...loader.output(), layers };
+  const layerInputs = loader.layerInputs();
+  return { embedding: loader.embedding(), ...(layerInputs && { layerInputs }), ...loader.output(), layers };
 }
 
 export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader {
@@ -97,39 +104,46 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   const vector = (name: string): Vector =>
     source.kernels.vector(readVector(source.bytes, tensors.get(name) as GgufTensor));
   /** The matrix of a layer's product: a tensor, or rows of one that it shares with others. */
-  const placeOf = (role: LayerMatrix | ExpertMatrix, layer: number): { readonly name: string; readonly rows: Rows } => {
+  const placeOf = (role: LayerProduct, layer: number): { readonly name: string; readonly rows: Rows } => {
     const own = tensors.get(tensorName(role, layer));
     const { weights } = blockOf(layer);
-    const rowsOf = (one: LayerMatrix | ExpertMatrix): number =>
-      weights.find((weight) => weight.role === one)?.rows ?? 0;
-    const count = rowsOf(role);
+    const weightOf = (one: LayerProduct): LayerWeight | undefined => weights.find((weight) => weight.role === one);
+    const rowsOf = (one: LayerProduct): number => (weightOf(one)?.rows ?? 0) / (weightOf(one)?.experts ?? 1);
+    const { rows: count = 0, experts = 1 } = weightOf(role) ?? {};
     if (own !== undefined && rowCount(own) === count) return { name: own.name, rows: { from: 0, count } };
     const together = ROWS_TOGETHER.find(({ roles }) => (roles as readonly string[]).includes(role));
     if (together === undefined) throw new RangeError(`layer ${layer} has no ${role}`);
-    const before = together.roles.slice(0, together.roles.indexOf(role as LayerMatrix));
+    const before = together.roles.slice(0, together.roles.indexOf(role));
     const from = before.reduce((sum, one) => sum + rowsOf(one), 0);
-    return { name: tensorName(together.tensor, layer), rows: { from, count } };
+    const ofAll = together.roles.reduce((sum, one) => sum + rowsOf(one), 0);
+    const span = (experts - 1) * ofAll + rowsOf(role);
+    return { name: tensorName(together.tensor, layer), rows: { from, count: span } };
   };
   const blockOf = (layer: number): Block => describe(shape.kinds[layer] as LayerKind, shape.hiddenSize);
 
   const layer = (index: number): LayerWeights => {
-    const { steps } = blockOf(index);
+    const { steps, weights } = blockOf(index);
     const kind = shape.kinds[index] as LayerKind;
-    const products: Partial<Record<LayerMatrix | ExpertMatrix, Linear>> = {};
+    const products: Partial<Record<LayerProduct, Linear>> = {};
     const vectors: Partial<Record<LayerNorm | LayerVector, Vector>> = {};
     const ofLayer = (role: TensorRole): Vector => vector(tensorName(role, index));
+    const inProducts = new Set<TensorRole>();
     for (const step of steps) {
-      if (step.kind === 'rms-norm') vectors[step.weight] = ofLayer(step.weight);
-      if (step.kind === 'route' && step.bias !== undefined) vectors[step.bias] = ofLayer(step.bias);
-      if (step.kind !== 'multiply' && step.kind !== 'multiply-experts') continue;
+      if (step.kind !== 'multiply' && step.kind !== 'multiply-experts' && step.kind !== 'multiply-heads') continue;
       const { name, rows } = placeOf(step.weight, index);
-      products[step.weight] = {
-        ...matrix(name, rows),
-        ...(step.bias !== undefined && { bias: ofLayer(step.bias) }),
-      };
+      const bias = step.kind === 'multiply-heads' ? undefined : step.bias;
+      products[step.weight] = { ...matrix(name, rows), ...(bias !== undefined && { bias: ofLayer(bias) }) };
+      inProducts.add(step.weight);
+      if (bias !== undefined) inProducts.add(bias);
     }
-    if (kind.attention.sinks) vectors.attn_sinks = ofLayer('attn_sinks');
-    return { kind, products, vectors };
+    for (const { role } of weights.filter((weight) => !inProducts.has(weight.role)))
+      vectors[role as LayerNorm | LayerVector] = role === 'ffn_gate_inp_scale' ? routerNorm(index) : ofLayer(role);
+    return { index, kind, products, vectors };
+  };
+  /** Weights of the norm before a router: its factors, and 1/√hidden of them all (Gemma 4). */
+  const routerNorm = (index: number): Vector => {
+    const factors = readVector(source.bytes, tensors.get(tensorName('ffn_gate_inp_scale', index)) as GgufTensor);
+    return source.kernels.vector(factors.map((factor) => factor / Math.sqrt(shape.hiddenSize)));
   };
 
   const rows = (operator: OperatorName, index: number, { from, count }: Rows): Linear[] => {
@@ -171,8 +185,16 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
     layer,
     rows,
     embedding: () => loadEmbedding().matrix,
+    layerInputs: () =>
+      shape.layerInputs === undefined
+        ? undefined
+        : {
+            table: matrix('per_layer_token_embd.weight').matrix,
+            projection: matrix('per_layer_model_proj.weight'),
+            norm: vector('per_layer_proj_norm.weight'),
+          },
     output: () => ({
-      outputNorm: vector('output_norm.weight'),
+      outputNorm: vector(tensors.has(OTHER_OUTPUT_NORM) ? OTHER_OUTPUT_NORM : 'output_norm.weight'),
       output: shape.tiedEmbeddings ? loadEmbedding() : matrix('output.weight'),
     }),
   };

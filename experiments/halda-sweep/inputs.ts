@@ -128,7 +128,7 @@ function sweptModels(catalogue: readonly CatalogueModel[], { models, modelFile }
 }
 
 function hasExperts({ kinds }: Pick<Shape, 'kinds'>): boolean {
-  return kinds.some(({ feedForward }) => feedForward.kind === 'experts');
+  return kinds.some(({ feedForward }) => feedForward?.kind === 'experts');
 }
 
 function checkPlan(plan: Plan, where: string, clusters: readonly SweptCluster[], models: readonly SweptModel[]): void {

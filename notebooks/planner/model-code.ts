@@ -1,18 +1,11 @@
 import { InputError } from '../../engine/input/input-error.ts';
 import { type Shape, type TensorRole, tensorShapes } from '../../engine/model/architecture.ts';
-import { describe } from '../../engine/model/block.ts';
-import { ACTIVATIONS, ROUTER_SCORES } from '../../engine/model/feed-forward.ts';
-import {
-  type Attention,
-  type Dense,
-  type Experts,
-  FEED_FORWARD_NORMS,
-  HEAD_NORMS,
-  type LayerKind,
-  ROTATIONS,
-} from '../../engine/model/layer-kind.ts';
+import { describe } from '../../engine/model/block/describe.ts';
+import type { LayerKind } from '../../engine/model/layer-kind.ts';
 import { countModel, type Model, type Tensor } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
+import { amount, count } from './checked-numbers.ts';
+import { kindFromJson } from './kind-from-json.ts';
 
 /**
  * A model from a file as a short text for the page's address: its shape, and the format of each tensor, as JSON that is
@@ -35,14 +28,16 @@ interface Content {
 const MOST_CHARACTERS = 32_768;
 /** Bytes of JSON: 10,000 tensors. */
 const MOST_BYTES = 2 ** 19;
-const LARGEST = 10_000_000;
 const MOST_NAME = 200;
 
 /** Roles that no shape has, which files may have beside. */
-const OTHER_ROLES: readonly TensorRole[] = ['attn_qkv', 'rope_freqs', 'rope_factors_short', 'rope_factors_long'];
+const OTHER_ROLES: readonly TensorRole[] = [
+  ...(['attn_qkv', 'ffn_gate_up_exps'] as const),
+  ...(['rope_freqs', 'rope_factors_short', 'rope_factors_long'] as const),
+];
 
 const FACTS = ['name', 'architecture', 'hiddenSize', 'vocabularySize', 'tiedEmbeddings'] as const;
-const FACTORS = ['embeddingScale', 'logitScale', 'logitCap', 'trainedContext'] as const;
+const FACTORS = ['embeddingScale', 'logitScale', 'logitCap', 'trainedContext', 'layerInputs'] as const;
 
 /** The text of a model, which `decodeModel` reads. */
 export async function encodeModel(model: Model): Promise<string> {
@@ -96,7 +91,7 @@ function modelOf({ shape: given, kinds: givenKinds, layers, mix, tensors }: Cont
   if (![name, mix, architecture].every((text) => typeof text === 'string' && text.length <= MOST_NAME))
     throw new RangeError('its name is none');
   if (layers.length > tensors.length) throw new RangeError('tensors are missing');
-  const read = givenKinds.map(kindOf);
+  const read = givenKinds.map(kindFromJson);
   const kinds = layers.map((index) => {
     const kind = read[index];
     if (kind === undefined) throw new RangeError('a layer is of no kind');
@@ -119,55 +114,6 @@ function modelOf({ shape: given, kinds: givenKinds, layers, mix, tensors }: Cont
   );
 }
 
-function kindOf({ attention, feedForward, feedForwardNorm, resultNorms, residualScale }: LayerKind): LayerKind {
-  const norm = feedForwardNorm === undefined ? {} : { feedForwardNorm: oneOf(feedForwardNorm, FEED_FORWARD_NORMS) };
-  return {
-    attention: attentionOf(attention),
-    feedForward: feedForwardOf(feedForward),
-    ...norm,
-    resultNorms: resultNorms === true,
-    ...(residualScale !== undefined && { residualScale: amount(residualScale) }),
-  };
-}
-
-function attentionOf({ norms, window, rotation, scale, ...given }: Attention): Attention {
-  const { heads, kvHeads, headSize, bias, outputBias, sinks } = given;
-  return {
-    ...{ heads: count(heads), kvHeads: count(kvHeads), headSize: count(headSize), bias: bias === true },
-    rotation: oneOf(rotation, [...ROTATIONS, 'none']),
-    ...(outputBias && { outputBias: true }),
-    ...(sinks && { sinks: true }),
-    ...(norms !== undefined && { norms: oneOf(norms, HEAD_NORMS) }),
-    ...(window !== undefined && { window: count(window) }),
-    ...(scale !== undefined && { scale: amount(scale) }),
-  };
-}
-
-function feedForwardOf(given: Dense | Experts): Dense | Experts {
-  const shared = { size: count(given.size), activation: oneOf(given.activation, ACTIVATIONS) };
-  if (given.kind !== 'experts') return { kind: 'dense', ...shared };
-  const { experts, used, scores, normalised, factor, groups } = given.router;
-  return {
-    kind: 'experts',
-    router: {
-      ...{ experts: count(experts), used: count(used), scores: oneOf(scores, ROUTER_SCORES) },
-      normalised: normalised === true,
-      ...(factor !== undefined && { factor: amount(factor) }),
-      ...(groups !== undefined && { groups: { count: count(groups.count), used: count(groups.used) } }),
-    },
-    ...shared,
-    ...(given.bias && { bias: true }),
-    ...(given.choiceBias && { choiceBias: true }),
-    ...(given.shared && { shared: { size: count(given.shared.size), gated: given.shared.gated === true } }),
-  };
-}
-
-/** @throws RangeError unless the value is one of these */
-function oneOf<Value>(value: Value, allowed: readonly Value[]): Value {
-  if (!allowed.includes(value)) throw new RangeError('a layer is of no kind');
-  return value;
-}
-
 function tensorOf(
   [role, layer, rows, columns, quantization]: TensorRow,
   roles: ReadonlySet<TensorRole>,
@@ -183,14 +129,4 @@ function tensorOf(
     ...{ role, layer: layer === -1 ? undefined : layer, rows, columns, quantization, bytes },
     ...(experts !== undefined && { experts }),
   };
-}
-
-function count(value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= LARGEST) return value;
-  throw new RangeError('a number is out of range');
-}
-
-function amount(value: unknown): number {
-  if (typeof value === 'number' && value > 0 && value <= LARGEST) return value;
-  throw new RangeError('a number is out of range');
 }

@@ -12,7 +12,7 @@ export function open(): FuzzTarget {
       if (text.endsWith('55')) throw new TypeError('a defect');
       if (text.endsWith('66')) process.kill(process.pid, 'SIGSEGV');
       if (text.endsWith('77')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-      if (text.endsWith('88')) for (;;) kept.push(Buffer.alloc(2 ** 26, 1));
+      if (text.endsWith('88')) for (;;) kept.push(Buffer.alloc(2 ** 29, 1));
       return 'read';
     },
   };

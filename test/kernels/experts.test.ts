@@ -21,10 +21,18 @@ const natives = NATIVE_SETS.map((set) => open(set));
 const FORMATS = ['F32', 'F16', 'Q8_0', 'Q4_K', 'MXFP4'] as const;
 const TOKENS = [1, 3, 20, 65];
 
-function routed(kernels: Kernels, x: ArrayLike<number>, router: Router, bias?: readonly number[]): number[] {
-  const y = kernels.vector((x.length / router.experts) * router.used * 2);
-  const added = bias === undefined ? {} : { bias: kernels.vector(bias) };
-  kernels.run([{ kind: 'route', x: kernels.vector(x), ...added, y, router }]);
+interface Routing {
+  readonly logits: ArrayLike<number>;
+  readonly router: Router;
+  readonly bias?: readonly number[] | undefined;
+  readonly scales?: readonly number[] | undefined;
+}
+
+function routed(kernels: Kernels, { logits, router, ...added }: Routing): number[] {
+  const y = kernels.vector((logits.length / router.experts) * router.used * 2);
+  const [bias, scales] = [added.bias, added.scales].map((values) => values && kernels.vector(values));
+  const optional = { ...(bias && { bias }), scales };
+  kernels.run([{ kind: 'route', x: kernels.vector(logits), ...optional, y, router }]);
   return [...y.values];
 }
 
@@ -32,7 +40,10 @@ test('of the logits (0, ln 2, ln 5) the third and the second are chosen, with 5/
   const logits = [0, Math.log(2), Math.log(5)];
   const weights = (scores: Router['scores'], normalised: boolean, factor?: number) =>
     [reference, ...natives].map((kernels) => {
-      const [first, a, second, b] = routed(kernels, logits, { experts: 3, used: 2, scores, normalised, factor });
+      const [first, a, second, b] = routed(kernels, {
+        logits,
+        router: { experts: 3, used: 2, scores, normalised, factor },
+      });
       assert.equal([first, second], [2, 1], kernels.instructionSet);
       return [a as number, b as number] as const;
     });
@@ -49,13 +60,28 @@ test('of the logits (0, ln 2, ln 5) the third and the second are chosen, with 5/
 
 test('a bias chooses other experts, whose weights are their scores alone', () => {
   const router = { experts: 3, used: 1, scores: 'sigmoid', normalised: false } as const;
-  for (const kernels of [reference, ...natives]) assert.equal(routed(kernels, [0, 1, 2], router, [1, 0, 0]), [0, 0.5]);
+  for (const kernels of [reference, ...natives])
+    assert.equal(routed(kernels, { logits: [0, 1, 2], router, bias: [1, 0, 0] }), [0, 0.5]);
+});
+
+test('scales multiply the weights of their experts, after these are normalised, and choose none', () => {
+  const router = { experts: 3, used: 2, scores: 'softmax', normalised: true, factor: 2 } as const;
+  for (const kernels of [reference, ...natives]) {
+    const [first, a, second, b] = routed(kernels, { logits: [2, 0, 2], router, scales: [3, 1e6, -5] });
+    assert.equal([first, second], [0, 2], kernels.instructionSet);
+    near(a as number, 3, 1e-6);
+    near(b as number, -5, 1e-6);
+    assert.throws(
+      () => routed(kernels, { logits: [2, 0, 2], router, scales: [1, 1] }),
+      /route: scales has 2 values; 3 are needed/,
+    );
+  }
 });
 
 test('the best group is that of the largest sum of two, and experts outside of it are not chosen', () => {
   const router = { experts: 6, used: 2, scores: 'logits', normalised: false, groups: { count: 2, used: 1 } } as const;
   for (const kernels of [reference, ...natives]) {
-    const [first, , second] = routed(kernels, [9, 0, 0, 5, 0, 5], router);
+    const [first, , second] = routed(kernels, { logits: [9, 0, 0, 5, 0, 5], router });
     assert.equal([first, second], [3, 5], kernels.instructionSet);
   }
 });
@@ -76,9 +102,10 @@ const routings = fc
     normalised: fc.boolean(),
     factor: fc.constantFrom(undefined, 2.5, -1),
     biased: fc.boolean(),
+    scaled: fc.boolean(),
     tokens: fc.integer({ min: 1, max: 4 }),
   })
-  .chain(({ size, groups: count, groupsUsed, grouped, used, biased, tokens, ...others }) => {
+  .chain(({ size, groups: count, groupsUsed, grouped, used, biased, scaled, tokens, ...others }) => {
     const experts = size * count;
     const among = Math.min(groupsUsed, count);
     const router: Router = {
@@ -87,23 +114,24 @@ const routings = fc
       used: Math.min(used, grouped ? among * size : experts),
       ...(grouped ? { groups: { count, used: among } } : {}),
     };
-    const several = (length: number) => fc.array(logit, { minLength: length, maxLength: length });
-    const bias = biased
-      ? fc.array(fc.constantFrom(0, 0.25, -1), { minLength: experts, maxLength: experts })
-      : undefined;
+    const several = (one: fc.Arbitrary<number>, length: number) =>
+      fc.array(one, { minLength: length, maxLength: length });
+    const ofExperts = (wanted: boolean) =>
+      wanted ? several(fc.constantFrom(0, 0.25, -1), experts) : fc.constant(undefined);
     return fc.record({
       router: fc.constant(router),
-      logits: several(tokens * experts),
-      bias: bias ?? fc.constant(undefined),
+      logits: several(logit, tokens * experts),
+      bias: ofExperts(biased),
+      scales: ofExperts(scaled),
     });
   });
 
-testNative('every instruction set chooses the reference’s experts, with ties, NaN, a bias and groups', () => {
+testNative('every instruction set chooses the reference’s experts, with ties, NaN, a bias, scales and groups', () => {
   fc.assert(
-    fc.property(routings, ({ router, logits, bias }) => {
-      const expected = routed(reference, logits, router, bias);
+    fc.property(routings, (routing) => {
+      const expected = routed(reference, routing);
       for (const kernels of natives)
-        for (const [i, value] of routed(kernels, logits, router, bias).entries()) {
+        for (const [i, value] of routed(kernels, routing).entries()) {
           const exact = expected[i] as number;
           const same = Number.isNaN(exact) ? Number.isNaN(value) : Math.abs(value - exact) <= 1e-6 * Math.abs(exact);
           assert.ok(i % 2 === 0 ? value === exact : same, `${kernels.instructionSet}: ${value} is not ${exact}`);

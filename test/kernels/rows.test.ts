@@ -6,6 +6,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Operation } from '../../engine/kernels/operation.ts';
 import { ropeAngles } from '../../engine/kernels/rope-angles.ts';
 import type { Vector } from '../../engine/kernels/vector.ts';
+import { ACTIVATIONS } from '../../engine/model/feed-forward.ts';
 import { near } from '../support/near.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 import { randomFrom, randomValues } from './random-from.ts';
@@ -21,6 +22,21 @@ test('the RMS norm of (3, 4) divides by √12.5', () => {
   reference.run([{ kind: 'rms-norm', x, weight, y, epsilon: 0 }]);
   near(y.values[0] as number, 3 / Math.sqrt(12.5), 1e-7);
   near(y.values[1] as number, 8 / Math.sqrt(12.5), 1e-7);
+});
+
+test('an RMS norm of rows of 2 takes the weights of two groups in turn', () => {
+  for (const kernels of [reference, ...natives]) {
+    const y = kernels.vector([3, 4, 5, 12, 4, 3, 12, 5]);
+    const weight = kernels.vector([1, 2, 10, 20]);
+    kernels.run([{ kind: 'rms-norm', x: y, weight, y, epsilon: 0, width: 2 }]);
+    const exact = [3, 8, 50, 240, 4, 6, 120, 100].map((value, i) => value / Math.sqrt(i % 4 < 2 ? 12.5 : 84.5));
+    for (const [i, expected] of exact.entries()) near(y.values[i] as number, expected, 1e-6);
+    for (const width of [3, 0])
+      assert.throws(
+        () => kernels.run([{ kind: 'rms-norm', x: y, weight, y, epsilon: 0, width }]),
+        /rms-norm: weight has 4 values; a multiple of/,
+      );
+  }
 });
 
 test('rope rotates (1, 0) by 90 degrees to (0, 1), with adjacent pairs and with halves', () => {
@@ -88,6 +104,24 @@ test('gelu, a factor, a scale and a soft cap have known values', () => {
   }
 });
 
+test('sigmoid, relu and identity have known values, with gate, up and result in one vector too', () => {
+  const gates = [0, Math.log(3), -2, 60, -60, Number.NaN];
+  for (const [activation, gated, ofItself] of [
+    ['sigmoid', [1, 2 * 0.75, 3 / (1 + Math.exp(2)), 4, 0], [0, Math.log(3) * 0.75, -2 / (1 + Math.exp(2)), 60, 0]],
+    ['relu', [0, 2 * Math.log(3), 0, 240, 0], [0, Math.log(3) ** 2, 0, 3600, 0]],
+    ['identity', [0, 2 * Math.log(3), -6, 240, -300], [0, Math.log(3) ** 2, 4, 3600, 3600]],
+  ] as const)
+    for (const kernels of [reference, ...natives]) {
+      const [gate, up, y] = [kernels.vector(gates), kernels.vector([2, 2, 3, 4, 5, 6]), kernels.vector(6)];
+      kernels.run([{ kind: 'gate', activation, gate, up, y }]);
+      kernels.run([{ kind: 'gate', activation, gate, up: gate, y: gate }]);
+      for (const [{ values }, exact] of [[y, gated] as const, [gate, ofItself] as const]) {
+        for (const [i, expected] of exact.entries()) near(values[i] as number, expected, 1e-6);
+        assert.ok(Number.isNaN(values[5]), `${kernels.instructionSet}, ${activation}`);
+      }
+    }
+});
+
 test('softmax of the rows (0, ln 3) and (1000, 1000) is (1/4, 3/4) and (1/2, 1/2)', () => {
   const y = reference.vector(4);
   reference.run([{ kind: 'softmax', x: reference.vector([0, Math.log(3), 1000, 1000]), y, width: 2 }]);
@@ -120,20 +154,22 @@ function same(
 const rows = fc.record({
   width: fc.integer({ min: 1, max: 70 }),
   count: fc.integer({ min: 1, max: 5 }),
-  activation: fc.constantFrom('silu' as const, 'gelu' as const),
+  groups: fc.integer({ min: 1, max: 3 }),
+  activation: fc.constantFrom(...ACTIVATIONS.filter((one) => one !== 'clamped-silu')),
   seed: fc.integer({ min: 1, max: 2 ** 30 }),
 });
 
 testNative('every instruction set norms, gates, adds and normalises like the reference', () => {
   fc.assert(
-    fc.property(rows, ({ width, count, seed, activation }) => {
+    fc.property(rows, ({ width, count, groups, seed, activation }) => {
       const random = randomFrom(seed);
       const [a, b] = [randomValues(random, width * count, 20), randomValues(random, width * count, 20)];
-      const weights = randomValues(random, width, 2);
+      const grouped = randomValues(random, groups * width * count, 20);
+      const weights = randomValues(random, groups * width, 2);
       same(1e-6, 1e-6, (kernels) => {
-        const y = kernels.vector(width * count);
+        const y = kernels.vector(grouped.length);
         const weight = kernels.vector(weights);
-        return { operations: [{ kind: 'rms-norm', x: kernels.vector(a), weight, y, epsilon: 1e-5 }], y };
+        return { operations: [{ kind: 'rms-norm', x: kernels.vector(grouped), weight, y, epsilon: 1e-5, width }], y };
       });
       // The exponent of gelu reaches 20 where the result isn't below the floor, and its rounding is relative to that.
       same(activation === 'gelu' ? 3e-6 : 1e-6, 1e-6, (kernels) => {

@@ -72,7 +72,9 @@ withNative('a worker whose main thread moves again rejoins the ring', async () =
   const start = performance.now();
   tokens.push(greedy(await model.evaluate([tokens[0] as number])));
   assert.ok((performance.now() - start) / 1000 < KNOWN, log.join('\n'));
-  assert.equal(log, ['lost w: the connection is cut', 'continues with head']);
+  // On a busy machine the head may say first that it waits.
+  const said = log.filter((line) => !line.startsWith('waits for w'));
+  assert.equal(said, ['lost w: the connection is cut', 'continues with head']);
   const words = 'nothing has been computed or read for 2.5 s: cuts its connections, and serves again once it moves';
   await until('its words', KNOWN, () => worker.running.stderr.includes(`\n${words}\n`));
   await until('the return', HANG + KNOWN, () => log.includes('w is back'));

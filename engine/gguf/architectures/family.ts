@@ -1,6 +1,6 @@
 import type { Shape } from '../../model/architecture.ts';
 import type { Activation, RouterScores } from '../../model/feed-forward.ts';
-import type { Attention, LayerKind } from '../../model/layer-kind.ts';
+import type { Attention, Dense, Experts, LayerKind, Mixer } from '../../model/layer-kind.ts';
 import type { MetadataFields } from '../metadata-fields.ts';
 import type { MetadataRule } from '../metadata-rule.ts';
 
@@ -14,10 +14,19 @@ export interface FamilyFile {
   readonly has: (tensor: string) => boolean;
   readonly layers: number;
   readonly hiddenSize: number;
+  /** Key and value heads of each layer, and the width of its dense network; 0 where it has none. */
+  readonly kvHeads: readonly number[];
+  readonly denseSizes: readonly number[];
+}
+
+/** llama's layer, with the file's sizes. */
+export interface UsualLayer extends LayerKind {
+  readonly mixer: Attention;
+  readonly feedForward: Dense | Experts;
 }
 
 /** Factors that a model has besides its layers. */
-export type WholeModel = Pick<Shape, 'embeddingScale' | 'logitScale' | 'logitCap'>;
+export type WholeModel = Pick<Shape, 'embeddingScale' | 'logitScale' | 'logitCap' | 'layerInputs'>;
 
 /** How a family's mixtures of experts differ. */
 export interface Mixture {
@@ -31,6 +40,8 @@ export interface Mixture {
   readonly fromFile?: true;
   /** Default: silu. */
   readonly activation?: Activation;
+  /** Whether experts have no gate (Dense.ungated). */
+  readonly ungated?: true;
   /** Whether the router and the experts have biases. */
   readonly bias?: true;
   /** Whether there is a shared expert, if the file says so; `gated`: with a number of the token. */
@@ -43,6 +54,15 @@ export interface Family {
   readonly pairs: 'adjacent' | 'halves';
   /** How queries and keys are normalised; `if-present`: each head before its rotation, if the file has the weights. */
   readonly norms?: Attention['norms'] | 'if-present';
+  /**
+   * Whether layers may differ in their key and value heads, and in the width of their dense network: `kinds` then reads
+   * those of each, and the usual layer has the largest.
+   */
+  readonly unlike?: true;
+  /** What mixes the tokens of a text in every layer, in place of llama's attention. */
+  readonly mixer?: (file: FamilyFile) => Mixer;
+  /** Whether YaRN leaves cosines and sines as long as they are: the scores have the factor. */
+  readonly scaledScores?: true;
   /** Whether the output matrix is never the embedding matrix. */
   readonly untied?: true;
   /** Its mixtures of experts. Missing: it has none. */
@@ -56,6 +76,6 @@ export interface Family {
    * mixtures calls it for both.
    * @param usual llama's, with the file's sizes
    */
-  readonly kinds?: (usual: LayerKind, file: FamilyFile) => readonly LayerKind[];
+  readonly kinds?: (usual: UsualLayer, file: FamilyFile) => readonly LayerKind[];
   readonly whole?: (file: FamilyFile) => WholeModel;
 }

@@ -24,14 +24,14 @@ export const gemma3: Family = {
   },
   kinds(usual, file) {
     const { fields, key, layers, hiddenSize } = file;
-    const scale = layers === LAYERS_OF_27B ? { scale: 1 / Math.sqrt(hiddenSize / usual.attention.heads) } : {};
+    const scale = layers === LAYERS_OF_27B ? { scale: 1 / Math.sqrt(hiddenSize / usual.mixer.heads) } : {};
     const global: LayerKind = {
-      attention: { ...usual.attention, ...scale },
+      mixer: { ...usual.mixer, ...scale },
       feedForward: { ...usual.feedForward, activation: 'gelu' },
       resultNorms: true,
     };
     const window = fields.count(key('attention.sliding_window'), MOST_WINDOW);
-    const local: LayerKind = { ...global, attention: { ...global.attention, window, rotation: 'local' } };
+    const local: LayerKind = { ...global, mixer: { ...usual.mixer, ...scale, window, rotation: 'local' } };
     const isLocal = localLayers(file);
     return Array.from({ length: layers }, (_, layer) => (isLocal(layer) ? local : global));
   },

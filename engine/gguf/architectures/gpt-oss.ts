@@ -20,10 +20,10 @@ export const gptOss: Family = {
   },
   rules: { 'attention.sliding_window': applied(SOURCE) },
   kinds(usual, { fields, key, layers }) {
-    const attention = { ...usual.attention, outputBias: true, sinks: true } as const;
-    const global: LayerKind = { ...usual, attention, feedForwardNorm: 'post_attention_norm' };
+    const mixer = { ...usual.mixer, outputBias: true, sinks: true } as const;
+    const global: LayerKind = { ...usual, mixer, feedForwardNorm: 'post_attention_norm' };
     const window = fields.count(key('attention.sliding_window'), MOST_WINDOW);
-    const local: LayerKind = { ...global, attention: { ...attention, window } };
+    const local: LayerKind = { ...global, mixer: { ...mixer, window } };
     return Array.from({ length: layers }, (_, layer) => (layer % 2 === 0 ? local : global));
   },
 };

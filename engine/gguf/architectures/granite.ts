@@ -23,8 +23,8 @@ export const granite: Family = {
     const isRotated = fields.optionalBool(key('rope.scaling.finetuned')) ?? true;
     const kind: LayerKind = {
       ...usual,
-      attention: {
-        ...usual.attention,
+      mixer: {
+        ...usual.mixer,
         rotation: isRotated ? 'global' : 'none',
         ...(scale !== undefined && { scale }),
       },

@@ -19,19 +19,21 @@ export function leadingDenseLayers({ fields, key, layers }: FamilyFile): number 
 
 /** A file's mixture of experts. @throws InputError for numbers that are missing or inconsistent */
 export function readExperts(file: FamilyFile, mixture: Mixture): Experts {
-  const { fields, key } = file;
   const router = readRouter(file, mixture);
   const size = expertSize(file, mixture, router.used);
   const shared = mixture.shared && readShared(file, size, mixture.shared);
-  const firstMixture = leadingDenseLayers(file);
-  if (file.has(`blk.${firstMixture}.ffn_gate_up_exps.weight`))
-    fields.fail(key('expert_count'), 'ffn_gate_up_exps is one tensor; gate and up of experts must be two');
   return {
     ...{ kind: 'experts', router, size, activation: mixture.activation ?? 'silu' },
+    ...(mixture.ungated && { ungated: true }),
     ...(mixture.bias && { bias: true }),
-    ...(file.has(`blk.${firstMixture}.exp_probs_b.bias`) && { choiceBias: true }),
+    ...(hasInLayer(file, 'exp_probs_b.bias') && { choiceBias: true }),
     ...(shared && { shared }),
   };
+}
+
+/** Whether any layer has a tensor of this name. */
+function hasInLayer({ has, layers }: FamilyFile, tensor: string): boolean {
+  return Array.from({ length: layers }, (_, layer) => layer).some((layer) => has(`blk.${layer}.${tensor}`));
 }
 
 function readRouter({ fields, key }: FamilyFile, mixture: Mixture): Router {

@@ -8,7 +8,7 @@ const PATTERN = 4;
 export const smollm3: Family = {
   pairs: 'adjacent',
   kinds(usual, { layers }) {
-    const unrotated: LayerKind = { ...usual, attention: { ...usual.attention, rotation: 'none' } };
+    const unrotated: LayerKind = { ...usual, mixer: { ...usual.mixer, rotation: 'none' } };
     return Array.from({ length: layers }, (_, layer) => ((layer + 1) % PATTERN === 0 ? unrotated : usual));
   },
 };

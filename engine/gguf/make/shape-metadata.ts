@@ -1,6 +1,6 @@
 import { InputError } from '../../input/input-error.ts';
 import type { Shape } from '../../model/architecture.ts';
-import type { Attention, Dense, Experts, LayerKind } from '../../model/layer-kind.ts';
+import { type Attention, type Dense, type Experts, keptHeads, type LayerKind } from '../../model/layer-kind.ts';
 import { familyOf } from '../architectures/families.ts';
 import { GATINGS } from '../architectures/mixture.ts';
 import type { MetadataValue } from '../metadata-value.ts';
@@ -55,18 +55,24 @@ export function shapeMetadata(shape: Shape): [string, MetadataValue][] {
       shape.name,
       `no models of ${architecture} are made; of these they are: ${Object.keys(PUBLISHED).join(', ')}`,
     );
-  const [{ attention }] = kinds as readonly [LayerKind];
   const pairs: Pairs = [
     ['context_length', count(shape.trainedContext ?? CONTEXT)],
     ['block_count', count(shape.layers)],
     ['embedding_length', count(shape.hiddenSize)],
     ...feedForwardMetadata(shape),
-    ...attentionMetadata(attention, settings),
+    ...attentionMetadata(attentionOf(shape), settings),
     ...windowMetadata(kinds),
     ...factorMetadata(shape),
     ['vocab_size', count(shape.vocabularySize)],
   ];
   return pairs.map(([key, value]) => [`${architecture}.${key}`, value]);
+}
+
+/** The attention of the first layer that has one. */
+function attentionOf({ kinds }: Pick<Shape, 'kinds'>): Attention {
+  const found = kinds.map(({ mixer }) => mixer).find((mixer) => mixer?.kind === 'attention');
+  if (found === undefined) throw new RangeError('a model without attention');
+  return found;
 }
 
 function attentionMetadata(
@@ -92,16 +98,16 @@ function attentionMetadata(
 }
 
 function windowMetadata(kinds: Shape['kinds']): Pairs {
-  const window = kinds.find(({ attention }) => attention.window !== undefined)?.attention.window;
+  const window = kinds.map((kind) => keptHeads(kind)?.window).find((one) => one !== undefined);
   return window === undefined ? [] : [['attention.sliding_window', count(window)]];
 }
 
 /** Factors of families whose rules apply them (granite). */
 function factorMetadata({ architecture, kinds, embeddingScale, logitScale }: Shape): Pairs {
   const { rules = {} } = familyOf(architecture);
-  const [{ attention, residualScale }] = kinds as readonly [LayerKind];
+  const [{ residualScale }] = kinds as readonly [LayerKind];
   const given: readonly (readonly [string, number | undefined])[] = [
-    ['attention.scale', attention.scale],
+    ['attention.scale', attentionOf({ kinds }).scale],
     ['residual_scale', residualScale],
     ['embedding_scale', embeddingScale],
     ['logit_scale', logitScale && 1 / logitScale],
@@ -111,13 +117,13 @@ function factorMetadata({ architecture, kinds, embeddingScale, logitScale }: Sha
 
 function feedForwardMetadata({ architecture, kinds }: Shape): Pairs {
   const parts = kinds.map(({ feedForward }) => feedForward);
-  const dense = parts.find((part): part is Dense => part.kind === 'dense');
-  const experts = parts.find((part): part is Experts => part.kind === 'experts');
+  const dense = parts.find((part): part is Dense => part?.kind === 'dense');
+  const experts = parts.find((part): part is Experts => part?.kind === 'experts');
   if (experts === undefined) return [['feed_forward_length', count(dense?.size ?? 0)]];
   const { mixture } = familyOf(architecture);
   const { size, router, shared } = experts;
   const isOwn = mixture?.size === 'expert_feed_forward_length';
-  const leading = parts.findIndex((part) => part.kind === 'experts');
+  const leading = parts.findIndex((part) => part?.kind === 'experts');
   return [
     ['feed_forward_length', count(dense?.size ?? (isOwn ? size * router.used : size))],
     ['expert_count', count(router.experts)],

@@ -110,7 +110,7 @@ function planTensors(
   return tensors.map((named, index) => {
     const tensor = gguf.tensors[index] as GgufTensor;
     const { rows, columns } = named;
-    const to = named.role === 'prediction' ? tensor.type : fileQuantization(named, shape, mix);
+    const to = named.role === 'unused' ? tensor.type : fileQuantization(named, shape, mix);
     const place = `${gguf.file}: tensor ${tensor.name}`;
     if (to !== tensor.type && !ORIGINAL.includes(tensor.type) && !requantize) {
       const why = 'quantizing it again adds to its error';

@@ -102,7 +102,7 @@ const GATES: Readonly<Record<Activation, (gate: number, up: number) => number>> 
     return (clamped / (1 + Math.exp(-CLAMPED_SLOPE * clamped))) * (Math.max(-CLAMP, Math.min(up, CLAMP)) + 1);
   },
   sigmoid: (gate, up) => up / (1 + Math.exp(-gate)),
-  relu: (gate, up) => (gate < 0 ? 0 : gate) * up,
+  relu: (gate, up) => Math.max(gate, 0) * up,
   identity: (gate, up) => gate * up,
 };
 

@@ -23,11 +23,12 @@ import type { MatrixPart } from './weights-buffers.ts';
 
 /** The choice of experts: a workgroup for each token. */
 export function encodeRoute({ place, lanes, lanesName }: EncodingContext, operation: RouteOperation): Dispatch {
-  const { x, bias, y, router } = operation;
+  const { x, bias, scales, y, router } = operation;
   const { experts, used, scores, normalised, factor = 1, groups } = router;
   const numbers = [
     ...[place(x), bias === undefined ? 0 : place(bias), bias === undefined ? 0 : 1, place(y), experts, used],
     ...[normalised ? 1 : 0, groups?.count ?? 0, groups?.used ?? 0],
+    ...[scales === undefined ? 0 : place(scales), scales === undefined ? 0 : 1],
   ];
   const kernel = kernelOf(`route by ${scores}, ${lanesName}`, () => route(scores, lanes));
   return { kernel, numbers, floats: [factor], workgroups: [x.values.length / experts] };

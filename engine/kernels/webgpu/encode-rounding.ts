@@ -1,6 +1,6 @@
 import type { GateOperation, Operation, RmsNormOperation } from '../operation.ts';
 import type { Vector } from '../vector.ts';
-import { type EncodingContext, inTwo, isSame, kernelOf } from './encoding-context.ts';
+import { type EncodingContext, inTwo, isApart, isSame, kernelOf } from './encoding-context.ts';
 import type { Dispatch, Kernel } from './program.ts';
 import {
   ROUND_TO_BYTES,
@@ -10,6 +10,7 @@ import {
   roundedGate,
   roundedRmsNorm,
 } from './shaders/rounding.ts';
+import { rmsNorm } from './shaders/rows.ts';
 
 /** Activations that lie rounded at `place` as well. */
 export interface Rounded {
@@ -49,11 +50,6 @@ export function stillRounded(rounded: Rounded | undefined, written: readonly Vec
   return rounded !== undefined && written.every((y) => isApart(y, rounded.x)) ? rounded : undefined;
 }
 
-function isApart(one: Vector, other: Vector): boolean {
-  const isBefore = (a: Vector, b: Vector): boolean => a.offset + a.values.length <= b.offset;
-  return one.id !== other.id || isBefore(one, other) || isBefore(other, one);
-}
-
 function roomFor(context: EncodingContext, { values }: Vector): number {
   return context.rounded((values.length / ROUNDED_GROUP) * ROUNDED_WORDS);
 }
@@ -63,7 +59,7 @@ function roomFor(context: EncodingContext, { values }: Vector): number {
  * in another order, and a token's norm must not depend on what it is evaluated with.
  */
 export function roundsNorm({ units, packedDot }: EncodingContext, operation: Operation): operation is RmsNormOperation {
-  return operation.kind === 'rms-norm' && units && packedDot && operation.weight.values.length % ROUNDED_GROUP === 0;
+  return operation.kind === 'rms-norm' && units && packedDot && widthOf(operation) % ROUNDED_GROUP === 0;
 }
 
 /** A norm or a gate, whose result is rounded as well. */
@@ -73,17 +69,25 @@ export function encodeRounded(
 ): RoundedDispatches {
   const place = roomFor(context, operation.y);
   const dispatch =
-    operation.kind === 'gate' ? roundGate(context, operation, place) : roundNorm(context, operation, place);
+    operation.kind === 'gate' ? roundGate(context, operation, place) : encodeNorm(context, operation, place);
   return { dispatches: [dispatch], rounded: { x: operation.y, place } };
 }
 
-function roundNorm(context: EncodingContext, operation: RmsNormOperation, rounded: number): Dispatch {
-  const { x, y, weight, epsilon } = operation;
-  const width = weight.values.length;
+function widthOf({ width, weight }: RmsNormOperation): number {
+  return width ?? weight.values.length;
+}
+
+/** A norm. @param rounded where its result is rounded to as well */
+export function encodeNorm(context: EncodingContext, operation: RmsNormOperation, rounded?: number): Dispatch {
   const { place, lanes, lanesName } = context;
+  const { x, y, weight, epsilon } = operation;
+  const width = widthOf(operation);
+  const numbers = [place(x), place(y), place(weight), width, weight.values.length / width];
+  const common = { floats: [epsilon], workgroups: [x.values.length / width] } as const;
+  if (rounded === undefined)
+    return { kernel: kernelOf(`rms-norm, ${lanesName}`, () => rmsNorm(lanes)), numbers, ...common };
   const kernel = kernelOf(`rounded rms-norm, ${lanesName}`, () => roundedRmsNorm(lanes));
-  const numbers = [place(x), place(y), place(weight), width, rounded];
-  return { kernel, numbers, floats: [epsilon], workgroups: [x.values.length / width] };
+  return { kernel, numbers: [...numbers, rounded], ...common };
 }
 
 function roundGate({ place }: EncodingContext, operation: GateOperation, rounded: number): Dispatch {

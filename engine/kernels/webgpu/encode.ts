@@ -9,9 +9,11 @@ import {
 } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 import { encodeAttention, encodePages } from './encode-attention.ts';
+import { copiedTogether, encodeCopies } from './encode-copies.ts';
 import { encodeCombine, encodeExperts, encodeExpertUnits, encodeRoute, expertsUseUnits } from './encode-experts.ts';
 import { encodeMultiply, encodeUnits, sharesInput, usesUnits } from './encode-products.ts';
-import { encodeRounded, type Rounded, roundsNorm, stillRounded } from './encode-rounding.ts';
+import { encodeConvolve, encodeDeltaRule, encodeSelectiveScan } from './encode-recurrence.ts';
+import { encodeNorm, encodeRounded, type Rounded, roundsNorm, stillRounded } from './encode-rounding.ts';
 import { type EncodingContext, elements, isSame, kernelOf } from './encoding-context.ts';
 import type { Dispatch, Kernel } from './program.ts';
 import { shaderFormat } from './shaders/formats.ts';
@@ -19,13 +21,13 @@ import { kvRowLanes, kvRowWords, store } from './shaders/kv-rows.ts';
 import { embed } from './shaders/multiply.ts';
 import { MOST_MATRICES } from './shaders/multiply-units.ts';
 import { ROUNDED_GROUP } from './shaders/rounding.ts';
-import { ADD, DIVIDE_ROWS, GATE_ROWS, gate, ROPE, rmsNorm, SCALE, SOFT_CAP, softmax } from './shaders/rows.ts';
+import { ADD, DIVIDE_ROWS, GATE_ROWS, gate, MOST_COPIES, ROPE, SCALE, SOFT_CAP, softmax } from './shaders/rows.ts';
 import { TOP_K_CHUNK, topK } from './shaders/top-k.ts';
 
 /**
  * The dispatches of operations whose shapes have been checked. Each costs a GPU a few microseconds and its host more, so
  * that neighbours share one where nothing depends on their order: products of the same activations, both rotations of a
- * layer, and what is rounded for the products that follow.
+ * layer, copies of columns, and what is rounded for the products that follow.
  * @param add takes each dispatch before what the next operation needs is written to the device
  */
 export function encodeAll(
@@ -35,12 +37,15 @@ export function encodeAll(
 ): void {
   let rounded: Rounded | undefined;
   for (let index = 0; index < operations.length; ) {
-    const encoded = encodeNext(context, operations.slice(index, index + MOST_MATRICES), rounded);
+    const encoded = encodeNext(context, operations.slice(index, index + MOST_TOGETHER), rounded);
     encoded.dispatches.forEach(add);
     rounded = encoded.rounded;
     index += encoded.count;
   }
 }
+
+/** Most operations that share dispatches. */
+const MOST_TOGETHER = Math.max(MOST_MATRICES, MOST_COPIES);
 
 interface Encoded {
   readonly dispatches: readonly Dispatch[];
@@ -61,6 +66,10 @@ function encodeNext(context: EncodingContext, operations: readonly Operation[], 
     return { ...encodeExpertUnits(context, operation, rounded), count: 1 };
   if (operation.kind === 'rope' && next?.kind === 'rope' && turnsAlike(operation, next))
     return { dispatches: [encodeRope(context, operation, next)], rounded: undefined, count: 2 };
+  if (operation.kind === 'copy-columns') {
+    const together = copiedTogether(operation, operations.slice(1));
+    return { dispatches: [encodeCopies(context, together)], rounded: undefined, count: together.length };
+  }
   if (roundsNorm(context, operation) || (operation.kind === 'gate' && isRoundedNext(context, operation, next)))
     return { ...encodeRounded(context, operation), count: 1 };
   const dispatches = encode(context, operation);
@@ -79,7 +88,7 @@ function sharingInput(
   following: readonly Operation[],
 ): MultiplyOperation[] {
   const together = [first];
-  for (const other of following) {
+  for (const other of following.slice(0, MOST_MATRICES - 1)) {
     if (other.kind !== 'multiply' || !sharesInput(context, first, other)) break;
     together.push(other);
   }
@@ -125,13 +134,8 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
   switch (operation.kind) {
     case 'embed':
       return encodeEmbed(context, operation);
-    case 'rms-norm': {
-      const { x, y, weight, epsilon } = operation;
-      const width = weight.values.length;
-      const numbers = [place(x), place(y), place(weight), width];
-      const kernel = kernelOf(`rms-norm, ${context.lanesName}`, () => rmsNorm(context.lanes));
-      return [{ kernel, numbers, floats: [epsilon], workgroups: [x.values.length / width] }];
-    }
+    case 'rms-norm':
+      return [encodeNorm(context, operation)];
     case 'multiply':
       return encodeMultiply(context, operation);
     case 'rope':
@@ -194,6 +198,14 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
       const numbers = [place(operation.gate), place(y), count / operation.gate.values.length, count];
       return [{ kernel: PLAIN.gateRows, numbers, workgroups: elements(count) }];
     }
+    case 'copy-columns':
+      return [encodeCopies(context, [operation])];
+    case 'convolve':
+      return [encodeConvolve(context, operation)];
+    case 'delta-rule':
+      return [encodeDeltaRule(context, operation)];
+    case 'selective-scan':
+      return [encodeSelectiveScan(context, operation)];
   }
 }
 

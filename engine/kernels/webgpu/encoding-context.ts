@@ -60,3 +60,9 @@ export function inTwo(workgroups: number): [number, number] {
 export function isSame(one: Vector, other: Vector): boolean {
   return one.id === other.id && one.offset === other.offset && one.values.length === other.values.length;
 }
+
+/** Whether they have no values in common. */
+export function isApart(one: Vector, other: Vector): boolean {
+  const isBefore = (a: Vector, b: Vector): boolean => a.offset + a.values.length <= b.offset;
+  return one.id !== other.id || isBefore(one, other) || isBefore(other, one);
+}

@@ -93,6 +93,7 @@ function smallModel(
   const norm = kernels.vector(new Float32Array(hidden).fill(1));
   const square = matrix(hidden, hidden);
   const layer: LayerWeights = {
+    index: 0,
     kind: shape.kinds[0] as LayerKind,
     products: {
       ...{ attn_q: square, attn_k: square, attn_v: square, attn_output: square },

@@ -1,8 +1,8 @@
 import { type KvFormat, sharedHeads } from '../../model/kv-format.ts';
-import { attendHeld, attendWhole, type TokenSlice } from '../../runtime/attention.ts';
+import { attendHeld, attendWhole, type TokenSlice, withSinks } from '../../runtime/attention.ts';
 import type { LayersAttention } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
-import { createPagePool, type Page } from '../../runtime/kv/page-pool.ts';
+import { createPagePool, type Page, type SliceKernels } from '../../runtime/kv/page-pool.ts';
 import type { Segment } from '../../runtime/layer-batches.ts';
 import { type ActivationFrame, FrameError, type FrameSegment } from '../wire/frame.ts';
 
@@ -29,7 +29,10 @@ interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
 }
 
 export interface NumberedPagesOptions {
-  readonly part: Pick<WindowPart, 'kernelsOf'> & { readonly model: Pick<WindowPart['model'], 'kinds' | 'name'> };
+  readonly part: {
+    kernelsOf(layer: number): SliceKernels;
+    readonly model: Pick<WindowPart['model'], 'kinds' | 'name'>;
+  };
   /** The window's layers: `from` up to, not including, `to`. */
   readonly from: number;
   readonly to: number;
@@ -106,13 +109,19 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
     const sliceOf = (page: Page, layer: number): Page[number] => page[layer - from] as Page[number];
     // A page for a whole text is a cache of the whole context.
     if (pageTokens >= context)
-      return { attend: (layer, inputs) => ({ operations: attendWhole(sliceOf(pages[0] as Page, layer), inputs) }) };
+      return {
+        mix: (layer, inputs, vectors) => ({
+          operations: attendWhole(sliceOf(pages[0] as Page, layer), withSinks(inputs, vectors)),
+        }),
+      };
     const slices = (layer: number): TokenSlice[] =>
       pages.map((page, index) => {
         const first = index * pageTokens;
         return { cache: sliceOf(page, layer), from: first, to: Math.min(tokens, first + pageTokens) };
       });
-    return { attend: (layer, inputs) => ({ operations: attendHeld(slices(layer), inputs) }) };
+    return {
+      mix: (layer, inputs, vectors) => ({ operations: attendHeld(slices(layer), withSinks(inputs, vectors)) }),
+    };
   }
 }
 

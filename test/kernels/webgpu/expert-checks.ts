@@ -27,13 +27,14 @@ interface RouteCase {
   readonly router: Omit<Router, 'scores'>;
   readonly tokens: number;
   readonly bias?: true;
+  readonly scaled?: true;
 }
 
 const ROUTES: readonly RouteCase[] = [
   { router: { experts: 5, used: 2, normalised: true }, tokens: 3 },
-  { router: { experts: 8, used: 8, normalised: false, factor: 2.5 }, tokens: 1, bias: true },
+  { router: { experts: 8, used: 8, normalised: false, factor: 2.5 }, tokens: 1, bias: true, scaled: true },
   { router: { experts: 1, used: 1, normalised: true }, tokens: 1 },
-  { router: { experts: 24, used: 3, normalised: true, groups: { count: 6, used: 2 } }, tokens: 20 },
+  { router: { experts: 24, used: 3, normalised: true, groups: { count: 6, used: 2 } }, tokens: 20, scaled: true },
   { router: { experts: 256, used: 8, normalised: true, groups: { count: 8, used: 4 } }, tokens: 3, bias: true },
   { router: { experts: 12, used: 4, normalised: false, groups: { count: 12, used: 5 } }, tokens: 2 },
   { router: { experts: 700, used: 64, normalised: true, factor: 0.5 }, tokens: 2, bias: true },
@@ -58,7 +59,10 @@ const router: readonly GpuCheck[] = ROUTER_SCORES.map((scores) => ({
       const { found, expected } = await both(kernels, (each) => {
         const y = each.vector(one.tokens * used * 2);
         const biased = one.bias && { bias: each.vector(bias) };
-        each.run([{ kind: 'route', x: each.vector(logits), y, ...biased, router: { scores, ...one.router } }]);
+        const scaled = one.scaled && { scales: each.vector(bias.map((value) => 2 + value)) };
+        each.run([
+          { kind: 'route', x: each.vector(logits), y, ...biased, ...scaled, router: { scores, ...one.router } },
+        ]);
         return y;
       });
       const [own, exact] = [choicesOf(found), choicesOf(expected)];

@@ -69,6 +69,26 @@ const vectorOperations: GpuCheck = {
   },
 };
 
+/** Of a width that is not rounded, and of others. */
+const norms = (on: GpuCheck['on']): GpuCheck => ({
+  name: `rows are normed by the weights of their groups in turn, ${on}`,
+  on,
+  async check(kernels) {
+    for (const [width, groups] of [
+      [5, 3],
+      [64, 2],
+      [160, 1],
+    ] as const)
+      await same(kernels, `${groups} groups of ${width}`, (each) => {
+        const vector = (length: number, seed: number) => each.vector(randomValues(randomFrom(seed), length, 3));
+        const [x, weight] = [vector(4 * groups * width, 1), vector(groups * width, 2)];
+        const y = each.vector(x.values.length);
+        each.run([{ kind: 'rms-norm', x, weight, y, epsilon: 1e-5, width }]);
+        return y;
+      });
+  },
+});
+
 const gates: readonly GpuCheck[] = ACTIVATIONS.map((activation) => ({
   name: `gates of ${activation} agree, beyond where they are clamped, and in place as well`,
   on: 'plain',
@@ -80,6 +100,11 @@ const gates: readonly GpuCheck[] = ACTIVATIONS.map((activation) => ({
         each.run([{ kind: 'gate', activation, ...vectors, y: vectors[into] }]);
         return vectors[into];
       });
+    await same(kernels, 'all in one', (each) => {
+      const y = each.vector(randomValues(randomFrom(1), 700, 15));
+      each.run([{ kind: 'gate', activation, gate: y, up: y, y }]);
+      return y;
+    });
     const none = kernels.vector([Number.NaN, 1]);
     const y = kernels.vector(2);
     kernels.run([{ kind: 'gate', activation, gate: none, up: kernels.vector([1, Number.NaN]), y }]);
@@ -285,6 +310,7 @@ const grownMemory: GpuCheck = {
 /** All operations but products, and vectors as the host sees them. */
 export const OPERATION_CHECKS: readonly GpuCheck[] = [
   vectorOperations,
+  ...[norms('variants'), norms('rounded')],
   ...gates,
   rope,
   ...CASES.map(attention),

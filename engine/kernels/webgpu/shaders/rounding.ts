@@ -100,13 +100,14 @@ ${EACH_GROUP(`let gate = fourAt(p.gate + at);
 /** `rmsNorm`, whose result is rounded as well: one workgroup for each row. */
 export function roundedRmsNorm(lanes: LanesTogether): string {
   return `${enabling(lanes)}
-${HEADER('x: u32, y: u32, weight: u32, width: u32, rounded: u32, epsilon: f32')}
+${HEADER('x: u32, y: u32, weight: u32, width: u32, groups: u32, rounded: u32, epsilon: f32')}
 ${reduction('sumOfLanes', { combines: 'sum', count: ROUNDING_LANES, lanes })}
 ${ROUND_FOUR}
 ${MAIN(
   `
   ${lanes === 'workgroup' ? 'let size = 1u;' : ''}
   let row = workgroup.x * p.width;
+  let weight = p.weight + workgroup.x % p.groups * p.width;
   var squares = 0.0;
   for (var i = 4u * lane; i < p.width; i += ${4 * ROUNDING_LANES}u) {
     let four = fourAt(p.x + row + i);
@@ -116,7 +117,7 @@ ${MAIN(
   for (var begin = 0u; begin < p.width; begin += ${4 * ROUNDING_LANES}u) {
     let isThere = begin + 4u * lane < p.width;
     let i = min(begin + 4u * lane, p.width - 4u);
-    let values = fourAt(p.x + row + i) * scale * fourAt(p.weight + i);
+    let values = fourAt(p.x + row + i) * scale * fourAt(weight + i);
     if (isThere) { writeFour(p.y + row + i, values); }
     roundFour(lane, values, p.rounded + ((row + i) / ${ROUNDED_GROUP}u) * ${ROUNDED_WORDS}u, isThere);
   }`,

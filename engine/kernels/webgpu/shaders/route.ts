@@ -28,7 +28,7 @@ export function route(scores: RouterScores, lanes: LanesTogether): string {
   return `${enabling(lanes)}
 struct Params {
   x: u32, bias: u32, hasBias: u32, y: u32, experts: u32, used: u32, normalised: u32, groups: u32, groupsUsed: u32,
-  factor: f32,
+  scales: u32, hasScales: u32, factor: f32,
 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> v: array<u32>;
@@ -118,7 +118,9 @@ ${rowMain(lanes)}
   storageBarrier();
   ${each('n', 'p.used')} {
     let score = value(to + 2u * n + 1u);
-    v[to + 2u * n + 1u] = bitcast<u32>(${WEIGHT[scores]} * by);
+    var weight = ${WEIGHT[scores]} * by;
+    if (p.hasScales != 0u) { weight *= value(p.scales + u32(value(to + 2u * n))); }
+    v[to + 2u * n + 1u] = bitcast<u32>(weight);
   }
 }`;
 }

@@ -2,7 +2,7 @@ import { type Activation, CLAMP, CLAMPED_SLOPE } from '../../../model/feed-forwa
 import { enabling, type LanesTogether, reduction, sizeParameter } from './lanes.ts';
 
 /** Bindings of a shader that works on vectors alone. Offsets into `v` in values. */
-function header(params: string): string {
+export function header(params: string): string {
   return `
 struct Params { ${params} }
 @group(0) @binding(0) var<uniform> p: Params;
@@ -28,8 +28,8 @@ fn main(
 
 /**
  * WGSL: what a gate gives, from `gate` and `up`, numbers or vectors of this type. Of gelu as x/(1 + e^−2z), as
- * (1 + tanh z)/2 is 1/(1 + e^−2z), with what neither overflows nor changes the result in place of gates beyond ±10. `min`
- * and `clamp` may make a number of NaN, and `select` doesn't.
+ * (1 + tanh z)/2 is 1/(1 + e^−2z), with what neither overflows nor changes the result in place of gates beyond ±10. `min`,
+ * `clamp` and `exp` may make a number of NaN, and `select` doesn't.
  */
 export const GATED: Readonly<Record<Activation, (type: 'f32' | 'vec4f') => string>> = {
   silu: () => 'gate / (1.0 + exp(-gate)) * up',
@@ -44,6 +44,9 @@ export const GATED: Readonly<Record<Activation, (type: 'f32' | 'vec4f') => strin
     const shifted = `select(select(up, ${high}, up > ${high}), ${low}, up < ${low}) + 1.0`;
     return `${clamped} / (1.0 + exp(-${CLAMPED_SLOPE} * ${clamped})) * (${shifted})`;
   },
+  sigmoid: () => 'up / (1.0 + select(gate, exp(-gate), gate == gate))',
+  relu: (type) => `select(gate, ${type}(0.0), gate < ${type}(0.0)) * up`,
+  identity: () => 'gate * up',
 };
 
 /** Values that element-wise shaders compute in a workgroup. */
@@ -66,18 +69,19 @@ fn main(
   if (i >= p.count) { return; }
 `;
 
-/** One workgroup for each row. */
+/** One workgroup for each row; rows of several groups of weights take turns. */
 export function rmsNorm(lanes: LanesTogether): string {
   const count = rowLanes(lanes);
   return `${enabling(lanes)}
-${header('x: u32, y: u32, weight: u32, width: u32, epsilon: f32')}
+${header('x: u32, y: u32, weight: u32, width: u32, groups: u32, epsilon: f32')}
 ${reduction('sumOfLanes', { combines: 'sum', count, lanes })}
 ${rowMain(lanes)}
   let row = workgroup.x * p.width;
+  let weight = p.weight + workgroup.x % p.groups * p.width;
   var squares = 0.0;
   for (var i = lane; i < p.width; i += ${count}u) { squares += v[p.x + row + i] * v[p.x + row + i]; }
   let scale = 1.0 / sqrt(sumOfLanes(squares, lane, size) / f32(p.width) + p.epsilon);
-  for (var i = lane; i < p.width; i += ${count}u) { v[p.y + row + i] = v[p.x + row + i] * scale * v[p.weight + i]; }
+  for (var i = lane; i < p.width; i += ${count}u) { v[p.y + row + i] = v[p.x + row + i] * scale * v[weight + i]; }
 }`;
 }
 
@@ -177,4 +181,21 @@ ${ELEMENT_MAIN}
     sum += v[p.routes + 2u * choice + 1u] * v[p.x + choice * p.width + i % p.width];
   }
   v[p.y + i] = sum;
+}`;
+
+/** Most copies of a dispatch, which the parameters have room for. */
+export const MOST_COPIES = 7;
+
+/** One lane for each value that is written; a copy's values begin with lane `begin`. */
+export const COPY_COLUMNS = `
+struct Copy { x: u32, xWidth: u32, y: u32, yWidth: u32, columns: u32, repeats: u32, begin: u32, unused: u32 }
+${header(`count: u32, copyCount: u32, @align(16) copies: array<Copy, ${MOST_COPIES}>`)}
+${ELEMENT}
+${ELEMENT_MAIN}
+  var n = 0u;
+  while (n + 1u < p.copyCount && i >= p.copies[n + 1u].begin) { n++; }
+  let copy = p.copies[n];
+  let row = (i - copy.begin) / copy.columns;
+  let column = (i - copy.begin) % copy.columns;
+  v[copy.y + row * copy.yWidth + column] = v[copy.x + row / copy.repeats * copy.xWidth + column];
 }`;

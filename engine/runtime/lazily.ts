@@ -1,0 +1,8 @@
+/** @returns a function that makes the value when it is first called */
+export function lazily<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
