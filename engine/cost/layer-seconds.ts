@@ -1,7 +1,18 @@
 import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
 import type { LayerWidths } from '../model/architecture.ts';
-import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat, kvBytesPerToken, valueBytes } from '../model/kv-format.ts';
-import { type Model, meanSeenPositions, readBytes, seenPositions } from '../model/model.ts';
+import {
+  appendedBytes,
+  keptBytes,
+  meanSeenPositions,
+  onePosition,
+  recurrenceFlops,
+  seenBytes,
+  seenFlops,
+  seenPositions,
+  stateBytes,
+} from '../model/kept-bytes.ts';
+import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat, valueBytes } from '../model/kv-format.ts';
+import { type Model, readBytes } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { generatedProductSeconds, promptProductSeconds } from './products.ts';
 
@@ -22,10 +33,12 @@ export function totalLayerSeconds({ compute, kvCopy, memory, overhead }: LayerSe
   return compute + kvCopy + memory + overhead;
 }
 
-/** Bytes of memory that one layer's KV cache takes: room for the reserved context, however much of it is in use. */
+/**
+ * Bytes of memory that one layer's KV cache, or state, takes: room for the reserved context, however much of it is in use.
+ */
 export function reservedKvBytes(model: Model, workload: Workload): number {
   const { context, reservedContext = context } = workload;
-  return kvBytesPerToken(model.mean, workload.kvFormat) * Math.max(context, reservedContext) * workload.batch;
+  return keptBytes(model, Math.max(context, reservedContext), workload.kvFormat) * workload.batch;
 }
 
 /**
@@ -33,7 +46,12 @@ export function reservedKvBytes(model: Model, workload: Workload): number {
  * positions in layers with a window.
  */
 export function kvCacheBytes(model: Model, workload: Workload): number {
-  return kvBytesPerToken(model.mean, workload.kvFormat) * seenPositions(model, workload.context) * workload.batch;
+  return seenBytes(model, seenPositions(workload.context), workload.kvFormat) * workload.batch;
+}
+
+/** Bytes of the states of one layer's recurrences that are read and written for a token, or a prompt, of so many texts. */
+export function stateTraffic(model: Model, texts: number): number {
+  return 2 * stateBytes(model) * texts;
 }
 
 /**
@@ -53,12 +71,7 @@ export function attentionRates(
 
 /** FLOPs of attention in one layer: 4 B h_a c d_h (HELM Eq. 4.11). */
 export function attentionFlops(model: Model, { batch, context }: Workload): number {
-  return attendedFlops(model, batch * seenPositions(model, context));
-}
-
-/** The same for tokens that attend to so many others in all: 4 h_a d_h for each. */
-export function attendedFlops({ mean: { heads, headSize } }: Model, attended: number): number {
-  return 4 * heads * headSize * attended;
+  return seenFlops(model, seenPositions(context)) * batch;
 }
 
 /**
@@ -66,18 +79,20 @@ export function attendedFlops({ mean: { heads, headSize } }: Model, attended: nu
  * and α + β on the GPU).
  */
 export function layerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
-  const appended = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
-  const multiply = generatedProductSeconds(model.layer, workload.batch, processor);
+  const appended = appendedBytes(model, workload.kvFormat) * workload.batch;
+  const multiply =
+    generatedProductSeconds(model.layer, workload.batch, processor) +
+    (recurrenceFlops(model) * workload.batch) / processor.flops.F16;
   const kvBytes = kvCacheBytes(model, workload);
-  const weightBytes = readBytes(model.layer, workload.batch);
+  const otherBytes = readBytes(model.layer, workload.batch) + stateTraffic(model, workload.batch);
   const { bandwidth, attention } = processor;
   return {
     compute: attention === undefined ? multiply + attentionFlops(model, workload) / processor.flops.F16 : multiply,
     kvCopy: processor.kvCopyLatency + appended / bandwidth,
     memory:
       attention === undefined
-        ? (weightBytes + kvBytes) / bandwidth
-        : weightBytes / bandwidth + kvBytes / attentionRates(attention, workload.kvFormat).memory,
+        ? (otherBytes + kvBytes) / bandwidth
+        : otherBytes / bandwidth + kvBytes / attentionRates(attention, workload.kvFormat).memory,
     overhead: overheadSeconds(model, workload.batch, processor),
   };
 }
@@ -124,25 +139,28 @@ export function embeddingRowBytes(model: Model): number {
 /**
  * Seconds of one layer on one processor for all tokens of a prompt at once. Every weight is read once; everything else
  * grows with the number of tokens. Token i attends to the i tokens before it, so attention costs half of the square of
- * the length.
+ * the length. The state of a recurrence is read and written once: what a head has of it stays in a processor's cache.
  */
 export function prefillLayerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const tokens = workload.promptTokens * workload.batch;
-  const keysAndValues = kvBytesPerToken(model.mean, workload.kvFormat) * tokens;
+  const appended = appendedBytes(model, workload.kvFormat) * tokens;
+  const cached = seenBytes(model, onePosition, workload.kvFormat) * tokens;
   return {
     compute:
       promptProductSeconds(model.layer, tokens, processor) +
+      (recurrenceFlops(model) * tokens) / processor.flops.F16 +
       prefillAttentionSeconds(model, { ...workload, batch: tokens }, processor),
-    kvCopy: processor.kvCopyLatency + keysAndValues / processor.bandwidth,
-    memory: (readBytes(model.layer, tokens) + keysAndValues) / processor.bandwidth,
+    kvCopy: processor.kvCopyLatency + appended / processor.bandwidth,
+    memory: (readBytes(model.layer, tokens) + stateTraffic(model, workload.batch) + cached) / processor.bandwidth,
     overhead: overheadSeconds(model, tokens, processor),
   };
 }
 
 /** @param workload its batch is the number of tokens of all prompts */
 function prefillAttentionSeconds(model: Model, workload: Workload, { attention, flops }: ProcessorRates): number {
-  const seen = workload.batch * meanSeenPositions(model, workload.promptTokens);
+  const { batch, promptTokens, kvFormat } = workload;
+  const seen = meanSeenPositions(promptTokens);
   return attention === undefined
-    ? attendedFlops(model, seen) / flops.F16
-    : (kvBytesPerToken(model.mean, workload.kvFormat) * seen) / attentionRates(attention, workload.kvFormat).cache;
+    ? (batch * seenFlops(model, seen)) / flops.F16
+    : (batch * seenBytes(model, seen, kvFormat)) / attentionRates(attention, kvFormat).cache;
 }

@@ -1,12 +1,13 @@
 import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
-import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
+import { appendedBytes, onePosition, recurrenceFlops, seenBytes, seenFlops } from '../model/kept-bytes.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import { type Model, readBytes } from '../model/model.ts';
 import {
-  attendedFlops,
   attentionRates,
   embeddingRowBytes,
   type LayerSeconds,
   overheadSeconds,
+  stateTraffic,
 } from './layer-seconds.ts';
 import { generatedProductSeconds, promptProductSeconds } from './products.ts';
 
@@ -70,17 +71,18 @@ export function passTokens({ generated, prompt }: PassLoad): number {
  */
 export function passLayerSeconds(model: Model, load: PassLoad, processor: ProcessorRates): LayerSeconds {
   const { texts, generated, prompt, kvFormat } = load;
-  const { bandwidth, passes } = processor;
+  const { bandwidth, passes, flops } = processor;
   const dispatch = passes?.dispatch ?? processor.dispatch ?? 0;
-  const token = kvBytesPerToken(model.mean, kvFormat);
   const kinds = Math.min(1, generated) + Math.min(1, prompt);
   const products =
     generatedProductSeconds(model.layer, generated, processor) + promptProductSeconds(model.layer, prompt, processor);
   const attended = attentionSeconds(model, load, processor);
   return {
-    compute: products + attended.compute,
-    kvCopy: processor.kvCopyLatency + (token * passTokens(load)) / bandwidth,
-    memory: (readShare(model, generated) + readShare(model, prompt)) / bandwidth + attended.memory,
+    compute: products + (recurrenceFlops(model) * passTokens(load)) / flops.F16 + attended.compute,
+    kvCopy: processor.kvCopyLatency + (appendedBytes(model, kvFormat) * passTokens(load)) / bandwidth,
+    memory:
+      (readShare(model, generated) + readShare(model, prompt) + stateTraffic(model, texts)) / bandwidth +
+      attended.memory,
     overhead:
       overheadSeconds(model, passTokens(load), { ...processor, dispatch }) +
       (kinds - 1) * dispatch +
@@ -94,30 +96,31 @@ function readShare({ layer }: Model, tokens: number): number {
 }
 
 /**
- * Seconds of attention. With `PassRates.attention`, which was measured in F16, the ratio of a format to F16 is that of the
- * processor's `attention`.
+ * Seconds of attention, as if no layer had a window. With `PassRates.attention`, which was measured in F16, the ratio of a
+ * format to F16 is that of the processor's `attention`.
  */
 function attentionSeconds(
   model: Model,
   { generatedContext, promptContext, promptCache, kvFormat }: PassLoad,
   { attention, passes, bandwidth, flops }: ProcessorRates,
 ): Pick<LayerSeconds, 'compute' | 'memory'> {
-  const token = kvBytesPerToken(model.mean, kvFormat);
+  const token = seenBytes(model, onePosition, kvFormat);
+  const attendedFlops = (attended: number): number => seenFlops(model, onePosition) * attended;
   if (attention === undefined)
     return {
-      compute: attendedFlops(model, generatedContext + promptContext) / flops.F16,
+      compute: attendedFlops(generatedContext + promptContext) / flops.F16,
       memory: (token * (generatedContext + promptCache)) / bandwidth,
     };
   const rates = attentionRates(attention, kvFormat);
   const paged = passes?.attention;
   if (paged === undefined)
     return { compute: 0, memory: token * (generatedContext / rates.memory + promptContext / rates.cache) };
-  const inF16 = kvBytesPerToken(model.mean);
+  const inF16 = seenBytes(model, onePosition);
   const ratio = (place: keyof AttentionRates): number => (token / rates[place]) * (attention[place] / inF16);
   return {
     compute:
-      (ratio('memory') * attendedFlops(model, generatedContext)) / paged.flops +
-      (ratio('cache') * attendedFlops(model, promptContext)) / paged.promptFlops,
+      (ratio('memory') * attendedFlops(generatedContext)) / paged.flops +
+      (ratio('cache') * attendedFlops(promptContext)) / paged.promptFlops,
     memory: (ratio('memory') * inF16 * generatedContext) / paged.memory,
   };
 }

@@ -1,4 +1,4 @@
-import { kvBytesPerToken } from '../model/kv-format.ts';
+import { appendedBytes } from '../model/kept-bytes.ts';
 import type { Model } from '../model/model.ts';
 
 const MIB = 2 ** 20;
@@ -58,7 +58,7 @@ export interface DynamicCache {
 
 /** Bytes of one layer's keys, or of its values. */
 export function cacheTensorBytes({ model, tokens, batch }: Omit<DynamicCache, 'layers'>): number {
-  return (kvBytesPerToken(model.mean) / 2) * tokens * batch;
+  return (appendedBytes(model) / 2) * tokens * batch;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { isDiscrete, transferSeconds } from '../hardware/device.ts';
-import { kvBytesPerToken } from '../model/kv-format.ts';
+import { appendedBytes } from '../model/kept-bytes.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipPartitions, type FittedPlan, type Plan, type Stage } from '../plan/plan.ts';
@@ -123,7 +123,7 @@ export function createRingPredictor(
   const pagesOf = (plan: Plan, { gpuRoom, name }: DeviceCosts, layers: number): PredictedPages | undefined => {
     const gpu = cluster.devices[indices.get(name) ?? 0]?.gpu;
     if (paging === undefined || plan.kvCache !== 'host' || !isDiscrete(gpu) || layers === 0) return undefined;
-    const tokenBytes = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
+    const tokenBytes = appendedBytes(model, workload.kvFormat) * workload.batch;
     const poolBytes = gpuRoom - gpuWeightBytes(plan, model, name);
     const pages = kvPages({ paging, layers, tokens, tokenBytes, poolBytes });
     return { ...pages, poolBytes, sliceSeconds: transferSeconds(gpu.hostLink, pages.sliceBytes) };

@@ -1,10 +1,11 @@
 import type { Cpu, FlopRates, ProcessorRates } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
 import type { TensorRole } from '../model/architecture.ts';
+import { recurrenceFlops } from '../model/kept-bytes.ts';
 import { type Model, readBytes, type WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Seconds } from './breakdown.ts';
-import { attentionFlops, kvCacheBytes } from './layer-seconds.ts';
+import { attentionFlops, kvCacheBytes, stateTraffic } from './layer-seconds.ts';
 import { multiplySeconds } from './products.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -129,9 +130,10 @@ export function blockSeconds(
   const { promptTokens } = workload;
   const read = phase === 'prefill' ? { ...workload, context: promptTokens } : workload;
   const attended = phase === 'prefill' ? { ...together, context: promptTokens / 2 } : workload;
-  const bytes = kvCacheBytes(model, read);
+  const bytes = kvCacheBytes(model, read) + stateTraffic(model, workload.batch);
+  const flops = attentionFlops(model, attended) + recurrenceFlops(model) * together.batch;
   const attention = bound(
-    attentionFlops(model, attended) / (ceiling(processor, phase).F16 * computeEfficiency),
+    flops / (ceiling(processor, phase).F16 * computeEfficiency),
     bytes / (kvBandwidth(processor, blocks * bytes).rate * memoryEfficiency),
     options,
   );

@@ -1,4 +1,5 @@
 import { meanWidths, type Shape } from '../model/architecture.ts';
+import { keptHeads } from '../model/layer-kind.ts';
 import type { Workload } from '../model/workload.ts';
 import type { TensorPartition } from '../plan/tensor-partition.ts';
 
@@ -50,7 +51,8 @@ const VALUE_BYTES = 4;
  */
 export function computeBufferBytes(shape: Shape, contextTokens: number): number {
   const { vocabularySize } = shape;
-  const { hiddenSize, ffnSize, heads } = meanWidths(shape);
+  const { hiddenSize, ffnSize } = meanWidths(shape);
+  const heads = Math.max(...shape.kinds.map((kind) => keptHeads(kind)?.heads ?? 0));
   const values = Math.max(
     vocabularySize + hiddenSize,
     2 * ffnSize + 2 * hiddenSize,

@@ -1,5 +1,5 @@
 import type { ProcessorRates } from '../hardware/device.ts';
-import { kvBytesPerToken } from '../model/kv-format.ts';
+import { appendedBytes } from '../model/kept-bytes.ts';
 import { type Model, readBytes } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { type LayerSeconds, layerSeconds, outputSeconds } from './layer-seconds.ts';
@@ -113,7 +113,7 @@ export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
   const attention = one.compute - generatedProductSeconds(model.layer, batch, processor);
   return {
     compute: generatedProductSeconds(model.layer, tokens * batch, processor) + tokens * attention,
-    kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model.mean, workload.kvFormat)) / processor.bandwidth,
+    kvCopy: one.kvCopy + ((tokens - 1) * batch * appendedBytes(model, workload.kvFormat)) / processor.bandwidth,
     memory: one.memory + (readBytes(model.layer, tokens * batch) - readBytes(model.layer, batch)) / processor.bandwidth,
     overhead: layerSeconds(model, { ...workload, batch: tokens * batch }, processor).overhead,
   };

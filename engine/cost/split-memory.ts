@@ -1,5 +1,5 @@
 import { type Device, hasUnifiedGpu, isDiscrete } from '../hardware/device.ts';
-import { kvBytesPerToken } from '../model/kv-format.ts';
+import { appendedBytes } from '../model/kept-bytes.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
@@ -58,7 +58,7 @@ export function splitMemory(
           paging,
           layers: load.gpuLayers,
           tokens: Math.max(workload.context, workload.reservedContext ?? 0),
-          tokenBytes: kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch,
+          tokenBytes: appendedBytes(model, workload.kvFormat) * workload.batch,
           poolBytes: vramAvailable - weights('gpu'),
         })
       : undefined;

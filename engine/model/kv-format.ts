@@ -39,7 +39,7 @@ export function kvBytesPerToken(
 /** @throws InputError if a model's heads are not whole blocks of the format */
 export function checkKvFormat({ kinds, name }: Pick<Shape, 'kinds' | 'name'>, format: KvFormat): void {
   const { block } = QUANTIZATIONS[format];
-  const headSize = storedHeads(kinds).find((kept) => kept.headSize % block !== 0)?.headSize;
+  const headSize = kinds.map(storedBy).find((kept) => kept && kept.headSize % block !== 0)?.headSize;
   if (headSize === undefined) return;
   const problem = `needs heads of whole blocks of ${block} values; those of ${name} have ${headSize}`;
   throw new InputError('--kv', `${format} ${problem}: use F16 or F32`);
@@ -59,14 +59,27 @@ export function sharedHeads({ kinds, name }: Pick<Shape, 'kinds' | 'name'>): Pic
   return { kvHeads, headSize };
 }
 
-/** Bytes that one token adds to the KV cache of all layers. */
-export function modelKvBytesPerToken({ kinds }: Pick<Shape, 'kinds'>, format: KvFormat = DEFAULT_KV_FORMAT): number {
-  return storedHeads(kinds).reduce((sum, kept) => sum + kvBytesPerToken(kept, format), 0);
+/**
+ * Bytes of the keys and values of a position that a layer attends to: two of each head (kvBytesPerToken); of latent
+ * attention the compressed ones once, whatever the number of heads, or each head's key and value.
+ */
+export function positionBytes({ mixer }: Pick<LayerKind, 'mixer'>, format: KvFormat): number {
+  if (mixer?.kind === 'attention') return kvBytesPerToken(mixer, format);
+  if (mixer?.kind !== 'latent-attention') return 0;
+  const { heads, plainSize, rotatedSize, valueSize, rank, kept } = mixer;
+  return kept === 'latent'
+    ? quantizedBytes(rank + rotatedSize, format)
+    : heads * (quantizedBytes(plainSize + rotatedSize, format) + quantizedBytes(valueSize, format));
 }
 
-/** The heads whose keys and values layers store. */
-function storedHeads(kinds: Shape['kinds']): readonly KeptHeads[] {
-  return kinds.map(storedBy).filter((kept) => kept !== undefined);
+/** Bytes that one token adds to the KV cache of a layer; 0 if the layer attends to another's. */
+export function storedBytes(kind: Pick<LayerKind, 'mixer'>, format: KvFormat): number {
+  return storesKeys(kind) ? positionBytes(kind, format) : 0;
+}
+
+/** Bytes that one token adds to the KV cache of all layers. */
+export function modelKvBytesPerToken({ kinds }: Pick<Shape, 'kinds'>, format: KvFormat = DEFAULT_KV_FORMAT): number {
+  return kinds.reduce((sum, kind) => sum + storedBytes(kind, format), 0);
 }
 
 function storedBy(kind: LayerKind): KeptHeads | undefined {

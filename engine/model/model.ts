@@ -1,6 +1,6 @@
 import { type LayerWidths, meanWidths, type Shape, type TensorShape, tensorShapes } from './architecture.ts';
 import { distinctExperts, type Router } from './feed-forward.ts';
-import { keptHeads } from './layer-kind.ts';
+import type { LayerKind } from './layer-kind.ts';
 import { type FileMix, isVector, tensorQuantization } from './mix.ts';
 import { type Quantization, quantizedBytes } from './quantization.ts';
 
@@ -42,8 +42,8 @@ export interface Model extends Shape {
   readonly layer: WeightGroup;
   /** Its widths. */
   readonly mean: LayerWidths;
-  /** Layers by the window of their attention, where they have one. */
-  readonly windows: ReadonlyMap<number, number>;
+  /** Number of layers of each kind. */
+  readonly layersByKind: ReadonlyMap<LayerKind, number>;
   /** b_i: the embedding matrix. A token reads one row of it (b_i / V). */
   readonly embedding: WeightGroup;
   /** b_o: output norm and output matrix (the embedding matrix again where it is tied). */
@@ -75,7 +75,7 @@ export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]
     mix,
     tensors,
     mean: meanWidths(shape),
-    windows: windowsOf(shape),
+    layersByKind: countKinds(shape),
     layer: weightGroup(
       tensors.filter((tensor) => tensor.layer !== undefined),
       shape,
@@ -91,37 +91,11 @@ export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]
   };
 }
 
-function windowsOf({ kinds }: Shape): ReadonlyMap<number, number> {
-  const windows = new Map<number, number>();
-  for (const kind of kinds) {
-    const window = keptHeads(kind)?.window;
-    if (window !== undefined) windows.set(window, (windows.get(window) ?? 0) + 1);
-  }
-  return windows;
-}
-
-type Windows = Pick<Model, 'layers' | 'windows'>;
-
-/** Positions of a context that a token attends to: the mean over layers, of which some see a window alone. */
-export function seenPositions(model: Windows, context: number): number {
-  return meanOverWindows(model, context, (window) => Math.min(context, window));
-}
-
-/** The mean of that over the tokens of a prompt, as half of the whole prompt where layers have no window. */
-export function meanSeenPositions(model: Windows, promptTokens: number): number {
-  return meanOverWindows(model, promptTokens / 2, (window) =>
-    promptTokens <= window ? promptTokens / 2 : window - window ** 2 / (2 * promptTokens),
-  );
-}
-
-function meanOverWindows({ layers, windows }: Windows, whole: number, within: (window: number) => number): number {
-  if (windows.size === 0) return whole;
-  let [sum, rest] = [0, layers];
-  for (const [window, count] of windows) {
-    sum += count * within(window);
-    rest -= count;
-  }
-  return (sum + rest * whole) / layers;
+/** Layers by kind. */
+export function countKinds({ kinds }: Pick<Shape, 'kinds'>): ReadonlyMap<LayerKind, number> {
+  const counts = new Map<LayerKind, number>();
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
 }
 
 function weightGroup(tensors: readonly Tensor[], shape: Shape, parts: number): WeightGroup {

@@ -50,10 +50,22 @@ export function operatorShapes(shape: Shape): Readonly<Record<OperatorName, Oper
   };
 }
 
-/** A model's operators with the bytes of their weights. @throws InputError for a mixture, or if the tensors of an operator are missing */
+/** Why a model's operators are not cut or measured one by one; `undefined` if they are. */
+export function withoutOperators({ kinds }: Pick<Shape, 'kinds'>): string | undefined {
+  if (kinds.some(({ feedForward }) => feedForward?.kind === 'experts')) return 'experts';
+  return kinds.every(({ mixer }) => mixer?.kind === 'attention')
+    ? undefined
+    : 'layers without keys and values of heads';
+}
+
+/**
+ * A model's operators with the bytes of their weights.
+ * @throws InputError for a model without them (withoutOperators), or if the tensors of an operator are missing
+ */
 export function modelOperators(model: Model): Readonly<Record<OperatorName, Operator>> {
-  if (model.layer.routed.length > 0)
-    throw new InputError(`model ${model.name}`, 'has experts, whose operators are not cut or measured one by one');
+  const has = withoutOperators(model);
+  if (has !== undefined)
+    throw new InputError(`model ${model.name}`, `has ${has}, whose operators are not cut or measured one by one`);
   const shapes = operatorShapes(model);
   const bytes = weightBytes(model);
   const entries = OPERATORS.map((name) => {

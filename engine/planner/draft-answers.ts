@@ -6,7 +6,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import type { Device } from '../hardware/device.ts';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
-import { modelKvBytesPerToken } from '../model/kv-format.ts';
+import { keptBytes } from '../model/kept-bytes.ts';
 import type { Model } from '../model/model.ts';
 import type { Plan } from '../plan/plan.ts';
 import { ringPlan } from '../plan/ring-plan.ts';
@@ -38,7 +38,7 @@ export interface DraftQuestion {
 export interface PlannedDrafts {
   /** Where the draft runs: on the head's CPU, as `hearth generate` and `hearth run` do. */
   readonly device: string;
-  /** Its weights and KV cache, which the plan leaves room for. */
+  /** Its weights, KV cache and states, which the plan leaves room for. */
   readonly draftBytes: number;
   /** TPOT of the draft there. */
   readonly draftSeconds: number;
@@ -61,7 +61,7 @@ const SIMULATED_TOKENS = 256;
 export function plannedDrafts({ question, plain, draft, acceptanceRates, most }: DraftQuestion): PlannedDrafts {
   const { model, workload } = question;
   const device = plain.plan.embedding.device;
-  const draftBytes = draft.bytes + modelKvBytesPerToken(draft, workload.kvFormat) * workload.context;
+  const draftBytes = draft.bytes + draft.layers * keptBytes(draft, workload.context, workload.kvFormat);
   const beside = { ...question, head: device, cluster: withLess(question.cluster, device, draftBytes) };
   // Verifications of plans that cut tensors are not predicted.
   const answered = answer(beside, { simulates: true, cuts: false });

@@ -2,7 +2,7 @@ import { createRingCosts, type DeviceCosts } from '../cost/ring-costs.ts';
 import { cutMemory } from '../cost/tensor-parallel.ts';
 import { type Cluster, reaches, withDevices } from '../hardware/cluster.ts';
 import type { Plan } from '../plan/plan.ts';
-import { tensorParallel } from '../schedule/baselines/tensor-parallel.ts';
+import { cuttableHeads, tensorParallel } from '../schedule/baselines/tensor-parallel.ts';
 import type { PlanningProblem } from './question.ts';
 
 /** Devices of which every group is compared where links differ; of more, only the fastest make a group. */
@@ -17,7 +17,7 @@ export function tensorCuts(problem: PlanningProblem): Plan[] {
   const { belief, model } = problem;
   const [root, ...others] = createRingCosts(belief, model, problem.workload, problem.runtime).devices;
   if (root === undefined) return [];
-  const most = Math.min(belief.devices.length, model.mean.kvHeads);
+  const most = Math.min(belief.devices.length, cuttableHeads(model));
   const sizes = [2, 4, 8, 16, 32, 64].filter((size) => size <= most);
   return sizes.flatMap((size) => {
     if (!holdsShare(problem, root, 1 / size, true)) return [];

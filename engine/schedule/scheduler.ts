@@ -33,7 +33,7 @@ export type NoPlanReason =
   | 'needs-gpu'
   | 'needs-npu'
   | 'one-request-only'
-  | 'whole-experts'
+  | 'whole-operators'
   | 'no-set-assignment'
   | 'solver-failed'
   | 'unreachable';

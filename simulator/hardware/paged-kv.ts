@@ -2,7 +2,7 @@ import { type KvPages, type KvPaging, kvPages } from '../../engine/cost/kv-pages
 import { gpuWeightBytes } from '../../engine/cost/memory.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type Device, isDiscrete, type Link, transferSeconds } from '../../engine/hardware/device.ts';
-import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
+import { appendedBytes } from '../../engine/model/kept-bytes.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
@@ -46,7 +46,7 @@ export function gpuKvPages(parts: GpuKvPagesCase): GpuKvPages | undefined {
     .filter(({ processor }) => processor === 'gpu')
     .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
   if (layers.length === 0) return undefined;
-  const tokenBytes = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
+  const tokenBytes = appendedBytes(model, workload.kvFormat) * workload.batch;
   const poolBytes = gpu.memory.available - runtime.gpuBufferBytes - gpuWeightBytes(plan, model, device.name);
   const sizes = { paging, tokenBytes, poolBytes };
   const pages = (tokens: number): KvPages => kvPages({ ...sizes, layers: layers.length, tokens });

@@ -11,6 +11,8 @@ import {
   reservedKvBytes,
 } from '../../engine/cost/layer-seconds.ts';
 import type { Device } from '../../engine/hardware/device.ts';
+import type { LayerKind } from '../../engine/model/layer-kind.ts';
+import { countKinds } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { near } from '../support/near.ts';
 import { TOY_CPU, TOY_MODEL, TOY_WORKLOAD, toyGpu } from '../support/toy-cluster.ts';
@@ -117,6 +119,21 @@ test('a prompt of ten tokens uses the rates of many tokens, with five cached pos
 test('a prompt without measured rates uses the rates of a single token, and F16 for attention', () => {
   // 10 · 3 s of products; attention 4 × 10 heads × 5 wide × 10 tokens × 5 positions = 10,000 FLOPs at 1000/s
   near(prefillLayerSeconds(TOY_MODEL, createWorkload({ promptTokens: 10 }), TOY_CPU).compute, 30 + 10);
+});
+
+test('a recurrent layer reads and writes its state for a token, or once for a prompt, and keeps no positions', () => {
+  // Of 25 values: a convolution over 3 tokens keeps 2 × 25 inputs, 200 bytes, and has 2 × 3 × 25 FLOPs.
+  const kind: LayerKind = { mixer: { kind: 'short-convolution', width: 3 }, resultNorms: false };
+  const kinds = [kind, kind, kind, kind];
+  const model = { ...TOY_MODEL, kinds, layersByKind: countKinds({ kinds }) };
+  for (const context of [1, 10]) {
+    const workload = createWorkload({ context, promptTokens: 10 });
+    assert.is(reservedKvBytes(model, workload), 200);
+    const { compute, memory, kvCopy } = layerSeconds(model, workload, TOY_CPU);
+    assert.equal([compute, memory, kvCopy], [3 + 150 / 1000, (4000 + 400) / 1000, 0.5]);
+    const prompt = prefillLayerSeconds(model, workload, TOY_CPU);
+    assert.equal([prompt.compute, prompt.memory, prompt.kvCopy], [30 + 1500 / 1000, (4000 + 400) / 1000, 0.5]);
+  }
 });
 
 test.run();

@@ -2,7 +2,7 @@ import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type Cluster, createCluster, pairKey } from '../../engine/hardware/cluster.ts';
 import type { Device, FlopRates, Gpu, Link } from '../../engine/hardware/device.ts';
 import { meanWidths, type UniformShape, uniformShape } from '../../engine/model/architecture.ts';
-import type { Model } from '../../engine/model/model.ts';
+import { countKinds, type Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES, type Quantization } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 
@@ -102,7 +102,7 @@ export function toyModel(sizes: Partial<UniformShape> = {}): Model {
   return {
     ...shape,
     mean: meanWidths(shape),
-    windows: new Map(),
+    layersByKind: countKinds(shape),
     mix: 'Q4_K_M',
     tensors: [],
     layer: {

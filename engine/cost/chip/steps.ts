@@ -1,4 +1,5 @@
-import { type KvFormat, kvBytesPerToken } from '../../model/kv-format.ts';
+import { onePosition, seenBytes } from '../../model/kept-bytes.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { modelOperators, type Operator } from '../../model/operators.ts';
 import { attentionFlops } from '../layer-seconds.ts';
@@ -33,7 +34,7 @@ export function chipSteps(model: Model, tokens: number, context: number, kvForma
   const operators = modelOperators(model);
   const met = tokens > 1 ? tokens / 2 : context;
   const queryWidth = heads * headSize;
-  const positionBytes = kvBytesPerToken(model.mean, kvFormat);
+  const positionBytes = seenBytes(model, onePosition, kvFormat);
   const kernel = (name: string, values: number, more: Partial<KernelWork> = {}): ChipStep => {
     const { flops = 0, bytes = 0 } = more;
     return { kind: 'kernel', name, work: { ...more, flops, bytes: VALUE_BYTES * values + bytes } };

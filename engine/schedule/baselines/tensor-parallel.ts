@@ -1,4 +1,6 @@
 import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
+import type { Shape } from '../../model/architecture.ts';
+import { keptHeads } from '../../model/layer-kind.ts';
 import { createPlan } from '../../plan/create-plan.ts';
 import type { Cut, TensorParallelPlan } from '../../plan/plan.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
@@ -25,10 +27,11 @@ export function tensorParallel(
 ): Scheduled {
   const { belief, model, workload, runtime } = problem;
   const { devices } = createRingCosts(belief, model, workload, runtime);
-  const members = largestMemories(devices, 2 ** Math.floor(Math.log2(Math.min(devices.length, model.mean.kvHeads))));
+  const heads = cuttableHeads(model);
+  const members = largestMemories(devices, 2 ** Math.floor(Math.log2(Math.min(devices.length, heads))));
   const root = devices[0]?.name ?? '';
   const place = { device: root, processor: 'cpu' } as const;
-  const cut = shares === 'even' ? evenCut(members) : proportionalCut(members, model.mean.kvHeads);
+  const cut = shares === 'even' ? evenCut(members) : proportionalCut(members, heads);
   const plan = createPlan({
     scheduler: 'dllama',
     rounds: 1,
@@ -40,6 +43,13 @@ export function tensorParallel(
     allReduce,
   });
   return { plan };
+}
+
+/** KV heads that devices can share: those of the layer with the fewest; a layer without any isn't cut. */
+export function cuttableHeads({ kinds }: Pick<Shape, 'kinds'>): number {
+  return Math.min(
+    ...kinds.map((kind) => (kind.mixer === undefined ? Number.POSITIVE_INFINITY : (keptHeads(kind)?.kvHeads ?? 1))),
+  );
 }
 
 /** The head and the devices with the most memory, in ring order. */

@@ -2,7 +2,7 @@ import { deviceSeconds } from '../../cost/device-seconds.ts';
 import { type KvPages, type KvPaging, kvPages } from '../../cost/kv-pages.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../cost/ring-costs.ts';
 import { isDiscrete, type ProcessorKind, transferSeconds } from '../../hardware/device.ts';
-import { kvBytesPerToken } from '../../model/kv-format.ts';
+import { appendedBytes } from '../../model/kept-bytes.ts';
 import { createPlan } from '../../plan/create-plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { bestChain, splitStages } from './chain.ts';
@@ -113,7 +113,7 @@ function pagesOf(
   if (paging === undefined || !isDiscrete(gpu) || gpuLayers === 0) return undefined;
   const weights = gpuLayers * model.layer.bytes + (output === 'gpu' ? model.output.bytes : 0);
   const poolBytes = (costs.devices[index] as DeviceCosts).gpuRoom - weights;
-  const tokenBytes = kvBytesPerToken(model.mean, workload.kvFormat) * workload.batch;
+  const tokenBytes = appendedBytes(model, workload.kvFormat) * workload.batch;
   const pages = kvPages({ paging, layers: gpuLayers, tokens: workload.context, tokenBytes, poolBytes });
   return { ...pages, seconds: gpuLayers * pages.evicted * transferSeconds(gpu.hostLink, pages.sliceBytes) };
 }

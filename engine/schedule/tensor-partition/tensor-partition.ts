@@ -4,7 +4,13 @@ import { type ChipDevice, chipDevice } from '../../hardware/chip.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
 import { InputError } from '../../input/input-error.ts';
-import { LAYER_OPERATORS, modelOperators, OPERATORS, type OperatorName } from '../../model/operators.ts';
+import {
+  LAYER_OPERATORS,
+  modelOperators,
+  OPERATORS,
+  type OperatorName,
+  withoutOperators,
+} from '../../model/operators.ts';
 import { createPlan } from '../../plan/create-plan.ts';
 import type { Plan } from '../../plan/plan.ts';
 import {
@@ -47,7 +53,7 @@ export interface PartitionedPlan {
  * workload's length and for one token. A phase in which the GPU alone is faster than all these cuts together, since its
  * queue never runs empty, runs on the GPU alone.
  * @returns a plan with how each cut was chosen; none where the device has no NPU, for more than one request, or for a
- *   mixture of experts
+ *   model without operators to cut (withoutOperators)
  * @throws InputError for an unknown device, or a prompt that is too long
  */
 export function tensorPartition(
@@ -73,8 +79,9 @@ export function tensorPartition(
     const message = `operators are cut for one request at a time, not for ${workload.batch}; use a batch of 1, or another scheduler`;
     return noPlan('one-request-only', message);
   }
-  if (model.layer.routed.length > 0)
-    return noPlan('whole-experts', `experts of ${model.name} aren't cut between GPU and NPU; use another scheduler`);
+  const whole = withoutOperators(model);
+  if (whole !== undefined)
+    return noPlan('whole-operators', `${whole} of ${model.name} aren't cut between GPU and NPU; use another scheduler`);
   const { prefill, decode } = CHIP_SYSTEMS[system];
   const operators = modelOperators(model);
   const search = (phase: OperatorDecision['phase'], operator: OperatorName): OperatorDecision => {
