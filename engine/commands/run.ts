@@ -6,6 +6,8 @@ import { formatSeconds } from '../input/format.ts';
 import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
+import { isRecurrent } from '../model/layer-kind.ts';
+import type { Model } from '../model/model.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
 import { NoNumbersError } from '../ring/device/window-runner.ts';
 import type { RingHead } from '../ring/head/head.ts';
@@ -62,7 +64,7 @@ async function run(request: RunRequest): Promise<void> {
     return { prompt, stream, drafts };
   });
   const memory = request.memory - texts.reduce((sum, { drafts }) => sum + (drafts?.bytes ?? 0), 0);
-  const { head, ring, planning, close } = await openRing({
+  const { head, ring, model, planning, close } = await openRing({
     ...request,
     ...{ context, memory, requests: prompts.length, pageTokens: context, trace, log },
   });
@@ -71,7 +73,7 @@ async function run(request: RunRequest): Promise<void> {
       const plan = fittedPlan(planRing(planning, head.present()), head.weights);
       writeOutputFile(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
-    await generateAll({ ring, head, request, tokenizer, texts, context });
+    await generateAll({ ring, head, model, request, tokenizer, texts, context });
   } finally {
     await close();
     kernels?.close();
@@ -89,6 +91,7 @@ interface TextRequest {
 interface Generation {
   readonly ring: RecoveringRing;
   readonly head: RingHead;
+  readonly model: Model;
   readonly request: RunRequest;
   readonly tokenizer: Tokenizer;
   readonly texts: readonly TextRequest[];
@@ -96,10 +99,19 @@ interface Generation {
 }
 
 /** Generates the texts of all prompts together. */
-async function generateAll({ ring, head, request, tokenizer, texts: requests, context }: Generation): Promise<void> {
+async function generateAll({
+  ring,
+  head,
+  model,
+  request,
+  tokenizer,
+  texts: requests,
+  context,
+}: Generation): Promise<void> {
   const intervals: TokenInterval[] = [];
   const streamed = requests.length === 1 && !request.json;
-  const ringTexts = createRingTexts(ring, { contextLength: context, pages: requests.length, pageTokens: context });
+  const size = { contextLength: context, pages: requests.length, pageTokens: context };
+  const ringTexts = createRingTexts(ring, { ...size, isRecurrent: isRecurrent(model) });
   const texts = await interruptible((signal) =>
     Promise.all(
       requests.map(async ({ prompt, stream, drafts }) => {

@@ -11,6 +11,7 @@ import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { WeightsLostError } from '../kernels/weights-lost-error.ts';
+import { isRecurrent } from '../model/layer-kind.ts';
 import type { Model } from '../model/model.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
 import { ringSequences } from '../ring/head/ring-sequences.ts';
@@ -183,7 +184,7 @@ async function openSequences(
     const texts = { ...held, trace: true, saveCluster: undefined };
     const opened = await openRing({ ...request.ring, ...texts, model: path, kvCache, kernels, log: say });
     const { ring, model, close } = opened;
-    const ringTexts = createRingTexts(ring, { contextLength: context, ...size });
+    const ringTexts = createRingTexts(ring, { contextLength: context, ...size, isRecurrent: isRecurrent(model) });
     let own: Kernels | undefined;
     return {
       sequences: ringSequences({ model, texts: ringTexts, mostTokens: PASS_TOKENS }),

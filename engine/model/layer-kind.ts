@@ -230,6 +230,11 @@ export function recurrenceOf({ mixer }: Pick<LayerKind, 'mixer'>): Recurrence | 
   return mixer === undefined || mixer.kind === 'attention' || mixer.kind === 'latent-attention' ? undefined : mixer;
 }
 
+/** Whether any layer keeps a state, from which no earlier one can be had. */
+export function isRecurrent({ kinds }: { readonly kinds: readonly LayerKind[] }): boolean {
+  return kinds.some((kind) => recurrenceOf(kind) !== undefined);
+}
+
 /** Inner width of what a token uses of a feed-forward part: all of its experts together, and the shared one. */
 export function activeSize(feedForward: Dense | Experts | undefined): number {
   if (feedForward === undefined) return 0;

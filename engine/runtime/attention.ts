@@ -122,8 +122,9 @@ function divideRows({ totals, attended }: AttentionInputs): Operation {
   return { kind: 'divide-rows', divisors: totals, y: attended };
 }
 
-/** Stores the tokens in the newest pages, as many in each as it has of them. */
-function storeInSlices({ keys, values, position }: AttentionInputs, held: readonly TokenSlice[]): Operation[] {
+/** Stores the tokens in the newest pages, as many in each as it has of them, unless another layer has. */
+function storeInSlices({ keys, values, position, keysOf }: AttentionInputs, held: readonly TokenSlice[]): Operation[] {
+  if (keysOf !== undefined) return [];
   return held.flatMap(({ cache, from, to }): Operation[] => {
     if (to <= position) return [];
     const width = cache.kvHeads * cache.headSize;

@@ -5,7 +5,7 @@ import { keptHeads, storesKeys } from '../model/layer-kind.ts';
 import { attendPaged, attendWhole, type LayerBatches, type MixerInputs, withSinks } from './attention.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 import { createLayerStates, type LayerStates, type StateKernels } from './layer-states.ts';
-import { type LayerVectors, recur } from './recurrence.ts';
+import { type LayerVectors, type RecurrenceInputs, recur } from './recurrence.ts';
 
 /** How layers mix a sequence's tokens. */
 export interface LayersAttention {
@@ -46,8 +46,7 @@ export function wholeCache(
     isWhole: true,
     begin: (tokens, position) => states?.begin(tokens, position),
     mix(layer, inputs, vectors) {
-      if (inputs.kind === 'recurrence')
-        return { operations: recur(inputs, vectors, (states as LayerStates).of(layer)) };
+      if (inputs.kind === 'recurrence') return changeState(inputs, vectors, states, layer);
       const cache = caches.get(inputs.keysOf ?? layer) as KeyValueCache;
       return { operations: attendWhole(cache, withSinks(inputs, vectors)) };
     },
@@ -55,20 +54,28 @@ export function wholeCache(
   };
 }
 
-/** All layers of a model for one sequence, or those of its numbers in `layers`. */
+function changeState(
+  inputs: RecurrenceInputs,
+  vectors: LayerVectors,
+  states: LayerStates | undefined,
+  layer: number,
+): LayerBatches {
+  return { operations: recur(inputs, vectors, (states as LayerStates).of(layer)) };
+}
+
+/** All layers of a model for one sequence. */
 export function contextOf(
   kernels: Pick<Kernels, 'cache'> & StateKernels,
   shape: Pick<Shape, 'kinds' | 'hiddenSize'>,
   size: Pick<KeyValueCacheShape, 'capacity' | 'type'>,
-  layers: readonly number[] = [...shape.kinds.keys()],
 ): ContextCache {
   const caches = new Map(
-    layers.flatMap((layer): [number, KeyValueCache][] => {
+    shape.kinds.flatMap((_, layer): [number, KeyValueCache][] => {
       const cache = cacheOf(kernels, shape, size, layer);
       return cache === undefined ? [] : [[layer, cache]];
     }),
   );
-  return wholeCache(caches, createLayerStates(kernels, shape, layers));
+  return wholeCache(caches, createLayerStates(kernels, shape, { from: 0, to: shape.kinds.length }));
 }
 
 /** The keys and values of a layer that stores any. */
@@ -83,8 +90,17 @@ export function cacheOf(
   return heads && kernels.cache({ ...size, kvHeads: heads.kvHeads, headSize: heads.headSize });
 }
 
+/**
+ * Forgets the tokens from `position` on in all parts of a model's layers. @returns up to where all of them know those before
+ */
+export function rewindTogether(caches: readonly ContextCache[], position: number): number {
+  const reached = Math.min(...caches.map((cache) => cache.rewind(position)));
+  // Where one went back further, so do the others, which may go further still.
+  return reached === position ? reached : rewindTogether(caches, reached);
+}
+
 /** Layers from `firstLayer` on in pages, the oldest of which are in a file, or in RAM beside a GPU. */
-export function pagedCache(cache: PagedCache, firstLayer: number): ContextCache {
+export function pagedCache(cache: PagedCache, firstLayer: number, states?: LayerStates): ContextCache {
   return {
     get room() {
       return cache.room;
@@ -93,11 +109,18 @@ export function pagedCache(cache: PagedCache, firstLayer: number): ContextCache 
       return cache.evicted;
     },
     isWhole: false,
-    begin: (tokens) => cache.begin(tokens),
-    mix: (layer, inputs, vectors) => attendPaged(cache, layer - firstLayer, withSinks(inputs, vectors)),
+    begin(tokens, position) {
+      cache.begin(tokens);
+      states?.begin(tokens, position);
+    },
+    mix(layer, inputs, vectors) {
+      if (inputs.kind === 'recurrence') return changeState(inputs, vectors, states, layer);
+      return attendPaged(cache, (inputs.keysOf ?? layer) - firstLayer, withSinks(inputs, vectors));
+    },
     rewind(position) {
-      cache.rewind(position);
-      return position;
+      const reached = states?.rewind(position) ?? position;
+      cache.rewind(reached);
+      return reached;
     },
   };
 }

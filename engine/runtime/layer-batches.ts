@@ -99,8 +99,8 @@ function byRuns(
   experts: Multiplied,
 ): readonly Operation[] {
   const [first] = runs;
-  const wayOf = ({ kind }: Operation, way: Multiplied | undefined): Multiplied | undefined =>
-    kind === 'multiply-experts' && way === 'together' ? experts : way;
+  const wayOf = (operation: MultiplyOperation | MultiplyExpertsOperation, way: Multiplied | undefined) =>
+    way === 'together' && isChosen(operation) ? experts : way;
   if (runs.length === 1 && first?.multiplied === undefined) return operations;
   // Vectors are sliced only where they are divided: a slice takes a microsecond, and a pass has hundreds.
   if (runs.length === 1)
@@ -124,6 +124,11 @@ function byRuns(
         : { ...operation, ...own, routes: part(operation.routes) };
     });
   });
+}
+
+/** Whether tokens choose the matrices that they are multiplied with; each is multiplied with those of all heads. */
+function isChosen(operation: MultiplyOperation | MultiplyExpertsOperation): boolean {
+  return operation.kind === 'multiply-experts' && operation.used < operation.experts;
 }
 
 function isProduct(operation: Operation): operation is MultiplyOperation | MultiplyExpertsOperation {

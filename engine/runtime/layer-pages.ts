@@ -1,12 +1,14 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type KvFormat, sharedHeads } from '../model/kv-format.ts';
+import type { KvFormat } from '../model/kv-format.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { type ContextCache, pagedCache } from './context-cache.ts';
 import type { PagePool } from './kv/page-pool.ts';
 import { createPagedCache, type PagedCache, slicePool } from './kv/paged-cache.ts';
 import type { PagesPlan } from './kv/plan-pages.ts';
+import { sliceShapes } from './kv/slice-shapes.ts';
+import { createLayerStates, type LayerStates } from './layer-states.ts';
 
 /** Keys and values of consecutive layers in pages, from memory that sequences share. */
 export interface LayerPages {
@@ -19,11 +21,13 @@ export interface LayerPages {
 export interface PagedLayers {
   readonly pages: PagedCache;
   readonly cache: ContextCache;
+  /** Gives the memory back. */
+  close(): void;
 }
 
 export interface LayerPagesOptions {
   readonly kernels: Kernels;
-  readonly shape: Pick<Shape, 'kinds' | 'name'>;
+  readonly shape: Pick<Shape, 'kinds' | 'name' | 'hiddenSize'>;
   readonly type: KvFormat;
   readonly firstLayer: number;
   readonly plan: PagesPlan;
@@ -33,13 +37,25 @@ export interface LayerPagesOptions {
 }
 
 export function createLayerPages({ shape, type, firstLayer, ...options }: LayerPagesOptions): LayerPages {
-  const own = { ...options, shape: { type, ...sharedHeads(shape) } };
+  const { kernels, plan } = options;
+  const layers = { from: firstLayer, to: firstLayer + plan.layers };
+  const own = { ...options, shapes: sliceShapes(shape, type, layers) };
   const pool = slicePool(own);
+  /** States of sequences that are closed, which others take over: vectors live as long as their kernels. */
+  const unused: LayerStates[] = [];
   return {
     pool,
     open() {
       const pages = createPagedCache({ ...own, pool });
-      return { pages, cache: pagedCache(pages, firstLayer) };
+      const states = unused.pop() ?? createLayerStates(kernels, shape, layers);
+      return {
+        pages,
+        cache: pagedCache(pages, firstLayer, states),
+        close() {
+          pages.release();
+          if (states !== undefined) unused.push(states);
+        },
+      };
     },
   };
 }

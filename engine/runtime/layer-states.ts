@@ -2,6 +2,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 import { recurrenceOf, stateSize } from '../model/layer-kind.ts';
+import type { LayerRange } from './kv/slice-shapes.ts';
 
 /**
  * The states of a text's recurrent layers, which every token changes. A text can't be shortened without a copy of them, so
@@ -16,17 +17,16 @@ export interface LayerStates {
   rewind(position: number): number;
 }
 
-/** States that are remembered, besides those of an empty text. */
+/** States that are remembered, besides those of an empty text, unless it is said how many. */
 const REMEMBERED = 2;
 
 /** Values of the states of a text in some layers. */
 export function stateValues(
   { kinds, hiddenSize }: Pick<Shape, 'kinds' | 'hiddenSize'>,
-  layers?: readonly number[],
+  { from, to }: LayerRange = { from: 0, to: kinds.length },
 ): number {
-  const own = layers === undefined ? kinds : layers.map((layer) => kinds[layer]);
-  return own.reduce((sum, kind) => {
-    const recurrence = kind && recurrenceOf(kind);
+  return kinds.slice(from, to).reduce((sum, kind) => {
+    const recurrence = recurrenceOf(kind);
     if (recurrence === undefined) return sum;
     const { inputs, memory } = stateSize(recurrence, hiddenSize);
     return sum + inputs + memory;
@@ -40,15 +40,16 @@ export type StateKernels = Pick<Kernels, 'vector' | 'run' | 'write'>;
 export function createLayerStates(
   kernels: StateKernels,
   shape: Pick<Shape, 'kinds' | 'hiddenSize'>,
-  layers: readonly number[],
+  layers: LayerRange,
+  most = REMEMBERED,
 ): LayerStates | undefined {
   const total = stateValues(shape, layers);
   if (total === 0) return undefined;
   const whole = kernels.vector(total);
   const parts = new Map<number, Vector>();
   let end = 0;
-  for (const layer of layers) {
-    const size = stateValues(shape, [layer]);
+  for (let layer = layers.from; layer < layers.to; layer++) {
+    const size = stateValues(shape, { from: layer, to: layer + 1 });
     if (size > 0) parts.set(layer, whole.slice(end, end + size));
     end += size;
   }
@@ -72,8 +73,8 @@ export function createLayerStates(
     unused.push(...remembered.splice(0, count).map(({ states }) => states));
   };
   const remember = (position: number): void => {
-    if (position === 0 || remembered.at(-1)?.position === position) return;
-    if (remembered.length === REMEMBERED) forget(1);
+    if (most === 0 || remembered.at(-1)?.position === position) return;
+    if (remembered.length === most) forget(1);
     const states = unused.pop() ?? kernels.vector(total);
     copy(whole, states);
     remembered.push({ position, states });

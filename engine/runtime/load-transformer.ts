@@ -8,13 +8,7 @@ import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace } from '../kernels/key-value-cache.ts';
-import {
-  checkKvFormat,
-  DEFAULT_KV_FORMAT,
-  type KvFormat,
-  modelKvBytesPerToken,
-  sharedHeads,
-} from '../model/kv-format.ts';
+import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, modelKvBytesPerToken } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
@@ -23,7 +17,9 @@ import { type ContextCache, contextOf, pagedCache } from './context-cache.ts';
 import { createTransformer } from './create-transformer.ts';
 import { createPagedCache } from './kv/paged-cache.ts';
 import { type PagesPlan, planPages, poolPlan } from './kv/plan-pages.ts';
+import { type SliceShape, sliceShapes } from './kv/slice-shapes.ts';
 import { createLayerPages } from './layer-pages.ts';
+import { createLayerStates } from './layer-states.ts';
 import { noNumbers } from './no-numbers.ts';
 import { BATCH_TOKENS, createPasses, type Passes } from './passes.ts';
 import { readRotations } from './rotations.ts';
@@ -90,7 +86,11 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
   const cache =
     plan === undefined
       ? contextOf(kernels, model, { capacity: contextLength, type })
-      : pagedCache(createPagedCache({ kernels, plan, shape: { type, ...sharedHeads(model) }, place, recorder }), 0);
+      : pagedCache(
+          createPagedCache({ kernels, plan, shapes: allSlices(model, type), place, recorder }),
+          0,
+          createLayerStates(kernels, model, { from: 0, to: model.layers }),
+        );
   return createTransformer({ model, settings, contextLength, passes, cache });
 }
 
@@ -108,7 +108,7 @@ export interface SequencesLoadOptions extends Omit<LoadOptions, 'paging'> {
  */
 export function loadSequences(path: string, options: SequencesLoadOptions): Sequences {
   const { kernels, kvCache: type = DEFAULT_KV_FORMAT, recorder, pages, pageTokens, folder } = options;
-  const planOf = (model: Model): PagesPlan => poolPlan({ model, pages, pageTokens, type, layers: model.layers });
+  const planOf = (model: Model): PagesPlan => poolPlan({ shapes: allSlices(model, type), pages, pageTokens });
   const { model, contextLength, passes } = loadPasses(path, options, (loaded) => planOf(loaded).bytes);
   const plan = planOf(model);
   const stage = createLayerPages({ kernels, shape: model, type, firstLayer: 0, plan, place: onDisk(folder), recorder });
@@ -135,6 +135,10 @@ export function loadTexts(path: string, { texts, ...options }: TextsLoadOptions)
   const { model, contextLength, passes } = loadPasses(path, options, kvBytes);
   const newCache = (): ContextCache => contextOf(kernels, model, { capacity: contextLength, type });
   return createTexts({ model, contextLength, passes, most: texts, newCache });
+}
+
+function allSlices(model: Model, type: KvFormat): readonly SliceShape[] {
+  return sliceShapes(model, type, { from: 0, to: model.layers });
 }
 
 /** Kernels in RAM evict to a file alone. */
@@ -189,7 +193,8 @@ function pagesOf(
   contextLength: number,
   kvCache: KvFormat,
 ): PagesPlan {
-  const sliceBytes = kvCacheBytes(sharedHeads(model), pageTokens, kvCache);
+  const slices = allSlices(model, kvCache).map((shape) => shape && kvCacheBytes(shape, pageTokens, kvCache));
+  const sliceBytes = slices.reduce((sum: number, bytes = 0) => sum + bytes, 0) / model.layers;
   return planPages({ budget, pageTokens, contextLength, layers: model.layers, sliceBytes });
 }
 

@@ -1,4 +1,5 @@
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
+import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
@@ -92,6 +93,11 @@ export function createModelPart({
   kernels,
   mostTokens,
 }: ModelPartOptions): ModelPart {
+  if (model.layerInputs !== undefined)
+    throw new InputError(
+      `model ${model.name}`,
+      'has embeddings of tokens for each of its layers, which only one processor by itself computes yet',
+    );
   const layerSettings = {
     shape: model,
     normEpsilon: settings.normEpsilon,

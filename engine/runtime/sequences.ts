@@ -1,11 +1,14 @@
 import { InputError } from '../input/input-error.ts';
 import type { MultiplyOperation } from '../kernels/operation.ts';
+import { isRecurrent } from '../model/layer-kind.ts';
 import type { Model } from '../model/model.ts';
-import type { ContextCache } from './context-cache.ts';
+import { type ContextCache, rewindTogether } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
 import type { Page, PagePool } from './kv/page-pool.ts';
 import type { PagesPlan } from './kv/plan-pages.ts';
 import type { LayerPages, PagedLayers } from './layer-pages.ts';
+import { createTokenHistory, type TokenHistory } from './token-history.ts';
+import { VERIFIED_TOKENS } from './transformer.ts';
 import type { WantedRows } from './wanted-rows.ts';
 
 /** A text that a model continues, whose keys and values are in pages of a pool that all sequences share. */
@@ -27,7 +30,7 @@ export interface Sequence {
    */
   rewind(position: number): void;
   /**
-   * Keeps a page, by its number; `undefined` if it is kept already. Tokens that follow are written to it nevertheless.
+   * Keeps a page, by its number; `undefined` if it is kept already, or layers are recurrent. Tokens that follow are written to it nevertheless.
    * @throws RangeError unless it is in memory
    */
   keep(page: number): KeptPage | undefined;
@@ -99,7 +102,7 @@ export interface SequencesOptions {
 
 interface Opened {
   readonly layers: readonly PagedLayers[];
-  position: number;
+  readonly history: TokenHistory;
 }
 
 export function createSequences(options: SequencesOptions): Sequences {
@@ -151,7 +154,7 @@ export function createSequences(options: SequencesOptions): Sequences {
     if (new Set(work.map(({ sequence }) => sequence)).size < work.length)
       throw new RangeError('a sequence occurs twice in a pass');
     for (const { sequence, tokens } of work) {
-      checkRoom(stateOf(sequence).position, tokens.length, contextLength);
+      checkRoom(sequence.position, tokens.length, contextLength);
       if (tokens.length > sequence.room)
         throw new RangeError(`${tokens.length} tokens for a sequence with room for ${sequence.room}`);
     }
@@ -162,19 +165,33 @@ export function createSequences(options: SequencesOptions): Sequences {
       throw new InputError('KV memory', `${needed} more pages are needed, and ${free()} of ${pages} are free`);
   };
 
+  const keepsStates = isRecurrent(model);
+  /** Evaluates again what a sequence's layers don't know any more, a few tokens as generation does. */
+  const catchUp = async (sequence: Sequence): Promise<void> => {
+    const { layers, history } = stateOf(sequence);
+    while (history.known < history.position) {
+      const tokens = history.missing(Math.min(mostTokens, sequence.room));
+      const multiplied = tokens.length <= VERIFIED_TOKENS ? 'singly' : 'together';
+      const caches = layers.map(({ cache }) => cache);
+      await run([{ caches, position: history.known, tokens, logits: 'none', multiplied }]);
+      history.evaluated(tokens);
+    }
+  };
+
   return {
     ...{ model, contextLength, mostTokens, pageTokens, pages },
     get freePages() {
       return free();
     },
     open(beginning = []) {
-      const state: Opened = { layers: stages.map((stage) => stage.open()), position: beginning.length * pageTokens };
+      const history = createTokenHistory(beginning.length * pageTokens);
+      const state: Opened = { layers: stages.map((stage) => stage.open()), history };
       const shared = beginning.map(slicesOf);
       for (const [stage, layers] of state.layers.entries())
         layers.pages.beginWith(shared.map((slices) => slices[stage] as Page));
       const sequence: Sequence = {
         get position() {
-          return state.position;
+          return history.position;
         },
         get room() {
           return Math.min(...state.layers.map(({ cache }) => cache.room));
@@ -183,19 +200,21 @@ export function createSequences(options: SequencesOptions): Sequences {
           return [...(state.layers[0] as PagedLayers).pages.memory].filter((page) => sequencesOf(page) > 1).length;
         },
         pagesFor: (tokens) =>
-          Math.ceil((state.position + tokens) / pageTokens) - Math.ceil(state.position / pageTokens),
+          Math.ceil((history.position + tokens) / pageTokens) - Math.ceil(history.known / pageTokens),
         rewind(to) {
-          if (!(Number.isInteger(to) && to >= 0 && to <= state.position))
-            throw new RangeError(`rewind to ${to} of ${state.position} tokens`);
-          for (const { cache } of stateOf(sequence).layers) cache.rewind(to);
-          state.position = to;
+          if (!(Number.isInteger(to) && to >= 0 && to <= history.position))
+            throw new RangeError(`rewind to ${to} of ${history.position} tokens`);
+          const caches = stateOf(sequence).layers.map(({ cache }) => cache);
+          history.rewind(to, to < history.known ? rewindTogether(caches, to) : history.known);
         },
         keep(page) {
+          // A sequence that began with it would lack the states after its tokens.
+          if (keepsStates) return undefined;
           const slices = stateOf(sequence).layers.map(({ pages: own }) => own.memoryOf(page));
           return keepPage(slices);
         },
         close() {
-          for (const { pages: own } of state.layers) own.release();
+          for (const layers of state.layers) layers.close();
           opened.delete(sequence);
         },
       };
@@ -203,13 +222,14 @@ export function createSequences(options: SequencesOptions): Sequences {
       return sequence;
     },
     async evaluate(work) {
+      for (const { sequence } of work) await catchUp(sequence);
       check(work);
       const staged = work.map(({ sequence, ...rest }) => {
-        const { layers, position } = stateOf(sequence);
-        return { ...rest, caches: layers.map(({ cache }) => cache), position };
+        const { layers, history } = stateOf(sequence);
+        return { ...rest, caches: layers.map(({ cache }) => cache), position: history.known };
       });
       const found = await run(staged);
-      for (const { sequence, tokens } of work) stateOf(sequence).position += tokens.length;
+      for (const { sequence, tokens } of work) stateOf(sequence).history.evaluated(tokens);
       return found;
     },
   };

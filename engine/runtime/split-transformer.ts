@@ -10,11 +10,12 @@ import type { CachePlace, KeyValueCache } from '../kernels/key-value-cache.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
-import { type ContextCache, cacheOf, wholeCache } from './context-cache.ts';
+import { type ContextCache, cacheOf, rewindTogether, wholeCache } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
 import { loadToGpu } from './gpu-layers.ts';
 import { DEFAULT_PAGING, type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
 import { poolPlan } from './kv/plan-pages.ts';
+import { sliceShapes } from './kv/slice-shapes.ts';
 import type { LargestLogits } from './largest-logits.ts';
 import type { LayerPages } from './layer-pages.ts';
 import { createLayerStates } from './layer-states.ts';
@@ -147,6 +148,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
             );
             continue;
           }
+          sliceShapes(model, kvCache, stage);
           const own = new Map<number, KeyValueCache>();
           const size = { type: kvCache, capacity: context };
           const addCache = (layer: number): void => {
@@ -154,8 +156,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
             if (cache !== undefined) own.set(layer, cache);
           };
           await load(stage, addCache, onLayer);
-          const layers = Array.from({ length: to - from }, (_, index) => from + index);
-          caches.push(wholeCache(own, createLayerStates(part.kernelsOf(from), model, layers)));
+          caches.push(wholeCache(own, createLayerStates(part.kernelsOf(from), model, { from, to })));
         }
         return createSplitTransformer({ passes, caches, model, context, mostTokens });
       },
@@ -168,7 +169,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
         const pools: LayerPages[] = [];
         for (const stage of stages) {
           await load(stage, () => {}, onLayer);
-          const own = poolPlan({ model, pages, pageTokens, type: kvCache, layers: stage.to - stage.from });
+          const own = poolPlan({ shapes: sliceShapes(model, kvCache, stage), pages, pageTokens });
           pools.push(stage.part.layerPages(stage, { plan: own, place, type: kvCache }));
         }
         return createSequences({
@@ -258,14 +259,7 @@ function createSplitTransformer({ passes, caches, model, context, mostTokens }: 
       if (!(Number.isInteger(to) && to >= 0 && to <= text.position))
         throw new RangeError(`rewind to ${to} of ${text.position} tokens`);
       if (to >= text.known) return text.rewind(to, text.known);
-      let reached = Math.min(...caches.map((cache) => cache.rewind(to)));
-      // Another stage's layers may have gone back further: all go back as far.
-      while (reached < to) {
-        const next = Math.min(...caches.map((cache) => cache.rewind(reached)));
-        if (next === reached) break;
-        reached = next;
-      }
-      text.rewind(to, reached);
+      text.rewind(to, rewindTogether(caches, to));
     },
   };
 }

@@ -15,9 +15,10 @@ export interface TokenHistory {
   rewind(position: number, known: number): void;
 }
 
-export function createTokenHistory(): TokenHistory {
-  const tokens: number[] = [];
-  let known = 0;
+/** @param begun tokens that layers know already, and that are never needed again */
+export function createTokenHistory(begun = 0): TokenHistory {
+  const tokens = new Array<number>(begun).fill(-1);
+  let known = begun;
   return {
     get position() {
       return tokens.length;

@@ -4,6 +4,7 @@ import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
 import { openRing } from '../../engine/commands/open-ring.ts';
 import { createServeCommand } from '../../engine/commands/serve-options.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import { isRecurrent } from '../../engine/model/layer-kind.ts';
 import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';
 import { ringSequences } from '../../engine/ring/head/ring-sequences.ts';
 import { createRingTexts } from '../../engine/ring/head/ring-texts.ts';
@@ -54,7 +55,12 @@ const command = createServeCommand(async ({ model, kvCache, kernels, ring: reque
   const asked = { ...request, ...size, trace: false, saveCluster: undefined, log };
   const { ring, model: shape, close } = await openRing({ ...asked, model, kvCache, kernels });
   const pages = texts * Math.ceil(context / PAGE_TOKENS);
-  const opened = createRingTexts(ring, { contextLength: context, pages, pageTokens: PAGE_TOKENS });
+  const opened = createRingTexts(ring, {
+    contextLength: context,
+    pages,
+    pageTokens: PAGE_TOKENS,
+    isRecurrent: isRecurrent(shape),
+  });
   const sequences = ringSequences({ model: shape, texts: opened, mostTokens: passTokens });
   const host = probesEngine ? await probeEngine(sequences) : undefined;
   const warmUp = [{ arrival: 0, promptTokens: 1, outputTokens: 1 }];

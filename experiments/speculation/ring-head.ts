@@ -3,6 +3,7 @@ import { openRing } from '../../engine/commands/open-ring.ts';
 import { createServeCommand } from '../../engine/commands/serve-options.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { isRecurrent } from '../../engine/model/layer-kind.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import type { RingFound, RingTask } from './lab-ring.ts';
 import { contextOf, measureAll, passTimes } from './measure.ts';
@@ -19,11 +20,17 @@ const command = createServeCommand(async ({ model, kvCache, kernels, ring: reque
   const context = contextOf(asked);
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const size = { context, requests: 1, pageTokens: context };
-  const { ring, close } = await openRing({
+  const {
+    ring,
+    model: shape,
+    close,
+  } = await openRing({
     ...{ ...request, ...size, trace: false, saveCluster: undefined, log },
     ...{ model, kvCache, kernels },
   });
-  const target = ringModel(createRingTexts(ring, { contextLength: context, pages: 1, pageTokens: context }));
+  const target = ringModel(
+    createRingTexts(ring, { contextLength: context, pages: 1, pageTokens: context, isRecurrent: isRecurrent(shape) }),
+  );
   const own = openKernels({ implementation: 'native', threads: 1 });
   const passes = await passTimes(asked, target);
   const measured = await measureAll({ asked, place: 'ring', target, passes, kernels: own, step: () => {} });

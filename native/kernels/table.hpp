@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "../formats/formats.hpp"
+#include "recurrence.hpp"
 
 namespace hearth {
 
@@ -151,11 +152,11 @@ enum class Rounding : std::uint8_t { word, byte };
 
 /**
  * Activation functions of a gate: x/(1 + e^−x), x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), and that of gpt-oss: with g =
- * min(gate, 7) and u = up between −7 and 7, y = g/(1 + e^(−1.702·g))·(u + 1). The order is that of ACTIVATIONS in
- * engine/model/feed-forward.ts.
+ * min(gate, 7) and u = up between −7 and 7, y = g/(1 + e^(−1.702·g))·(u + 1); 1/(1 + e^−x), max(x, 0), and x itself. The
+ * order is that of ACTIVATIONS in engine/model/feed-forward.ts.
  */
-enum class Activation : std::uint8_t { silu, gelu, clampedSilu };
-inline constexpr std::size_t activationCount = 3;
+enum class Activation : std::uint8_t { silu, gelu, clampedSilu, sigmoid, relu, identity };
+inline constexpr std::size_t activationCount = 6;
 
 /** Contiguous rows of a weight matrix, each `columns` weights of the kernel's format. */
 struct Rows {
@@ -260,6 +261,10 @@ struct KernelTable {
   bool (*attendsMany)(const CacheView& cache);
   /** Divides every row of y, `width` long, by its divisor. */
   void (*divideRows)(const float* divisors, std::size_t rows, std::size_t width, float* y);
+  /** Recurrent layers: see recurrence.hpp. */
+  void (*convolve)(const ConvolvedChannels& channels);
+  void (*updateDelta)(const DeltaColumns& columns);
+  void (*scanState)(const ScannedRows& rows);
 
   /** Limits of the instruction set: see shared/limits.hpp. */
   std::uint64_t (*readLines)(const std::byte* data, std::size_t bytes);

@@ -1,22 +1,10 @@
 #include "command_reader.hpp"
 
 #include <cmath>
-#include <stdexcept>
+
+#include "command_checks.hpp"
 
 namespace hearth {
-namespace {
-
-void require(bool holds, const char* what) {
-  if (!holds) throw std::invalid_argument(what);
-}
-
-/** `whole` divided by `part`. Throws unless that is a whole number of at least 1. */
-std::size_t times(std::size_t whole, std::size_t part, const char* what) {
-  require(part > 0 && whole >= part && whole % part == 0, what);
-  return whole / part;
-}
-
-}  // namespace
 
 double CommandReader::number() {
   require(!left_.empty(), "a command ends before its operands do");
@@ -117,6 +105,14 @@ void CommandReader::read(Program& program) {
       return readCombineExperts(program);
     case Code::GateRows:
       return readGateRows(program);
+    case Code::CopyColumns:
+      return readCopyColumns(program);
+    case Code::Convolve:
+      return readConvolve(program);
+    case Code::DeltaRule:
+      return readDeltaRule(program);
+    case Code::SelectiveScan:
+      return readSelectiveScan(program);
   }
 }
 
@@ -137,9 +133,12 @@ void CommandReader::readRmsNorm(Program& program) {
   const auto x = slice();
   const auto weight = slice();
   const auto y = slice();
+  const auto epsilon = static_cast<float>(number());
+  const std::size_t width = count();
+  times(weight.size(), width, "rms norm: weights aren't whole groups");
   times(x.size(), weight.size(), "rms norm: x isn't whole rows");
   require(y.size() == x.size(), "rms norm: y differs from x");
-  program.append(RmsNormOperation{x, weight, y, static_cast<float>(number())});
+  program.append(RmsNormOperation{x, weight, y, epsilon, width});
 }
 
 void CommandReader::readMultiply(Program& program) {
@@ -295,6 +294,7 @@ void CommandReader::readTopK(Program& program) {
 void CommandReader::readRoute(Program& program) {
   const auto x = slice();
   const auto bias = optionalSlice();
+  const auto scales = optionalSlice();
   const auto y = slice();
   const std::size_t experts = count();
   const std::size_t used = count();
@@ -307,11 +307,12 @@ void CommandReader::readRoute(Program& program) {
   require(used >= 1 && used <= experts, "route: more experts are used than there are");
   require(tokensOfRoutes(y, used) == tokens, "route: y doesn't fit the tokens");
   require(bias.empty() || bias.size() == experts, "route: the bias doesn't fit the experts");
+  require(scales.empty() || scales.size() == experts, "route: the scales don't fit the experts");
   require(scores < routerScoresCount, "route: there are no such scores");
   const std::size_t size = times(experts, groups, "route: groups differ in size");
   require(groupsUsed <= groups && groupsUsed * size >= used, "route: the groups have too few experts");
   program.append(RouteOperation{
-      x, bias, y, {experts, used, static_cast<RouterScores>(scores), normalised, factor, groups, groupsUsed}});
+      x, bias, scales, y, {experts, used, static_cast<RouterScores>(scores), normalised, factor, groups, groupsUsed}});
 }
 
 void CommandReader::readMultiplyExperts(Program& program) {

@@ -48,6 +48,10 @@ class CommandReader {
   void readMultiplyExperts(Program& program);
   void readCombineExperts(Program& program);
   void readGateRows(Program& program);
+  void readCopyColumns(Program& program);
+  void readConvolve(Program& program);
+  void readDeltaRule(Program& program);
+  void readSelectiveScan(Program& program);
 
   const Operands& operands_;
   std::span<const double> left_;

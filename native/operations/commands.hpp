@@ -12,7 +12,7 @@ namespace hearth {
  */
 #define HEARTH_COMMANDS(X)                                                                                        \
   X(Embed, "embed", "matrix vector tokens")                                                                       \
-  X(RmsNorm, "rms-norm", "vector vector vector number")                                                           \
+  X(RmsNorm, "rms-norm", "vector vector vector number count")                                                      \
   X(Multiply, "multiply", "matrix vector vector vector? flag count")                                              \
   X(Rope, "rope", "vector vector count count flag")                                                               \
   X(Store, "store", "cache vector vector count")                                                                  \
@@ -25,10 +25,14 @@ namespace hearth {
   X(TopK, "top-k", "vector vector count")                                                                         \
   X(Scale, "scale", "vector number")                                                                              \
   X(SoftCap, "soft-cap", "vector number")                                                                         \
-  X(Route, "route", "vector vector? vector count count count flag number count count")                            \
+  X(Route, "route", "vector vector? vector? vector count count count flag number count count")                    \
   X(MultiplyExperts, "multiply-experts", "matrix count count vector count vector vector vector? count")           \
   X(CombineExperts, "combine-experts", "vector vector count vector flag")                                         \
-  X(GateRows, "gate-rows", "vector vector")
+  X(GateRows, "gate-rows", "vector vector")                                                                       \
+  X(CopyColumns, "copy-columns", "vector count count vector count count count count")                             \
+  X(Convolve, "convolve", "vector vector count vector? vector vector flag")                                       \
+  X(DeltaRule, "delta-rule", "vector vector vector vector vector vector vector count count count flag number")    \
+  X(SelectiveScan, "selective-scan", "vector vector vector vector vector vector vector count count count count")
 
 #define HEARTH_CODE(code, ...) code,
 enum class Code { HEARTH_COMMANDS(HEARTH_CODE) };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../kernels/table.hpp"
+#include "recurrent_operations.hpp"
 
 namespace hearth {
 
@@ -81,9 +82,11 @@ struct EmbedOperation {
 
 struct RmsNormOperation {
   std::span<const float> x;
+  /** [groups][width]: row r has the weights of group r mod groups. */
   std::span<const float> weight;
   std::span<float> y;
   float epsilon;
+  std::size_t width;
 };
 
 /** y (+)= W·x + bias for one token; a unit is a run of rows. */
@@ -272,6 +275,8 @@ struct RouteOperation {
   std::span<const float> x;
   /** [experts], added to scores for the choice; empty: none. */
   std::span<const float> bias;
+  /** [experts], factors of the chosen ones' weights; empty: none. */
+  std::span<const float> scales;
   std::span<float> y;
   Router router;
 };
@@ -375,6 +380,7 @@ using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation
                                AttendPagesOperation, DivideRowsOperation, GateOperation, SoftmaxOperation,
                                AddOperation, ScaleOperation, SoftCapOperation, TopKOperation, RouteOperation,
                                MatvecExpertsOperation, GroupChoicesOperation, ActivateExpertsOperation,
-                               PackExpertsOperation, MatmulExpertsOperation, CombineExpertsOperation, GateRowsOperation>;
+                               PackExpertsOperation, MatmulExpertsOperation, CombineExpertsOperation, GateRowsOperation,
+                               CopyColumnsOperation, ConvolveOperation, DeltaRuleOperation, SelectiveScanOperation>;
 
 }  // namespace hearth

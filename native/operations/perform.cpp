@@ -5,14 +5,12 @@
 
 #include "attended_units.hpp"
 #include "expert_products.hpp"
+#include "recurrent_units.hpp"
 #include "route.hpp"
 #include "top_k.hpp"
 
 namespace hearth {
 namespace {
-
-/** Elements of a unit of an elementwise operation: some microseconds of work. */
-constexpr std::size_t unitElements = 8192;
 
 constexpr std::size_t index(Type type) { return static_cast<std::size_t>(type); }
 
@@ -20,6 +18,8 @@ constexpr std::size_t index(Type type) { return static_cast<std::size_t>(type); 
 std::size_t unitRows(std::span<const float> factors, std::span<const float> y) {
   return std::max<std::size_t>(1, unitElements / (y.size() / factors.size()));
 }
+
+std::size_t unitRows(const RmsNormOperation& o) { return std::max<std::size_t>(1, unitElements / o.width); }
 
 /** Columns of a unit of a combination, which is of one token: as many products as an elementwise operation has elements. */
 std::size_t unitColumns(const CombineExpertsOperation& o) { return std::max<std::size_t>(64, unitElements / o.used); }
@@ -32,7 +32,7 @@ struct Units {
   const KernelTable& table;
   std::size_t operator()(const EmbedOperation& o) const { return o.tokens.size(); }
   std::size_t operator()(const RmsNormOperation& o) const {
-    return ceilDivide(o.x.size(), std::max(unitElements, o.weight.size()) / o.weight.size() * o.weight.size());
+    return ceilDivide(o.x.size(), unitRows(o) * o.width);
   }
   std::size_t operator()(const MatvecOperation& o) const { return ceilDivide(o.matrix.rows, o.unitRows); }
   std::size_t operator()(const ActivateOperation& o) const { return o.x.size() / o.columns; }
@@ -69,6 +69,10 @@ struct Units {
   std::size_t operator()(const MatmulExpertsOperation& o) const { return unitsOfExperts(o); }
   std::size_t operator()(const CombineExpertsOperation& o) const { return routedTokens(o) * runsOfToken(o); }
   std::size_t operator()(const GateRowsOperation& o) const { return ceilDivide(o.gate.size(), unitRows(o.gate, o.y)); }
+  std::size_t operator()(const CopyColumnsOperation& o) const { return recurrentUnits(o); }
+  std::size_t operator()(const ConvolveOperation& o) const { return recurrentUnits(o); }
+  std::size_t operator()(const DeltaRuleOperation& o) const { return recurrentUnits(o); }
+  std::size_t operator()(const SelectiveScanOperation& o) const { return recurrentUnits(o); }
 };
 
 struct ScratchBytes {
@@ -95,6 +99,8 @@ struct ScratchBytes {
     return table.tokenLanes * o.columns * sizeof(float);
   }
   std::size_t operator()(const MatmulExpertsOperation& o) const { return scratchBytesOfExperts(table, o); }
+  std::size_t operator()(const ConvolveOperation& o) const { return recurrentScratchBytes(o); }
+  std::size_t operator()(const DeltaRuleOperation& o) const { return recurrentScratchBytes(o); }
   std::size_t operator()(const auto&) const { return 0; }
 };
 
@@ -125,11 +131,10 @@ struct Perform {
   }
 
   void operator()(const RmsNormOperation& o) const {
-    const std::size_t width = o.weight.size();
-    const std::size_t step = std::max(unitElements, width) / width * width;
+    const std::size_t step = unitRows(o) * o.width;
     const std::size_t end = std::min(o.x.size(), (unit + 1) * step);
-    for (std::size_t i = unit * step; i < end; i += width) {
-      table.rmsNorm(o.x.data() + i, o.weight.data(), width, o.epsilon, o.y.data() + i);
+    for (std::size_t i = unit * step; i < end; i += o.width) {
+      table.rmsNorm(o.x.data() + i, o.weight.data() + i % o.weight.size(), o.width, o.epsilon, o.y.data() + i);
     }
   }
 
@@ -304,8 +309,9 @@ struct Perform {
 
   void operator()(const RouteOperation& o) const {
     scratch.source = 0;
-    const auto& [x, bias, y, router] = o;
-    routeToken(router, x.data() + unit * router.experts, bias, scratch.bytes, y.data() + unit * 2 * router.used);
+    const auto& [x, bias, scales, y, router] = o;
+    const float* logits = x.data() + unit * router.experts;
+    routeToken(router, logits, bias, scales, scratch.bytes, y.data() + unit * 2 * router.used);
   }
 
   void operator()(const GroupChoicesOperation& o) const { groupChoices(o.routes, table.tokenLanes, o.groups); }
@@ -334,6 +340,11 @@ struct Perform {
       table.scale(1 / (1 + std::exp(-o.gate[row])), width, o.y.data() + row * width);
     }
   }
+
+  void operator()(const CopyColumnsOperation& o) const { performRecurrent(o, unit); }
+  void operator()(const ConvolveOperation& o) const { performRecurrent(table, o, unit, scratch); }
+  void operator()(const DeltaRuleOperation& o) const { performRecurrent(table, o, unit, scratch); }
+  void operator()(const SelectiveScanOperation& o) const { performRecurrent(table, o, unit); }
 };
 
 }  // namespace

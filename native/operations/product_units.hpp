@@ -6,6 +6,9 @@
 
 namespace hearth {
 
+/** Elements of a unit of an elementwise operation, and of a recurrent layer's state: some microseconds of work. */
+inline constexpr std::size_t unitElements = 8192;
+
 constexpr std::size_t ceilDivide(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 constexpr std::size_t roundUp64(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "perform.hpp"
+#include "read_bytes.hpp"
 
 namespace hearth {
 namespace {
@@ -65,32 +66,6 @@ std::size_t choicesOf(const ExpertMultiplication& product) { return product.rout
 std::size_t choicesOfInput(const ExpertMultiplication& product) {
   return choicesOf(product) / (product.x.size() / product.experts.matrix.columns);
 }
-
-/** Bytes of weights, keys and values that an operation's tokens read at most, each for itself. */
-struct ReadBytes {
-  std::size_t operator()(const MatvecOperation& o) const { return of(o.matrix); }
-  std::size_t operator()(const MatmulOperation& o) const { return o.tokens * of(o.matrix); }
-  std::size_t operator()(const MatvecExpertsOperation& o) const { return o.routes.size() / 2 * of(o.experts); }
-  std::size_t operator()(const MatmulExpertsOperation& o) const { return o.groups.count() * of(o.experts); }
-  std::size_t operator()(const AttentionOperation& o) const { return tokensOf(o) * of(o.cache, o.window); }
-  std::size_t operator()(const AttendPagesOperation& o) const {
-    std::size_t bytes = 0;
-    for (const CachePage& page : o.pages) bytes += tokensOf(o) * of(page.cache, o.window);
-    return bytes;
-  }
-  std::size_t operator()(const auto&) const { return 0; }
-
-  /** Of keys and values, in whole blocks, of which a window may begin and end in the middle of one. */
-  static std::size_t of(const CacheView& cache, std::ptrdiff_t window) {
-    const std::size_t positions = std::min(cache.capacity, static_cast<std::size_t>(window) + 2 * positionBlock);
-    return 2 * positions * (cache.bytes() / cache.capacity);
-  }
-  static std::size_t of(const MatrixView& matrix) { return matrix.rows * rowBytes(matrix.type, matrix.columns); }
-  /** Of one of them. */
-  static std::size_t of(const Experts& experts) {
-    return experts.rows * rowBytes(experts.matrix.type, experts.matrix.columns);
-  }
-};
 
 }  // namespace
 

@@ -41,7 +41,7 @@ struct Reads {
   void operator()(const ScaleOperation&) const {}
   void operator()(const SoftCapOperation&) const {}
   void operator()(const TopKOperation& o) const { add(o.x); }
-  void operator()(const RouteOperation& o) const { add(o.x, o.bias); }
+  void operator()(const RouteOperation& o) const { add(o.x, o.bias, o.scales); }
   void operator()(const MatvecExpertsOperation& o) const { add(o.routes, o.x, o.bias); }
   void operator()(const GroupChoicesOperation& o) const { add(o.routes); }
   void operator()(const ActivateExpertsOperation& o) const {
@@ -59,6 +59,10 @@ struct Reads {
   }
   void operator()(const CombineExpertsOperation& o) const { add(o.x, o.routes); }
   void operator()(const GateRowsOperation& o) const { add(o.gate); }
+  void operator()(const CopyColumnsOperation& o) const { add(o.x); }
+  void operator()(const ConvolveOperation& o) const { add(o.x, o.weight, o.bias); }
+  void operator()(const DeltaRuleOperation& o) const { add(o.x, o.strength, o.decay, o.decayBias, o.rate); }
+  void operator()(const SelectiveScanOperation& o) const { add(o.x, o.step, o.stepBias, o.rate, o.skip); }
 
   void add(auto... spans) const { (ranges.push_back(bytesOf(spans)), ...); }
 };
@@ -70,15 +74,18 @@ struct Writes {
   void operator()(const GroupChoicesOperation& o) const { ranges.push_back(std::as_bytes(o.groups.numbers)); }
   void operator()(const ActivateExpertsOperation& o) const { ranges.push_back(o.activations); }
   void operator()(const PackExpertsOperation& o) const { ranges.push_back(o.packs); }
-  void operator()(const RopeOperation& o) const { ranges.push_back(bytesOf(o.x)); }
+  void operator()(const RopeOperation& o) const { add(o.x); }
   void operator()(const StoreOperation& o) const {
     ranges.push_back(bytesOf(o.cache.keys, o.cache));
     ranges.push_back(bytesOf(o.cache.values, o.cache));
   }
-  void operator()(const AttendPagesOperation& o) const {
-    for (const auto span : {o.sums, o.largest, o.totals}) ranges.push_back(bytesOf(span));
-  }
-  void operator()(const auto& o) const { ranges.push_back(bytesOf(o.y)); }
+  void operator()(const AttendPagesOperation& o) const { add(o.sums, o.largest, o.totals); }
+  void operator()(const ConvolveOperation& o) const { add(o.state, o.y); }
+  void operator()(const DeltaRuleOperation& o) const { add(o.state, o.y); }
+  void operator()(const SelectiveScanOperation& o) const { add(o.state, o.y); }
+  void operator()(const auto& o) const { add(o.y); }
+
+  void add(auto... spans) const { (ranges.push_back(bytesOf(spans)), ...); }
 };
 
 }  // namespace

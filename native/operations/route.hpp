@@ -107,8 +107,8 @@ inline void chooseExperts(const Router& router, const RouteScratch& s) {
  * The experts of a token, best first, and their weights: y [used][expert, weight].
  * @param scratch RouteScratch::bytes
  */
-inline void routeToken(const Router& router, const float* logits, std::span<const float> bias, std::byte* scratch,
-                       float* y) noexcept {
+inline void routeToken(const Router& router, const float* logits, std::span<const float> bias,
+                       std::span<const float> scales, std::byte* scratch, float* y) noexcept {
   const RouteScratch s = RouteScratch::at(scratch, router);
   scoreExperts(router, logits, s.scores);
   for (std::size_t expert = 0; expert < router.experts; expert++) {
@@ -124,7 +124,7 @@ inline void routeToken(const Router& router, const float* logits, std::span<cons
   const double by = router.factor / (router.normalised ? std::max(sum, leastWeightSum) : 1);
   for (std::size_t i = 0; i < router.used; i++) {
     y[2 * i] = static_cast<float>(s.chosen[i]);
-    y[2 * i + 1] = static_cast<float>(weights[i] * by);
+    y[2 * i + 1] = static_cast<float>(weights[i] * by * (scales.empty() ? 1 : scales[s.chosen[i]]));
   }
 }
 

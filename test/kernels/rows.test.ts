@@ -223,4 +223,58 @@ testNative('every instruction set turns heads like the reference, also where onl
   );
 });
 
+test('columns are copied to other columns, and to several rows', () => {
+  for (const kernels of [reference, ...natives]) {
+    const [values, y] = [kernels.vector([1, 2, 3, 4, 5, 6]), kernels.vector(8)];
+    const x = { values, width: 3, first: 1 };
+    kernels.run([{ kind: 'copy-columns', x, y: { values: y, width: 4, first: 0 }, columns: 2 }]);
+    assert.equal([...y.values], [2, 3, 0, 0, 5, 6, 0, 0], kernels.instructionSet);
+    const repeated = { values: y, width: 2, first: 1 };
+    kernels.run([{ kind: 'copy-columns', x, y: repeated, columns: 1, repeats: 2 }]);
+    assert.equal([...y.values], [2, 2, 0, 2, 5, 5, 0, 5], kernels.instructionSet);
+  }
+});
+
+testNative('many rows and columns are copied as by the reference', () => {
+  const random = randomFrom(31);
+  for (const [rows, columns, repeats] of [
+    [1, 9_000, 1],
+    [90, 33, 3],
+  ] as const) {
+    const [from, to] = [
+      randomValues(random, rows * (columns + 7)),
+      randomValues(random, rows * repeats * (columns + 5)),
+    ];
+    const copied = (kernels: Kernels): number[] => {
+      const y = kernels.vector(to);
+      kernels.run([
+        {
+          kind: 'copy-columns',
+          x: { values: kernels.vector(from), width: columns + 7, first: 3 },
+          y: { values: y, width: columns + 5, first: 5 },
+          ...{ columns, repeats },
+        },
+      ]);
+      return [...y.values];
+    };
+    for (const kernels of natives) assert.equal(copied(kernels), copied(reference));
+  }
+});
+
+test('columns that rows don’t have, and rows without a source, are refused', () => {
+  for (const kernels of [reference, ...natives]) {
+    const [four, two] = [kernels.vector(4), kernels.vector(2)];
+    const place = { values: four, width: 2, first: 1 };
+    assert.throws(
+      () => kernels.run([{ kind: 'copy-columns', x: place, y: place, columns: 2 }]),
+      /copy-columns: columns 1 to 2 of x/,
+    );
+    const wide = { values: two, width: 2, first: 0 };
+    assert.throws(
+      () => kernels.run([{ kind: 'copy-columns', x: place, y: wide, columns: 1 }]),
+      /copy-columns: y has 1 values; 2 are needed/,
+    );
+  }
+});
+
 test.run();

@@ -21,15 +21,23 @@ import { nmse } from './nmse.ts';
 
 /** Families against a forward pass in double precision: 64 tokens, of which the logits at five positions are known. */
 const MODELS = [
+  'deepseek2-lite-F16',
+  'deepseek2-mla-F16',
+  'deepseek2-mla-Q4_K_M',
   'ernie4_5-moe-F16',
   'gemma3-F16',
   'gemma3-Q8_0',
+  'gemma4-F16',
+  'gemma4-moe-F16',
   'glm4moe-F16',
   'gpt-oss-F16',
   'gpt-oss-MXFP4',
   'granite-F16',
+  'granite-hybrid-F16',
   'granitemoe-F16',
   'hunyuan-moe-F16',
+  'lfm2-F16',
+  'lfm2moe-F16',
   'llama-freqs-F16',
   'llama-linear-F16',
   'llama-moe-F16',
@@ -37,13 +45,23 @@ const MODELS = [
   'llama-yarn-F16',
   'minimax-m2-F16',
   'mistral3-F16',
+  'nemotron-h-moe-F16',
   'olmoe-F16',
   'phi3-F16',
   'qwen2moe-F16',
+  'qwen35-F16',
+  'qwen35moe-F16',
   'qwen3moe-F16',
   'qwen3moe-Q4_K_M',
+  'qwen3next-F16',
   'smollm3-F16',
 ] as const;
+
+/** Those of which bfloat16 turns some choices: 43 of 1664, and 1 of 256. */
+const CLOSE_CHOICES = /^(deepseek2-lite|qwen35moe)/;
+
+/** Those whose layers keep unlike things of a text, which can't leave a GPU in pages. */
+const UNLIKE = /^(gemma4|granite-hybrid|lfm2|nemotron|qwen35|qwen3next)/;
 
 const test = suite('families of models');
 const missing = MODELS.filter((name) => !hasGoldenArchitecture(name));
@@ -99,7 +117,10 @@ for (const name of MODELS.filter(hasGoldenArchitecture)) {
     for (const implementation of ['reference', 'native'] as const)
       test(`${name}: ${implementation} kernels choose the experts of double precision`, () => {
         const expected = Object.values(goldenArchitecture(name).routing?.experts ?? {});
-        withKernels({ implementation }, (kernels) => assert.equal(chosenBy(kernels, name, expected.length), expected));
+        const exact = CLOSE_CHOICES.test(name);
+        withKernels({ implementation, exact }, (kernels) =>
+          assert.equal(chosenBy(kernels, name, expected.length), expected),
+        );
       });
 
   test(`${name}: reference kernels`, () => {
@@ -129,10 +150,20 @@ for (const name of MODELS.filter(hasGoldenArchitecture)) {
     if (gpu === undefined) return;
     const golden = goldenArchitecture(name);
     const cpu = openKernels({ implementation: 'reference' });
-    const split = openSplitModel(goldenArchitecturePath(name), { cpu, gpu, context: CONTEXT, kvCache: 'F32' });
+    const open = () => openSplitModel(goldenArchitecturePath(name), { cpu, gpu, context: CONTEXT, kvCache: 'F32' });
+    if (name === 'gemma4-F16') {
+      assert.throws(open, /has embeddings of tokens for each of its layers, which only one processor/);
+      return cpu.close();
+    }
+    const split = open();
     const half = Math.floor(split.model.layers / 2);
     const plan = planWithLayers(split.model, half);
     for (const kvCache of ['with-layers', 'host'] as const) {
+      if (kvCache === 'host' && UNLIKE.test(name)) {
+        const message = await split.on({ ...plan, kvCache }).catch((error: Error) => error.message);
+        assert.match(String(message), /unlike keys and values can’t be moved/);
+        continue;
+      }
       const transformer = await split.on({ ...plan, kvCache });
       const width = split.model.vocabularySize;
       const logits = new Float32Array(golden.tokens.length * width);

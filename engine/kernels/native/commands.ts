@@ -1,5 +1,5 @@
 import { ACTIVATIONS, ROUTER_SCORES } from '../../model/feed-forward.ts';
-import type { Multiplied, Operation } from '../operation.ts';
+import type { ColumnsOf, Multiplied, Operation } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 
 /** A command's first number, and the operands that follow it (native/operations/commands.hpp). */
@@ -11,7 +11,7 @@ export interface Command {
 /** The commands of the operations. The addon has the same list, and a test compares the two. */
 export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   embed: { code: 0, operands: 'matrix vector tokens' },
-  'rms-norm': { code: 1, operands: 'vector vector vector number' },
+  'rms-norm': { code: 1, operands: 'vector vector vector number count' },
   multiply: { code: 2, operands: 'matrix vector vector vector? flag count' },
   rope: { code: 3, operands: 'vector vector count count flag' },
   store: { code: 4, operands: 'cache vector vector count' },
@@ -27,10 +27,20 @@ export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   'top-k': { code: 11, operands: 'vector vector count' },
   scale: { code: 12, operands: 'vector number' },
   'soft-cap': { code: 13, operands: 'vector number' },
-  route: { code: 14, operands: 'vector vector? vector count count count flag number count count' },
+  route: { code: 14, operands: 'vector vector? vector? vector count count count flag number count count' },
   'multiply-experts': { code: 15, operands: 'matrix count count vector count vector vector vector? count' },
   'combine-experts': { code: 16, operands: 'vector vector count vector flag' },
   'gate-rows': { code: 17, operands: 'vector vector' },
+  'copy-columns': { code: 18, operands: 'vector count count vector count count count count' },
+  convolve: { code: 19, operands: 'vector vector count vector? vector vector flag' },
+  'delta-rule': {
+    code: 20,
+    operands: 'vector vector vector vector vector vector vector count count count flag number',
+  },
+  'selective-scan': {
+    code: 21,
+    operands: 'vector vector vector vector vector vector vector count count count count',
+  },
 };
 
 const NO_WINDOW = 0;
@@ -59,6 +69,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.weight);
       pushVector(buffer, operation.y);
       push(buffer, operation.epsilon);
+      push(buffer, operation.width ?? operation.weight.values.length);
       return;
     case 'multiply':
       push(buffer, operation.matrix.id);
@@ -144,6 +155,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       const { experts, used, scores, normalised, factor = 1, groups = ONE_GROUP } = operation.router;
       pushVector(buffer, operation.x);
       pushVector(buffer, operation.bias);
+      pushVector(buffer, operation.scales);
       pushVector(buffer, operation.y);
       push(buffer, experts);
       push(buffer, used);
@@ -176,6 +188,48 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.gate);
       pushVector(buffer, operation.y);
       return;
+    case 'copy-columns':
+      pushColumns(buffer, operation.x);
+      pushColumns(buffer, operation.y);
+      push(buffer, operation.columns);
+      push(buffer, operation.repeats ?? 1);
+      return;
+    case 'convolve':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.weight);
+      push(buffer, operation.width);
+      pushVector(buffer, operation.bias);
+      pushVector(buffer, operation.state);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.activation === 'silu' ? 1 : 0);
+      return;
+    case 'delta-rule':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.strength);
+      pushVector(buffer, operation.decay);
+      pushVector(buffer, operation.decayBias);
+      pushVector(buffer, operation.rate);
+      pushVector(buffer, operation.state);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.keyHeads);
+      push(buffer, operation.valueHeads);
+      push(buffer, operation.size);
+      push(buffer, operation.order === 'apart' ? 1 : 0);
+      push(buffer, operation.epsilon);
+      return;
+    case 'selective-scan':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.step);
+      pushVector(buffer, operation.stepBias);
+      pushVector(buffer, operation.rate);
+      pushVector(buffer, operation.skip);
+      pushVector(buffer, operation.state);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.heads);
+      push(buffer, operation.headSize);
+      push(buffer, operation.groups);
+      push(buffer, operation.stateSize);
+      return;
   }
 }
 
@@ -190,6 +244,12 @@ function push(buffer: CommandBuffer, value: number): void {
 
 function pushWay(buffer: CommandBuffer, multiplied: Multiplied | undefined): void {
   push(buffer, multiplied === undefined ? 0 : multiplied === 'singly' ? 1 : 2);
+}
+
+function pushColumns(buffer: CommandBuffer, { values, width, first }: ColumnsOf): void {
+  pushVector(buffer, values);
+  push(buffer, width);
+  push(buffer, first);
 }
 
 /** Number, offset and length; number −1 for a missing vector. */

@@ -6,6 +6,7 @@ import { countModel, type Model, modelTensors } from '../../model/model.ts';
 import { type ContextCache, contextOf } from '../../runtime/context-cache.ts';
 import { createTransformer } from '../../runtime/create-transformer.ts';
 import { poolPlan } from '../../runtime/kv/plan-pages.ts';
+import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
 import { createLayerPages } from '../../runtime/layer-pages.ts';
 import { createPasses, type Passes } from '../../runtime/passes.ts';
 import { createSequences } from '../../runtime/sequences.ts';
@@ -61,7 +62,8 @@ export function smallBatch(bench: Bench, depth: Depth, texts: number): () => Pro
   const { kernels } = bench;
   const { model, passes } = smallModel(bench, depth, texts);
   const { contextLength } = SETTINGS;
-  const plan = poolPlan({ model, pages: texts, pageTokens: contextLength, type: 'F16', layers: model.layers });
+  const shapes = sliceShapes(model, 'F16', { from: 0, to: model.layers });
+  const plan = poolPlan({ shapes, pages: texts, pageTokens: contextLength });
   const place = { folder: '', ram: 0 };
   const stage = createLayerPages({ kernels, shape: model, type: 'F16', firstLayer: 0, plan, place });
   const sequences = createSequences({

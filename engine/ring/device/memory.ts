@@ -1,12 +1,17 @@
 import { formatBytes } from '../../input/format.ts';
 import type { Shape } from '../../model/architecture.ts';
-import { kvBytesPerToken, sharedHeads } from '../../model/kv-format.ts';
+import { kvBytesPerToken } from '../../model/kv-format.ts';
+import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
+import { stateValues } from '../../runtime/layer-states.ts';
 import { heldBytes } from '../../runtime/weights/process-counters.ts';
 import type { Assignment, HeldMemory, WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 
 type Layers = Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>;
 type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'pageTokens' | 'kvCache'>;
+
+/** Of a value of a state. */
+const STATE_BYTES = 4;
 
 /** The layers of a device's windows, in the order in which a token visits them. */
 export function layersOf(windows: Iterable<Pick<Layers, 'from' | 'to'>>): number[] {
@@ -27,14 +32,15 @@ export function pageCount({
   return requests * Math.ceil(context / pageTokens);
 }
 
-/** Bytes of all pages of keys and values of a device's layers in RAM. */
+/** Bytes of all pages of keys and values of a device's layers in RAM, and of all requests' states there. */
 function cacheBytes({ windows, kvCache, ...pages }: Caches, shape: Shape): number {
-  return (
-    layersInRam(windows).length *
-    pageCount(pages) *
-    Math.min(pages.pageTokens, pages.context) *
-    kvBytesPerToken(sharedHeads(shape), kvCache)
-  );
+  const tokens = pageCount(pages) * Math.min(pages.pageTokens, pages.context);
+  const slices = sliceShapes(shape, kvCache, { from: 0, to: shape.layers });
+  return layersInRam(windows).reduce((sum, layer) => {
+    const slice = slices[layer];
+    const states = STATE_BYTES * stateValues(shape, { from: layer, to: layer + 1 });
+    return sum + pages.requests * states + (slice === undefined ? 0 : tokens * kvBytesPerToken(slice, kvCache));
+  }, 0);
 }
 
 /** Bytes that a device can't give back under an assignment: full KV caches, activations and pinned weights. */

@@ -1,10 +1,16 @@
-import { type KvFormat, sharedHeads } from '../../model/kv-format.ts';
-import { attendHeld, attendWhole, type TokenSlice, withSinks } from '../../runtime/attention.ts';
+import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
+import type { Vector } from '../../kernels/vector.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
+import { attendHeld, attendWhole, type MixerInputs, type TokenSlice, withSinks } from '../../runtime/attention.ts';
 import type { LayersAttention } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
 import { createPagePool, type Page, type SliceKernels } from '../../runtime/kv/page-pool.ts';
+import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
 import type { Segment } from '../../runtime/layer-batches.ts';
+import type { StateKernels } from '../../runtime/layer-states.ts';
+import { recur } from '../../runtime/recurrence.ts';
 import { type ActivationFrame, FrameError, type FrameSegment } from '../wire/frame.ts';
+import { createRequestStates } from './request-states.ts';
 
 /** A window's pages of keys and values by the numbers that the head gave them, and how far each is filled. */
 export interface NumberedPages {
@@ -30,8 +36,8 @@ interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
 
 export interface NumberedPagesOptions {
   readonly part: {
-    kernelsOf(layer: number): SliceKernels;
-    readonly model: Pick<WindowPart['model'], 'kinds' | 'name'>;
+    kernelsOf(layer: number): SliceKernels & StateKernels;
+    readonly model: Pick<WindowPart['model'], 'kinds' | 'name' | 'hiddenSize'>;
   };
   /** The window's layers: `from` up to, not including, `to`. */
   readonly from: number;
@@ -42,6 +48,8 @@ export interface NumberedPagesOptions {
   readonly pageTokens: number;
   /** Pages that are planned. */
   readonly pages: number;
+  /** Requests at the same time. */
+  readonly requests: number;
 }
 
 export function createNumberedPages(options: NumberedPagesOptions): NumberedPages {
@@ -49,8 +57,9 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
   const pool = createPagePool({
     pages: options.pages,
     kernels: Array.from({ length: to - from }, (_, index) => part.kernelsOf(from + index)),
-    shape: { type: kvCache, ...sharedHeads(part.model), capacity: Math.min(pageTokens, context) },
+    ...{ shapes: sliceShapes(part.model, kvCache, { from, to }), capacity: Math.min(pageTokens, context) },
   });
+  const states = createRequestStates(options);
   const memory = new Map<number, Page>();
   /** Tokens by page; those of waiting frames are among them. */
   const filled = new Map<number, number>();
@@ -85,6 +94,8 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
         copied.set(copy.to, copy.tokens);
       }
       if (!segments.every((segment) => follows(segment, filledOf))) return false;
+      if (states !== undefined && !segments.every(states.follows)) return false;
+      for (const segment of segments) states?.count(segment);
       for (const [page, tokens] of copied) filled.set(page, tokens);
       for (const { position, tokens, pages } of segments)
         for (let index = Math.floor(position / pageTokens); index < pages.length; index++)
@@ -97,8 +108,16 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
         if (old !== undefined) pool.giveBack(old);
         memory.set(copy.to, pool.takeCopy(memoryOf(copy.from)));
       }
-      return segments.map(({ pages, position, tokens, multiplied }) => {
-        return { cache: attentionTo(pages.map(memoryOf), position + tokens), position, tokens, multiplied };
+      return segments.map((segment) => {
+        const { pages, position, tokens, multiplied } = segment;
+        const attention = attentionTo(pages.map(memoryOf), position + tokens);
+        const stateOf = states?.begin(segment);
+        return {
+          cache: stateOf === undefined ? attention : withStates(attention, stateOf),
+          position,
+          tokens,
+          multiplied,
+        };
       });
     },
     freeAll: pool.close,
@@ -106,12 +125,12 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
 
   /** So many tokens in pages, of which all but the last are full. */
   function attentionTo(pages: readonly Page[], tokens: number): LayersAttention {
-    const sliceOf = (page: Page, layer: number): Page[number] => page[layer - from] as Page[number];
+    const sliceOf = (page: Page, layer: number): KeyValueCache => page[layer - from] as KeyValueCache;
     // A page for a whole text is a cache of the whole context.
     if (pageTokens >= context)
       return {
         mix: (layer, inputs, vectors) => ({
-          operations: attendWhole(sliceOf(pages[0] as Page, layer), withSinks(inputs, vectors)),
+          operations: attendWhole(sliceOf(pages[0] as Page, keysOf(layer, inputs)), withSinks(inputs, vectors)),
         }),
       };
     const slices = (layer: number): TokenSlice[] =>
@@ -120,9 +139,25 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
         return { cache: sliceOf(page, layer), from: first, to: Math.min(tokens, first + pageTokens) };
       });
     return {
-      mix: (layer, inputs, vectors) => ({ operations: attendHeld(slices(layer), withSinks(inputs, vectors)) }),
+      mix: (layer, inputs, vectors) => ({
+        operations: attendHeld(slices(keysOf(layer, inputs)), withSinks(inputs, vectors)),
+      }),
     };
   }
+}
+
+/** The layer whose keys and values a layer attends to. */
+function keysOf(layer: number, inputs: MixerInputs): number {
+  return inputs.kind === 'attention' ? (inputs.keysOf ?? layer) : layer;
+}
+
+function withStates(attention: LayersAttention, stateOf: (layer: number) => Vector): LayersAttention {
+  return {
+    mix: (layer, inputs, vectors) =>
+      inputs.kind === 'recurrence'
+        ? { operations: recur(inputs, vectors, stateOf(layer)) }
+        : attention.mix(layer, inputs, vectors),
+  };
 }
 
 /**

@@ -29,6 +29,8 @@ export interface RingPages {
   readonly contextLength: number;
   readonly pageTokens: number;
   readonly pages: number;
+  /** Whether layers keep states: a text that goes back begins anew, and none begins with another's pages. */
+  readonly isRecurrent?: boolean;
 }
 
 /** Texts that one ring continues. */
@@ -70,7 +72,7 @@ interface Opened {
 }
 
 export function createRingTexts(ring: RecoveringRing, size: RingPages): RingTexts {
-  const { pageTokens } = size;
+  const { pageTokens, isRecurrent = false } = size;
   const memory = createCountedPages(size);
   const opened = new Map<RingText, Opened>();
   const contents: PageTokens[] = [];
@@ -90,7 +92,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
   /** Its first tokens that are on the devices of an assembly. */
   const heldOf = (one: Opened, assembly: number): number => {
     const noted = one.request?.assembly === assembly ? one.request.held : 0;
-    if (noted === one.position) return noted;
+    if (noted === one.position || isRecurrent) return noted;
     let held = 0;
     for (const page of contentsOf(one)) {
       if (page.assembly !== assembly) break;
@@ -137,6 +139,8 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     const from = one.pages.numbers[last];
     one.pages.rewind(position);
     one.position = position;
+    // States may have changed beyond it.
+    if (isRecurrent) one.request = undefined;
     if (one.request !== undefined) one.request.held = Math.min(one.request.held, position);
     const to = one.pages.numbers[last];
     if (from === undefined || to === undefined) return;
@@ -219,7 +223,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
           return one.found;
         },
         pagesFor: pages.pagesFor,
-        keep: pages.keep,
+        keep: isRecurrent ? () => undefined : pages.keep,
         rewind: (position) => forgetFrom(one, position),
         close() {
           pages.close();

@@ -3,10 +3,11 @@ import { gpuWeightBytes } from '../../cost/memory.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { CachePlace } from '../../kernels/key-value-cache.ts';
-import { type KvFormat, kvBytesPerToken, sharedHeads } from '../../model/kv-format.ts';
+import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { planShares, type Share, type SplitPlan } from '../../plan/plan.ts';
 import { type PagesPlan, planPages } from './plan-pages.ts';
+import { commonSlice, meanSliceBytes, sliceShapes } from './slice-shapes.ts';
 
 /** HELM's paged KV cache with a pool in GPU memory (4.2.2). */
 export interface GpuPaging {
@@ -42,7 +43,9 @@ export function gpuPages(
 ): PagesPlan {
   const { gpuMemory, pageTokens } = paging;
   const [{ device, gpuLayers: layers }] = planShares(plan) as [Share];
-  const sliceBytes = pageTokens * kvBytesPerToken(sharedHeads(model), kvCache);
+  const shapes = sliceShapes(model, kvCache, { from: 0, to: model.layers });
+  commonSlice(shapes);
+  const sliceBytes = meanSliceBytes(shapes, pageTokens);
   if (gpuMemory === undefined) {
     const least = (layers + HELM_PAGING.passingSlices) * sliceBytes;
     return planPages({ budget: least, pageTokens, contextLength: context, layers, sliceBytes });

@@ -1,9 +1,10 @@
 import type { Kernels } from '../../kernels/kernels.ts';
-import type { KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { PageState } from './page-table.ts';
+import type { SliceShape } from './slice-shapes.ts';
 
-/** The memory of a page: one slice per layer. */
-export type Page = readonly KeyValueCache[];
+/** The memory of a page: a slice for each layer that stores keys and values. */
+export type Page = readonly (KeyValueCache | undefined)[];
 
 /** One layer's part of a page, in memory. */
 export interface HeldSlice extends PageState {
@@ -18,8 +19,10 @@ export interface PagePoolOptions {
   readonly pages: number;
   /** The kernels of each layer, in order. */
   readonly kernels: readonly SliceKernels[];
-  /** Of a slice. */
-  readonly shape: KeyValueCacheShape;
+  /** Of each layer's slices. */
+  readonly shapes: readonly SliceShape[];
+  /** Tokens of a page. */
+  readonly capacity: number;
   /** Called with the number of pages in use whenever it changes. */
   readonly onChange?: (pages: number) => void;
 }
@@ -45,12 +48,12 @@ export interface PagePool {
   close(): void;
 }
 
-export function createPagePool({ pages, kernels, shape, onChange }: PagePoolOptions): PagePool {
+export function createPagePool({ pages, kernels, shapes, capacity, onChange }: PagePoolOptions): PagePool {
   const users = new Map<Page, number>();
   const unused: Page[] = [];
   const take = (): Page => {
     if (users.size >= pages) throw new RangeError(`no memory for a page: all ${pages} are in use`);
-    const page = unused.pop() ?? kernels.map((own) => own.cache(shape));
+    const page = unused.pop() ?? kernels.map((own, layer) => sliceOf(own, shapes[layer]));
     users.set(page, 1);
     onChange?.(users.size);
     return page;
@@ -62,8 +65,10 @@ export function createPagePool({ pages, kernels, shape, onChange }: PagePoolOpti
     take,
     takeCopy(page) {
       const copy = take();
-      for (const [layer, own] of kernels.entries())
-        own.copyCache(page[layer] as KeyValueCache, copy[layer] as KeyValueCache);
+      for (const [layer, own] of kernels.entries()) {
+        const [from, to] = [page[layer], copy[layer]];
+        if (from !== undefined && to !== undefined) own.copyCache(from, to);
+      }
       return copy;
     },
     usersOf,
@@ -82,9 +87,16 @@ export function createPagePool({ pages, kernels, shape, onChange }: PagePoolOpti
     },
     close() {
       for (const page of [...users.keys(), ...unused])
-        for (const [layer, own] of kernels.entries()) own.freeCache(page[layer] as KeyValueCache);
+        for (const [layer, own] of kernels.entries()) {
+          const slice = page[layer];
+          if (slice !== undefined) own.freeCache(slice);
+        }
     },
   };
+
+  function sliceOf(own: SliceKernels, shape: SliceShape): KeyValueCache | undefined {
+    return shape && own.cache({ ...shape, capacity });
+  }
 
   function usersOf(page: Page): number {
     const count = users.get(page);

@@ -1,16 +1,18 @@
 import type { Kernels } from '../../kernels/kernels.ts';
-import type { CacheFile, CachePlace, KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { CacheFile, CachePlace, KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
 import { createPagePool, type HeldSlice, type Page, type PagePool } from './page-pool.ts';
 import { createPageStream, type PageStream } from './page-stream.ts';
 import { createPageTable, type PageState } from './page-table.ts';
 import { createPageWriter, type PageWriter } from './page-writer.ts';
 import type { PagesPlan } from './plan-pages.ts';
+import { commonSlice, type SliceShape } from './slice-shapes.ts';
 
 export interface PagedCacheOptions {
   readonly kernels: Kernels;
   readonly plan: PagesPlan;
-  readonly shape: Omit<KeyValueCacheShape, 'capacity'>;
+  /** Of each layer's slices. */
+  readonly shapes: readonly SliceShape[];
   /** Where evicted pages go. */
   readonly place: CachePlace;
   readonly recorder?: RunRecorder | undefined;
@@ -19,12 +21,12 @@ export interface PagedCacheOptions {
 }
 
 /** Memory for the pages of a plan, in which slices are caches of the kernels. */
-export function slicePool({ kernels, plan, shape, recorder }: Omit<PagedCacheOptions, 'place' | 'pool'>): PagePool {
+export function slicePool({ kernels, plan, shapes, recorder }: Omit<PagedCacheOptions, 'place' | 'pool'>): PagePool {
   const { pageTokens, layers, sliceBytes } = plan;
   return createPagePool({
     pages: plan.pages,
     kernels: new Array<Kernels>(layers).fill(kernels),
-    shape: { ...shape, capacity: pageTokens },
+    ...{ shapes, capacity: pageTokens },
     onChange: (pages) =>
       recorder?.sample('KV cache in memory (bytes)', performance.now() / 1000, pages * layers * sliceBytes),
   });
@@ -76,7 +78,7 @@ interface SecondPool {
 
 /** @throws InputError if the file can't be created or memory isn't granted; during use, if the disk fails */
 export function createPagedCache(options: PagedCacheOptions): PagedCache {
-  const { kernels, plan, shape, place, recorder, pool = slicePool(options) } = options;
+  const { kernels, plan, shapes, place, recorder, pool = slicePool(options) } = options;
   const { pageTokens, layers, sliceBytes } = plan;
   const table = createPageTable(pageTokens);
   /** The pages in memory. */
@@ -102,7 +104,8 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   let opened: SecondPool | undefined;
   const secondPool = (): SecondPool => {
     if (opened !== undefined) return opened;
-    const caches = Array.from({ length: plan.passingSlices }, () => kernels.cache({ ...shape, capacity: pageTokens }));
+    const shape = { ...commonSlice(shapes), capacity: pageTokens };
+    const caches = Array.from({ length: plan.passingSlices }, () => kernels.cache(shape));
     const file = kernels.cacheFile(place, caches[0] as KeyValueCache);
     const common = { file, placeOf, sliceBytes, recorder };
     const stream = createPageStream({ ...common, layers, caches });
@@ -126,7 +129,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const startLeaving = (): void => {
     const { writer } = secondPool();
     const page = table.leave();
-    writer.start(page, memory.get(page) as Page);
+    writer.start(page, memory.get(page) as readonly KeyValueCache[]);
   };
   const finishLeaving = (writer: PageWriter): void => {
     free(writer.finish());
@@ -206,7 +209,8 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
       if (fetched === undefined) return;
       // No newer pages remain, so there is room.
       const { file } = secondPool();
-      const jobs = take(fetched).map((cache, layer) => file.read(cache, placeOf(layer, fetched)));
+      const slices = take(fetched) as readonly KeyValueCache[];
+      const jobs = slices.map((cache, layer) => file.read(cache, placeOf(layer, fetched)));
       for (const job of jobs) job.wait();
     },
     release() {

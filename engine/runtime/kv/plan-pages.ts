@@ -1,8 +1,7 @@
 import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import type { Shape } from '../../model/architecture.ts';
-import { type KvFormat, kvBytesPerToken, sharedHeads } from '../../model/kv-format.ts';
+import { meanSliceBytes, type SliceShape } from './slice-shapes.ts';
 
 export interface PagesCase {
   /** Memory for keys and values, bytes. */
@@ -10,7 +9,7 @@ export interface PagesCase {
   readonly pageTokens: number;
   readonly contextLength: number;
   readonly layers: number;
-  /** Bytes of a slice: one layer's part of a page. */
+  /** Bytes of a slice: one layer's part of a page, or the mean of unlike ones. */
   readonly sliceBytes: number;
 }
 
@@ -30,16 +29,15 @@ export interface PagesPlan {
 }
 
 export interface PoolCase {
-  readonly model: Shape;
+  readonly shapes: readonly SliceShape[];
   readonly pages: number;
   readonly pageTokens: number;
-  readonly type: KvFormat;
-  readonly layers: number;
 }
 
 /** A pool of pages for several sequences: none is evicted before another has no memory. */
-export function poolPlan({ model, pages, pageTokens, type, layers }: PoolCase): PagesPlan {
-  const sliceBytes = pageTokens * kvBytesPerToken(sharedHeads(model), type);
+export function poolPlan({ shapes, pages, pageTokens }: PoolCase): PagesPlan {
+  const layers = shapes.length;
+  const sliceBytes = meanSliceBytes(shapes, pageTokens);
   const bytes = pages * layers * sliceBytes;
   return { pageTokens, layers, pages, keptPages: pages, passingSlices: FEWEST_PASSING, sliceBytes, bytes };
 }

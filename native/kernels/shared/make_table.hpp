@@ -5,6 +5,7 @@
 #include "matmul_float.hpp"
 #include "dot_float.hpp"
 #include "dot_quantized.hpp"
+#include "recurrence.hpp"
 #include "store_tokens.hpp"
 
 /**
@@ -59,6 +60,9 @@ KernelTable makeTable(const char* name) {
   table.gates[static_cast<std::size_t>(Activation::silu)] = siluRow<S>;
   table.gates[static_cast<std::size_t>(Activation::gelu)] = geluRow<S>;
   table.gates[static_cast<std::size_t>(Activation::clampedSilu)] = clampedSiluRow<S>;
+  table.gates[static_cast<std::size_t>(Activation::sigmoid)] = sigmoidRow<S>;
+  table.gates[static_cast<std::size_t>(Activation::relu)] = reluRow<S>;
+  table.gates[static_cast<std::size_t>(Activation::identity)] = identityRow<S>;
   table.softmax = softmaxRow<S>;
   table.add = addRow<S>;
   table.scale = scaleRow<S>;
@@ -66,6 +70,9 @@ KernelTable makeTable(const char* name) {
   table.store = storeToken<S>;
   table.attention = {queryRows, attentionScratch, attendHeads<S>, attendPage<S>};
   table.divideRows = divideRows<S>;
+  table.convolve = convolveChannels<S>;
+  table.updateDelta = updateDelta<S>;
+  table.scanState = scanState<S>;
   table.readLines = readLines;
   table.multiplyAdds = multiplyAdds<S>;
   table.byteDots = byteDots<S>;

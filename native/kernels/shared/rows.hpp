@@ -7,8 +7,9 @@
 namespace hearth {
 namespace {
 
+/** Σ x² */
 template <class S>
-void rmsNormRow(const float* x, const float* weight, std::size_t count, float epsilon, float* y) {
+inline float sumOfSquares(const float* x, std::size_t count) {
   auto squares = S::set(0);
   std::size_t i = 0;
   for (; i + S::width <= count; i += S::width) {
@@ -17,17 +18,46 @@ void rmsNormRow(const float* x, const float* weight, std::size_t count, float ep
   }
   float total = S::sum(squares);
   for (; i < count; i++) total += x[i] * x[i];
-  const auto scale = S::set(1 / __builtin_sqrtf(total / static_cast<float>(count) + epsilon));
+  return total;
+}
+
+template <class S>
+void rmsNormRow(const float* x, const float* weight, std::size_t count, float epsilon, float* y) {
+  const float mean = sumOfSquares<S>(x, count) / static_cast<float>(count);
+  const auto scale = S::set(1 / __builtin_sqrtf(mean + epsilon));
   mapPairs<S>(x, weight, count, y, [scale](auto a, auto w) { return S::multiply(S::multiply(a, scale), w); });
+}
+
+/** 1 + e^−x */
+template <class S>
+inline typename S::Floats onePlusExponential(typename S::Floats x) {
+  return S::add(S::set(1), exponential<S>(S::subtract(S::set(0), x)));
+}
+
+template <class S>
+inline typename S::Floats silu(typename S::Floats x) {
+  return S::divide(x, onePlusExponential<S>(x));
 }
 
 template <class S>
 void siluRow(const float* gate, const float* up, std::size_t count, float* y) {
-  const auto one = S::set(1);
-  mapPairs<S>(gate, up, count, y, [one](auto g, auto u) {
-    const auto denominator = S::add(one, exponential<S>(S::subtract(S::set(0), g)));
-    return S::multiply(S::divide(g, denominator), u);
-  });
+  mapPairs<S>(gate, up, count, y, [](auto g, auto u) { return S::multiply(silu<S>(g), u); });
+}
+
+template <class S>
+void sigmoidRow(const float* gate, const float* up, std::size_t count, float* y) {
+  mapPairs<S>(gate, up, count, y, [](auto g, auto u) { return S::divide(u, onePlusExponential<S>(g)); });
+}
+
+template <class S>
+void reluRow(const float* gate, const float* up, std::size_t count, float* y) {
+  // The bound is the first argument: NaN stays NaN.
+  mapPairs<S>(gate, up, count, y, [](auto g, auto u) { return S::multiply(S::maximum(S::set(0), g), u); });
+}
+
+template <class S>
+void identityRow(const float* gate, const float* up, std::size_t count, float* y) {
+  mapPairs<S>(gate, up, count, y, [](auto g, auto u) { return S::multiply(g, u); });
 }
 
 /** As (1 + tanh z)/2 = 1/(1 + e^−2z): gelu(x) = x/(1 + e^(x·(a + b·x²))). At −10 it is −1e−37. */

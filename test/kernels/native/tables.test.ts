@@ -5,7 +5,7 @@ import { COMMANDS, type CommandBuffer, encode } from '../../../engine/kernels/na
 import { PAGE_JOB_CODES } from '../../../engine/kernels/native/file-pages.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { Operation } from '../../../engine/kernels/operation.ts';
-import { vectorOver } from '../../../engine/kernels/vector.ts';
+import { type Vector, vectorOver } from '../../../engine/kernels/vector.ts';
 import { QUANTIZATIONS, type QuantizationFormat } from '../../../engine/model/quantization.ts';
 import { testNative } from '../native-sets.ts';
 
@@ -31,6 +31,37 @@ testNative('jobs on pages have the same codes in both languages', (native) => {
   assert.equal(native.pageJobs(), [...codes.map(([name]) => name), 'read']);
 });
 
+/** Operations of recurrent layers, on two tokens. */
+function recurrentOperations(vector: (length: number) => Vector): Operation[] {
+  const [x, y, both, one] = [vector(8), vector(4), vector(2), vector(1)];
+  const heads = { decayBias: one, rate: one, keyHeads: 1, valueHeads: 1 };
+  const scan = { stepBias: one, rate: one, skip: one, heads: 1, groups: 1 };
+  return [
+    {
+      kind: 'copy-columns',
+      x: { values: both, width: 1, first: 0 },
+      y: { values: x, width: 2, first: 1 },
+      ...{ columns: 1, repeats: 2 },
+    },
+    {
+      kind: 'convolve',
+      x: x.slice(0, 4),
+      weight: x.slice(4, 8),
+      width: 2,
+      bias: both,
+      state: both,
+      y,
+      activation: 'silu',
+    },
+    {
+      kind: 'delta-rule',
+      ...{ x: vector(12), strength: both, decay: both, ...heads, state: x.slice(0, 4), y },
+      ...{ size: 2, order: 'apart', epsilon: 1e-6 },
+    },
+    { kind: 'selective-scan', x, step: both, ...scan, state: both, y, headSize: 2, stateSize: 1 },
+  ];
+}
+
 /** An operation of every kind, on vectors of two tokens and two heads; two experts of one row. */
 function everyOperation(kernels: Kernels): Operation[] {
   const matrix = kernels.matrix({ source: new Uint8Array(16), type: 'F32', rows: 2, columns: 2 });
@@ -42,6 +73,7 @@ function everyOperation(kernels: Kernels): Operation[] {
   return [
     { kind: 'embed', table: matrix, tokens: [0, 1], y },
     { kind: 'rms-norm', x, weight: both, y, epsilon: 1e-5 },
+    { kind: 'rms-norm', x, weight: both, y, epsilon: 1e-5, width: 1 },
     { kind: 'multiply', matrix, x, y },
     { kind: 'multiply', matrix, x, y, bias: both, accumulate: true },
     { kind: 'rope', x, angles: kernels.vector(4), heads: 1, headSize: 2, pairs: 'halves' },
@@ -71,11 +103,13 @@ function everyOperation(kernels: Kernels): Operation[] {
     { kind: 'soft-cap', y, cap: 2 },
     { kind: 'top-k', x, y: kernels.vector(6), width: 2 },
     { kind: 'route', x, y, router },
+    { kind: 'route', x, scales: both, y, router },
     { kind: 'route', x, bias: both, y, router: { ...router, groups: { count: 2, used: 1 } } },
     { kind: 'multiply-experts', ...experts, x: y, y: kernels.vector(2) },
     { kind: 'multiply-experts', ...experts, x: y, y: kernels.vector(2), bias: both, multiplied: 'together' },
     { kind: 'combine-experts', x, routes: y, used: 1, y: heads.slice(0, 4) },
     { kind: 'gate-rows', gate: both, y },
+    ...recurrentOperations(kernels.vector),
   ];
 }
 
@@ -115,7 +149,7 @@ function placesOf(operands: string, wanted: string): number[] {
   });
 }
 
-testNative('numbers of experts, rows and groups that the vectors and matrices do not have are refused', (native) => {
+testNative('numbers of experts, heads and groups that the vectors and matrices do not have are refused', (native) => {
   const engine = new native.Engine('auto', 1, false, false);
   const format = QUANTIZATIONS.F32.ggmlType;
   const matrix = { id: engine.matrix(new Uint8Array(16), format, 2, 2), type: 'F32', rows: 2, columns: 2 } as const;
@@ -127,6 +161,8 @@ testNative('numbers of experts, rows and groups that the vectors and matrices do
     { kind: 'route', x, y: routes, router },
     { kind: 'multiply-experts', matrix, ...experts, routes, x, y },
     { kind: 'combine-experts', x, routes, used: 1, y: vector(4) },
+    { kind: 'rms-norm', x, weight: y, y: routes, epsilon: 0, width: 2 },
+    ...recurrentOperations(vector),
   ];
   for (const operation of operations) {
     const buffer: CommandBuffer = { numbers: new Float64Array(32), count: 0 };

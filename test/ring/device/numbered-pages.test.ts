@@ -24,10 +24,11 @@ function pagesOf(pageTokens: number) {
     },
     copyCache: (from: KeyValueCache, to: KeyValueCache) => void log.push(`copy ${layer}: ${from.id} to ${to.id}`),
     freeCache: ({ id }: KeyValueCache) => void log.push(`free ${layer}: ${id}`),
+    ...{ vector: kernels.vector, run: kernels.run, write: kernels.write },
   });
-  const part = { kernelsOf, model: uniformShape({ ...TINY, heads: 1, kvHeads: 1, headSize: 4 }) };
+  const part = { kernelsOf, model: uniformShape({ ...TINY, layers: 5, heads: 1, kvHeads: 1, headSize: 4 }) };
   const pages = createNumberedPages({
-    ...{ part, from: 3, to: 5, kvCache: 'F32', context: 16, pageTokens, pages: 8 },
+    ...{ part, from: 3, to: 5, kvCache: 'F32', context: 16, pageTokens, pages: 8, requests: 2 },
   });
   return { pages, log };
 }

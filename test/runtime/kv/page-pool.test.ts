@@ -19,8 +19,9 @@ function twoPages() {
     copyCache: (from: KeyValueCache, to: KeyValueCache) => void log.push(`copy ${layer}: ${from.id} to ${to.id}`),
     freeCache: ({ id }: KeyValueCache) => void log.push(`free ${layer}: ${id}`),
   }));
-  const shape = { type: 'F32', kvHeads: 1, headSize: 4, capacity: 2 } as const;
-  const pool = createPagePool({ pages: 2, kernels, shape, onChange: (pages) => changes.push(pages) });
+  const slice = { type: 'F32', kvHeads: 1, headSize: 4 } as const;
+  const shapes = [slice, slice];
+  const pool = createPagePool({ pages: 2, kernels, shapes, capacity: 2, onChange: (pages) => changes.push(pages) });
   return { pool, changes, log };
 }
 

@@ -75,8 +75,9 @@ test('no token is lost or seen twice for any pages, memories, evictions and rewi
         (pageTokens, slices, steps) => {
           const sizes = { pageTokens, contextLength: 1000, layers: LAYERS, sliceBytes: 1 };
           const plan = planPages({ ...sizes, budget: slices });
-          const shape = { type: 'F32', kvHeads: 1, headSize: 1 } as const;
-          const cache = createPagedCache({ kernels, plan, shape, place: { folder, ram: 0 } });
+          const slice = { type: 'F32', kvHeads: 1, headSize: 1 } as const;
+          const shapes = new Array(plan.layers).fill(slice);
+          const cache = createPagedCache({ kernels, plan, shapes, place: { folder, ram: 0 } });
           const written: number[] = [];
           let next = 1;
           for (const one of steps) {
@@ -116,7 +117,7 @@ test('tokens fill several pages at once, but none that another must leave for', 
   const cache = createPagedCache({
     kernels,
     plan,
-    shape: { type: 'F32', kvHeads: 1, headSize: 1 },
+    shapes: [{ type: 'F32', kvHeads: 1, headSize: 1 }],
     place: { folder, ram: 0 },
   });
   assert.is(cache.room, 16, 'eight of ten pages are below the watermark');
@@ -140,7 +141,7 @@ test('pages are evicted from the watermark on, and the second pool is not opened
   const cache = createPagedCache({
     kernels,
     plan,
-    shape: { type: 'F32', kvHeads: 1, headSize: 1 },
+    shapes: [{ type: 'F32', kvHeads: 1, headSize: 1 }],
     place: { folder: missing, ram: 0 },
   });
   for (let page = 0; page < 8; page++) write(kernels, cache, [1, 2]);
