@@ -1,9 +1,10 @@
-import { InputError } from '../input/input-error.ts';
+import { InputError, suggestion } from '../input/input-error.ts';
 import { type CsvRow, parseCsv } from '../input/parse-csv.ts';
 import type { Shape } from '../model/architecture.ts';
 import { MIXES, type Mix } from '../model/mix.ts';
 import { FAMILIES } from './architectures/families.ts';
 import { metadataFields } from './metadata-fields.ts';
+import { parseMetadataPairs } from './metadata-pairs.ts';
 import type { MetadataValue } from './metadata-value.ts';
 import { shapeFromMetadata } from './shape-from-metadata.ts';
 
@@ -45,8 +46,11 @@ const KEYS = {
   dense_layers: 'leading_dense_block_count',
 } as const;
 const MIXTURE = ['window', 'experts', 'experts_used', 'expert_size', 'shared_expert_size', 'dense_layers'] as const;
-/** `other_tensors`: tensors of a layer that only some models of the family have, by their names in a file. */
-const OPTIONAL = ['trained_context', ...MIXTURE, 'other_tensors'] as const;
+/**
+ * `metadata`: what the other columns don't say (metadata-pairs.ts); `other_tensors`: tensors of a layer that only some models
+ * of the family have, by their names in a file.
+ */
+const OPTIONAL = ['trained_context', ...MIXTURE, 'metadata', 'other_tensors'] as const;
 const COLUMNS = ['name', 'architecture', ...COUNTS, ...OPTIONAL, ...FLAGS, 'default_mix', 'provenance'] as const;
 type Column = (typeof COLUMNS)[number];
 type CountColumn = (typeof COUNTS)[number] | keyof typeof KEYS;
@@ -79,7 +83,8 @@ function parseRow(row: CsvRow<Column>): CatalogueModel {
     throw new InputError(where('kv_heads'), `${kvHeads} does not divide the ${heads} query heads`);
   const architecture = oneOf('architecture', Object.keys(FAMILIES));
   const columns = Object.keys(KEYS) as (keyof typeof KEYS)[];
-  const metadata = new Map<string, MetadataValue>([
+  const pairs = parseMetadataPairs(cell('metadata'), where('metadata'));
+  const metadata = new NotedMetadata([
     ['general.architecture', { type: 'string', value: architecture }],
     ...columns
       .filter((column) => cell(column) !== '' || !isOptional(column))
@@ -87,11 +92,12 @@ function parseRow(row: CsvRow<Column>): CatalogueModel {
         `${architecture}.${KEYS[column]}`,
         { type: 'uint32', value: readCell(row, column) },
       ]),
+    ...[...pairs].map(([key, value]): [string, MetadataValue] => [`${architecture}.${key}`, value]),
   ]);
   const others = new Set(cell('other_tensors').split(/\s+/));
   const [isTied, hasBias] = [readFlag(row, 'tied_embeddings'), readFlag(row, 'qkv_bias')];
   const shape = shapeFromMetadata({
-    fields: metadataFields(where('name'), metadata, (key) => where(columnOf(key, architecture))),
+    fields: metadataFields(where('name'), metadata, (key) => placeOf(key, architecture, pairs, where)),
     has: (tensor) =>
       tensor === 'output.weight'
         ? !isTied
@@ -101,13 +107,41 @@ function parseRow(row: CsvRow<Column>): CatalogueModel {
     vocabularySize: readCell(row, 'vocabulary_size'),
     name: cell('name'),
   });
+  for (const key of pairs.keys())
+    if (!metadata.read.has(`${architecture}.${key}`)) {
+      const known = [...metadata.read].map((one) => one.replace(`${architecture}.`, ''));
+      throw new InputError(where('metadata'), `"${key}" is not read of this model${suggestion(key, known)}`);
+    }
   return { shape, defaultMix: oneOf<Mix>('default_mix', MIXES), provenance: cell('provenance') };
 }
 
-/** The column that stands for a metadata key. */
-function columnOf(key: string, architecture: string): Column {
+/** Metadata with the keys that were asked for. */
+class NotedMetadata extends Map<string, MetadataValue> {
+  readonly read = new Set<string>();
+
+  override has(key: string): boolean {
+    this.read.add(key);
+    return super.has(key);
+  }
+
+  override get(key: string): MetadataValue | undefined {
+    this.read.add(key);
+    return super.get(key);
+  }
+}
+
+/** The column that stands for a metadata key, or the column of all others with the key. */
+function placeOf(
+  key: string,
+  architecture: string,
+  pairs: ReadonlyMap<string, MetadataValue>,
+  where: (column: Column) => string,
+): string {
+  if (key === 'general.architecture') return where('architecture');
+  const name = key.replace(`${architecture}.`, '');
   const columns = Object.keys(KEYS) as (keyof typeof KEYS)[];
-  return columns.find((column) => `${architecture}.${KEYS[column]}` === key) ?? 'architecture';
+  const column = pairs.has(name) ? undefined : columns.find((one) => KEYS[one] === name);
+  return column === undefined ? `${where('metadata')}, ${name}` : where(column);
 }
 
 function isOptional(column: Column): boolean {

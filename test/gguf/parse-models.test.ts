@@ -38,11 +38,40 @@ test('a row becomes a shape', () => {
   ]);
 });
 
+test('metadata say what the columns don’t, and lists what layers have', () => {
+  const row = `${ROW.replace('llama,2', 'lfm2,5')},"shortconv.l_cache=3 attention.head_count_kv=0*2,2,0,1"`;
+  const [found] = parseModels(`${HEADER},metadata\n${row}`, 'm.csv');
+  assert.equal(
+    found?.shape.kinds.map(({ mixer }) => mixer?.kind),
+    ['short-convolution', 'short-convolution', 'attention', 'short-convolution', 'attention'],
+  );
+});
+
 const MISTAKES: readonly [string, string, string][] = [
   [
     'more experts for a token than there are',
     `${HEADER},experts,experts_used\n${ROW},4,9`,
     'm.csv: row 2, column experts_used: is uint32 9; a whole number from 1 to 4 is needed',
+  ],
+  [
+    'metadata that the family doesn’t read',
+    `${HEADER},metadata\n${ROW},expert_cuont=4`,
+    'm.csv: row 2, column metadata: "expert_cuont" is not read of this model; did you mean "expert_count"?',
+  ],
+  [
+    'metadata of another kind than needed',
+    `${HEADER},metadata\n${ROW},expert_count=4 expert_used_count=many`,
+    'm.csv: row 2, column metadata, expert_used_count: is string "many"; a whole number from 1 to 4 is needed',
+  ],
+  [
+    'metadata without a value',
+    `${HEADER},metadata\n${ROW},expert_count`,
+    'm.csv: row 2, column metadata: "expert_count" is no pair; write key=value, with spaces between pairs',
+  ],
+  [
+    'metadata that are missing',
+    `${HEADER}\n${ROW.replace('llama', 'lfm2')}`,
+    'm.csv: row 2, column metadata, shortconv.l_cache: is missing; a whole number',
   ],
   [
     'a negative count',

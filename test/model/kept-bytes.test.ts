@@ -12,7 +12,7 @@ import {
   stateBytes,
 } from '../../engine/model/kept-bytes.ts';
 import { modelKvBytesPerToken } from '../../engine/model/kv-format.ts';
-import type { Attention, LatentAttention, LayerKind, Mixer } from '../../engine/model/layer-kind.ts';
+import type { Attention, DeltaNet, LatentAttention, LayerKind, Mixer } from '../../engine/model/layer-kind.ts';
 import { countKinds } from '../../engine/model/model.ts';
 
 const HIDDEN = 2048;
@@ -31,9 +31,9 @@ const LATENT: LatentAttention = {
   ...{ kind: 'latent-attention', heads: 128, plainSize: 128, rotatedSize: 64, valueSize: 128, rank: 512, scale: 1 },
   kept: 'latent',
 };
-const DELTA_NET = {
+const DELTA_NET: DeltaNet = {
   ...{ kind: 'delta-net', keyHeads: 16, valueHeads: 32, size: 128, width: 4, order: 'apart' },
-} as const;
+};
 const MAMBA = { kind: 'mamba', heads: 64, headSize: 64, groups: 8, stateSize: 128, width: 4 } as const;
 const CONVOLUTION = { kind: 'short-convolution', width: 3 } as const;
 

@@ -4,9 +4,11 @@ import * as assert from 'uvu/assert';
 import { TINY } from '../../engine/gguf/make/made-model.ts';
 import { parseModels } from '../../engine/gguf/parse-models.ts';
 import { uniformShape } from '../../engine/model/architecture.ts';
+import { appendedBytes, keptBytes } from '../../engine/model/kept-bytes.ts';
 import { checkKvFormat, kvBytesPerToken } from '../../engine/model/kv-format.ts';
 import type { Mix } from '../../engine/model/mix.ts';
 import { createModel, modelTensors, readBytes } from '../../engine/model/model.ts';
+import { near } from '../support/near.ts';
 
 const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
 
@@ -56,6 +58,68 @@ for (const [name, mix, gigabytes] of PUBLISHED) {
     assert.ok(Math.abs(counted / gigabytes - 1) < 0.005, `counted ${counted}`);
   });
 }
+
+/**
+ * Billions of parameters as published, and of those that a token uses, the embedding's row left out: model cards, or the
+ * counts of llama.cpp and Hugging Face.
+ */
+const PARAMETERS: readonly [string, number, number?][] = [
+  ['DeepSeek-V2-Lite', 15.7, 2.4],
+  ['DeepSeek-V3', 671, 37],
+  ['Kimi-K2', 1026, 32],
+  ['GLM-4.7-Flash', 29.94, 3.6],
+  ['Qwen3-Next-80B-A3B', 79.67, 3.6],
+  ['Qwen3.5-4B', 4.21],
+  ['Qwen3.5-9B', 8.95],
+  ['Qwen3.5-27B', 26.9],
+  ['Qwen3.5-35B-A3B', 34.66, 3],
+  ['Qwen3.5-122B-A10B', 122, 9.5],
+  ['Granite-4.0-H-Micro', 3.19],
+  ['Granite-4.0-H-Tiny', 6.94, 1.3],
+  ['Granite-4.0-H-Small', 32.2, 9],
+  ['Nemotron-3-Nano-30B-A3B', 31.6, 3.2],
+  ['LFM2-1.2B', 1.17],
+  ['LFM2-8B-A1B', 8.34, 1.5],
+];
+
+for (const [name, billions, active] of PARAMETERS)
+  test(`${name} has ${billions} billion parameters within 1 %`, () => {
+    const { tensors, embedding, kinds, tiedEmbeddings } = model(name, 'F16');
+    const usedShare = (layer = 0): number => {
+      const feedForward = kinds[layer]?.feedForward;
+      return feedForward?.kind === 'experts' ? feedForward.router.used / feedForward.router.experts : 1;
+    };
+    const [all, used] = tensors.reduce(
+      ([all, used], { rows, columns, experts, layer }) => [
+        all + rows * columns,
+        used + rows * columns * (experts === undefined ? 1 : usedShare(layer)),
+      ],
+      [0, tiedEmbeddings ? 0 : -embedding.bytes / 2],
+    ) as [number, number];
+    assert.ok(Math.abs(all / 1e9 / billions - 1) < 0.01, `counted ${all / 1e9}`);
+    // What is published of a token is rounded, and who counts embeddings differs.
+    if (active !== undefined) assert.ok(Math.abs(used / 1e9 / active - 1) < 0.15, `a token uses ${used / 1e9}`);
+  });
+
+/** Bytes per token in F16, and bytes of states. */
+const KEPT: readonly [string, number, number][] = [
+  // 61 layers of 512 + 64 values.
+  ['DeepSeek-V3', 61 * 576 * 2, 0],
+  ['DeepSeek-V2-Lite', 27 * 576 * 2, 0],
+  // 12 layers of 2 × 2 heads of 256; 36 states of 32 × 128² values with 3 inputs of (16 + 16 + 32) × 128.
+  ['Qwen3-Next-80B-A3B', 12 * 2 * 2 * 256 * 2, 36 * 4 * (32 * 128 ** 2 + 3 * 64 * 128)],
+  // 4 layers of 2 × 4 heads of 128; 36 states of 3072 × 128 values with 3 inputs of 3072 + 2 × 128.
+  ['Granite-4.0-H-Tiny', 4 * 2 * 4 * 128 * 2, 36 * 4 * (3072 * 128 + 3 * (3072 + 256))],
+  ['Nemotron-3-Nano-30B-A3B', 6 * 2 * 2 * 128 * 2, 23 * 4 * (4096 * 128 + 3 * (4096 + 2048))],
+  ['LFM2-1.2B', 6 * 2 * 8 * 64 * 2, 10 * 4 * 2 * 2048],
+];
+
+for (const [name, tokenBytes, states] of KEPT)
+  test(`${name} keeps ${tokenBytes} bytes of a token, and ${states} of a text`, () => {
+    const found = model(name, 'Q4_K_M');
+    near(found.layers * appendedBytes(found), tokenBytes);
+    near(found.layers * keptBytes(found, 0), states);
+  });
 
 test('Qwen2.5-72B falls back to another format for rows that are not a multiple of 256', () => {
   const down = modelTensors(model('Qwen2.5-72B', 'Q4_K_M'), 'Q4_K_M').filter(({ role }) => role === 'ffn_down');

@@ -66,7 +66,7 @@ function mixersOf({ mixer }: UsualLayer, file: FamilyFile, isLocal: readonly boo
       ...{ ...mixer, kvHeads: kvHeads[layer] as number, scale: 1, valueNorm: true },
       ...(local && { window, rotation: 'local' as const, headSize: localSize }),
       ...(layer >= own && { keysOf }),
-      ...(!has(`blk.${layer}.attn_v.weight`) && { valuesAreKeys: true as const }),
+      ...(layer < own && !has(`blk.${layer}.attn_v.weight`) && { valuesAreKeys: true as const }),
     };
   });
 }

@@ -3,7 +3,7 @@ import { type FileMix, fileQuantization } from '../../model/mix.ts';
 import type { TensorHeading } from '../encode-header.ts';
 import { fileTypeNumber } from '../file-type.ts';
 import type { Metadata, MetadataValue } from '../metadata-value.ts';
-import { type NamedTensor, namedTensors } from '../tensor-names.ts';
+import { type NamedTensor, namedTensors, OTHER_OUTPUT_NORM } from '../tensor-names.ts';
 import { shapeMetadata } from './shape-metadata.ts';
 import { tokenizerMetadata } from './tokenizer.ts';
 
@@ -35,7 +35,11 @@ export interface MadeModel {
  * @throws InputError for families of which no models are made
  */
 export function madeModel(shape: Shape, mix: FileMix): MadeModel {
-  const tensors = namedTensors(shape).map((tensor) => ({ ...tensor, type: fileQuantization(tensor, shape, mix) }));
+  const tensors = namedTensors(shape).map((tensor) => ({
+    ...tensor,
+    name: tensor.role === 'output_norm' && shape.architecture.startsWith('lfm2') ? OTHER_OUTPUT_NORM : tensor.name,
+    type: fileQuantization(tensor, shape, mix),
+  }));
   return { metadata: new Map([...modelMetadata(shape, mix), ...tokenizerMetadata(shape.vocabularySize)]), tensors };
 }
 
