@@ -1,12 +1,28 @@
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
+import type { Kernels } from '../kernels/kernels.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import type { Rotations } from './rotations.ts';
+import { slottedKernels } from './slotted-kernels.ts';
 import type { PassHooks } from './transformer.ts';
 import { activationsBytes } from './transformer-bytes.ts';
-import { loadWeights, type Weights, type WeightsSource } from './transformer-weights.ts';
+import {
+  type LayerWeights,
+  loadWeights,
+  type Weights,
+  type WeightsSource,
+  weightsLoader,
+} from './transformer-weights.ts';
+import {
+  createExpertSlots,
+  type ExpertSlotsOptions,
+  type PlacedExperts,
+  readingBytes,
+  slotBytes,
+} from './weights/expert-slots.ts';
 import { pagesOf } from './weights/mapped-weights.ts';
-import { type BudgetPlan, planBudget } from './weights/memory-budget.ts';
+import { type MemoryUse, planBudget } from './weights/memory-budget.ts';
+import { placeTensors } from './weights/place-tensors.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-counters.ts';
 import { weightsPartOf } from './weights/weights-layout.ts';
 import { createWeightsStream } from './weights/weights-stream.ts';
@@ -27,23 +43,39 @@ export interface BudgetedWeightsCase {
 export interface BudgetedWeights {
   readonly weights: Weights;
   readonly hooks: PassHooks;
+  /** Those with which passes run: the given ones, or such that read experts first. */
+  readonly kernels: Kernels;
 }
 
 /**
  * Keeps as much of a model's weights in memory as fits into a budget besides everything else that the process needs,
- * and streams the rest.
+ * and streams the rest: whole layers one after the other, or of a mixture, whose other weights stay, the experts that tokens
+ * choose.
  * @throws InputError for a budget that is too small, and for kernels that don't map files
  */
 export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
   const { source, model, recorder } = options;
   const pages = pagesOf(source.kernels, source.file);
-  const [output, layers] = matricesOf(source.gguf, model.layers, model.tiedEmbeddings);
-  const plan = planOf(options, output, layers);
+  const [output, all] = matricesOf(source.gguf, model.layers, model.tiedEmbeddings);
+  const fixed = fixedUses(options);
+  const experts = planExperts(options, fixed, output, all);
+  const layers = experts === undefined ? all : all.map(alwaysUsed);
+  const plan = planBudget({ budget: options.budget, fixed, output, layers, fileBytes: source.file.size });
   const stream = createWeightsStream({ pages, fileBytes: source.file.size, plan, output, layers, recorder });
   const variants = ([0, 1] as const).map((variant) =>
     loadWeights({ ...source, place: (tensor) => stream.place(tensor, variant) }, model),
   ) as [Weights, Weights];
+  let running: number | undefined;
+  const slots =
+    experts &&
+    createExpertSlots({
+      ...experts,
+      ...{ kernels: source.kernels, pages, fileBytes: source.file.size, recorder },
+      productsOf: (layer) => (variants[0].layers[layer] as LayerWeights).products,
+    });
+  const slotsOf = () => (running === undefined ? undefined : slots?.get(running));
   return {
+    kernels: slots === undefined ? source.kernels : slottedKernels(source.kernels, slotsOf),
     weights: {
       ...variants[0],
       get layers() {
@@ -51,25 +83,58 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
       },
     },
     hooks: {
-      before: (part) => stream.before(weightsPartOf(part)),
+      before(name) {
+        const part = weightsPartOf(name);
+        running = typeof part === 'number' ? part : undefined;
+        stream.before(part);
+      },
       after: ({ name }) => stream.after(weightsPartOf(name)),
     },
   };
 }
 
-function planOf(
-  { budget, source, model, rotations, contextLength, kvBytes, recorder }: BudgetedWeightsCase,
-  output: readonly GgufTensor[],
-  layers: readonly (readonly GgufTensor[])[],
-): BudgetPlan {
+/** What a process needs besides weights. */
+function fixedUses({ model, rotations, contextLength, kvBytes, recorder }: BudgetedWeightsCase): MemoryUse[] {
   const process = { what: 'Node.js and its heap', bytes: processBytes() + PROCESS_GROWTH_BYTES };
   recorder?.sample('Node.js and its heap (bytes)', performance.now() / 1000, process.bytes);
-  const fixed = [
+  return [
     process,
     { what: `KV cache of ${contextLength} tokens`, bytes: kvBytes },
     { what: 'activations', bytes: activationsBytes(model, rotations, contextLength) },
   ];
-  return planBudget({ budget, fixed, output, layers, fileBytes: source.file.size });
+}
+
+/** Matrices that every token uses. */
+function alwaysUsed(matrices: readonly GgufTensor[]): GgufTensor[] {
+  return matrices.filter(({ name }) => !/_exps\.weight$/.test(name));
+}
+
+/**
+ * Slots for experts in what always-used weights leave of the budget.
+ * @returns `undefined` where all weights fit, or not even the experts of one token
+ */
+function planExperts(
+  { budget, source, model }: BudgetedWeightsCase,
+  fixed: readonly MemoryUse[],
+  output: readonly GgufTensor[],
+  all: readonly (readonly GgufTensor[])[],
+): Pick<ExpertSlotsOptions, 'layers' | 'slots'> | undefined {
+  const loader = weightsLoader(source, model);
+  const layers = new Map<number, PlacedExperts>();
+  let used = 0;
+  for (const [layer, { feedForward }] of model.kinds.entries()) {
+    if (feedForward?.kind !== 'experts') continue;
+    used = Math.max(used, feedForward.router.used);
+    layers.set(layer, { experts: feedForward.router.experts, matrices: loader.expertBytes(layer) });
+  }
+  if (layers.size === 0) return undefined;
+  const bytesOf = (tensors: readonly GgufTensor[]): number => placeTensors(tensors, source.file.size).bytes;
+  const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
+  const kept = sum(fixed.map(({ bytes }) => bytes)) + bytesOf(output);
+  if (kept + sum(all.map(bytesOf)) <= budget) return undefined;
+  const room = budget - kept - sum(all.map((tensors) => bytesOf(alwaysUsed(tensors)))) - readingBytes(layers);
+  const slots = Math.min(Math.floor(room / slotBytes(layers)), ...[...layers.values()].map(({ experts }) => experts));
+  return slots < used ? undefined : { layers, slots };
 }
 
 /** The matrices by output and layer. Vectors are small and read when the model is loaded. */

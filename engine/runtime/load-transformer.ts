@@ -175,13 +175,16 @@ function loadPasses(
       );
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
     const parts = { source, model, rotations, contextLength, kvBytes };
-    const { weights, hooks: own } =
-      memory === undefined
-        ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options) }
-        : budgetedWeights({ ...parts, budget: memory, recorder });
+    const {
+      weights,
+      hooks: own,
+      kernels: computing,
+    } = memory === undefined
+      ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels }
+      : budgetedWeights({ ...parts, budget: memory, recorder });
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);
-    const common = { model, settings, rotations, weights, kernels, hooks, mostTokens };
+    const common = { model, settings, rotations, weights, kernels: computing, hooks, mostTokens };
     const passes = createPasses({ ...common, noNumbers: () => noNumbers(path) });
     return { model, settings, contextLength, passes };
   });

@@ -2,12 +2,20 @@ import type { ByteSource } from '../gguf/byte-source.ts';
 import { dequantize } from '../gguf/formats/formats.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import { OTHER_OUTPUT_NORM, tensorName } from '../gguf/tensor-names.ts';
+import type { ByteRange } from '../kernels/file-pages.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape, TensorRole } from '../model/architecture.ts';
 import { type Block, describe } from '../model/block/describe.ts';
-import type { LayerNorm, LayerProduct, LayerVector, LayerWeight } from '../model/block/layer-weight.ts';
+import {
+  EXPERT_MATRICES,
+  type ExpertMatrix,
+  type LayerNorm,
+  type LayerProduct,
+  type LayerVector,
+  type LayerWeight,
+} from '../model/block/layer-weight.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
@@ -69,10 +77,20 @@ export interface Rows {
 /** The norm before the output layer, and its matrix. */
 export type OutputWeights = Pick<Weights, 'outputNorm' | 'output'>;
 
+/** Where the matrices of a layer's experts are. */
+export interface ExpertBytes {
+  readonly role: ExpertMatrix;
+  /** Rows of an expert's. */
+  readonly rows: number;
+  rangeOf(expert: number): ByteRange;
+}
+
 /** Loads parts of a model; parts whose tensors the file lacks must not be requested. */
 export interface WeightsLoader {
   layer(index: number): LayerWeights;
   embedding(): Matrix;
+  /** The matrices of a layer's experts, and the bytes of the file that each expert's are in. */
+  expertBytes(layer: number): ExpertBytes[];
   /** Of a model that has any. */
   layerInputs(): LayerInputWeights | undefined;
   output(): OutputWeights;
@@ -176,6 +194,22 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
     );
   };
 
+  const expertBytes: WeightsLoader['expertBytes'] = (index) =>
+    blockOf(index).weights.flatMap(({ role, rows: all, columns, experts }) => {
+      if (experts === undefined || !(EXPERT_MATRICES as readonly string[]).includes(role)) return [];
+      const own = role as ExpertMatrix;
+      const { name, rows: span } = placeOf(own, index);
+      const { offset, type } = tensors.get(name) as GgufTensor;
+      const rowBytes = quantizedBytes(columns, type);
+      const count = all / experts;
+      const stride = experts === 1 ? 0 : (span.count - count) / (experts - 1);
+      const rangeOf = (expert: number): ByteRange => {
+        const from = offset + (span.from + expert * stride) * rowBytes;
+        return { from, to: from + count * rowBytes };
+      };
+      return [{ role: own, rows: count, rangeOf }];
+    });
+
   let embedding: Linear | undefined;
   const loadEmbedding = (): Linear => {
     embedding ??= matrix('token_embd.weight');
@@ -184,6 +218,7 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   return {
     layer,
     rows,
+    expertBytes,
     embedding: () => loadEmbedding().matrix,
     layerInputs: () =>
       shape.layerInputs === undefined

@@ -34,7 +34,8 @@ export type LayerMatrix =
 /** The matrices of all heads, one head after the other, each of which multiplies its own head. */
 export type HeadMatrix = 'attn_k_b' | 'attn_v_b';
 /** The matrices of all experts, one expert after the other. */
-export type ExpertMatrix = 'ffn_gate_exps' | 'ffn_up_exps' | 'ffn_down_exps';
+export const EXPERT_MATRICES = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'] as const;
+export type ExpertMatrix = (typeof EXPERT_MATRICES)[number];
 export type LayerProduct = LayerMatrix | HeadMatrix | ExpertMatrix;
 export type LayerBias = 'attn_q_bias' | 'attn_k_bias' | 'attn_v_bias' | 'attn_output_bias' | 'ffn_gate_inp_bias';
 export type ExpertBias = 'ffn_gate_exps_bias' | 'ffn_up_exps_bias' | 'ffn_down_exps_bias';

@@ -1,0 +1,121 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createUnitCache } from '../../engine/experts/unit-cache.ts';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { contextOf } from '../../engine/runtime/context-cache.ts';
+import { createTransformer } from '../../engine/runtime/create-transformer.ts';
+import { createPasses } from '../../engine/runtime/passes.ts';
+import { chosenExperts, observedRoutes } from '../../engine/runtime/record-routing.ts';
+import { readRotations } from '../../engine/runtime/rotations.ts';
+import { slottedKernels } from '../../engine/runtime/slotted-kernels.ts';
+import { type LayerWeights, loadWeights, weightsLoader } from '../../engine/runtime/transformer-weights.ts';
+import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
+import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
+import { weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
+import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
+import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import { goldenArchitecture, goldenArchitecturePath, hasGoldenArchitecture } from '../support/golden-architectures.ts';
+import { testIf } from '../support/needs.ts';
+import { nmse } from './nmse.ts';
+
+const CONTEXT = 64;
+
+/** A mixture with so many slots for each layer's experts, and what was read. */
+function slotted(name: string, slotsOf: (experts: number, used: number) => number) {
+  const path = goldenArchitecturePath(name);
+  const plain = openKernels({ implementation: 'native', threads: 2, exact: true });
+  const reads: string[] = [];
+  const choices = new Map<number, number[][]>();
+  return withFile(path, (bytes) => {
+    const gguf = readGguf(bytes);
+    const model = modelFromGguf(gguf);
+    const settings = transformerSettings(gguf, model);
+    const rotations = readRotations(gguf, bytes, model, CONTEXT);
+    const source = { gguf, bytes, file: plain.mapFile(path), kernels: plain };
+    const weights = loadWeights(source, model);
+    const loader = weightsLoader(source, model);
+    let [most, running] = [0, 0];
+    const layers = new Map(
+      [...model.kinds.entries()].flatMap(([layer, { feedForward }]) => {
+        if (feedForward?.kind !== 'experts') return [];
+        const { experts, used } = feedForward.router;
+        most = slotsOf(experts, used);
+        return [[layer, { experts, matrices: loader.expertBytes(layer) }] as const];
+      }),
+    );
+    const slots = createExpertSlots({
+      ...{ kernels: plain, pages: pagesOf(plain, source.file), fileBytes: source.file.size, layers, slots: most },
+      productsOf: (layer) => (weights.layers[layer] as LayerWeights).products,
+      recorder: {
+        ...createRunRecorder('here', 0),
+        span: ({ lane, name }) => void (lane === 'disk' && reads.push(name)),
+      },
+    });
+    const observed = observedRoutes(plain, (route) => {
+      const { used } = route.router;
+      const all = [...chosenExperts(route)];
+      const own = choices.get(running) ?? [];
+      for (let at = 0; at < all.length; at += used) own.push(all.slice(at, at + used));
+      choices.set(running, own);
+    });
+    const kernels = slottedKernels(observed, () => slots.get(running));
+    const hook = {
+      before(part: Parameters<typeof weightsPartOf>[0]) {
+        running = Number(weightsPartOf(part));
+      },
+    };
+    const passes = createPasses({
+      ...{ model, settings, rotations, weights, kernels, mostTokens: CONTEXT, hooks: [hook] },
+    });
+    const cache = contextOf(plain, model, { capacity: CONTEXT, type: 'F32' });
+    const transformer = createTransformer({ model, settings, contextLength: CONTEXT, passes, cache });
+    return { transformer, reads, choices, close: () => plain.close() };
+  });
+}
+
+/** Biases, a shared expert, gates and up in one tensor. */
+const MODELS = ['gpt-oss-MXFP4', 'qwen2moe-F16', 'qwen3moe-F16', 'gemma4-moe-F16'].filter(hasGoldenArchitecture);
+
+for (const name of MODELS)
+  testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', `${name}: as if all experts were held`, () => {
+    const { tokens, positions, reference } = goldenArchitecture(name);
+    const truth = Float32Array.from(reference.logits.flat());
+    for (const slotsOf of [(_: number, used: number) => used, (experts: number) => experts - 1])
+      for (const together of [64, 9, 1]) {
+        const { transformer, close } = slotted(name, slotsOf);
+        const width = transformer.model.vocabularySize;
+        const logits = new Float32Array(tokens.length * width);
+        for (let from = 0; from < tokens.length; from += together)
+          logits.set(transformer.evaluateAll(tokens.slice(from, from + together)), from * width);
+        const found = positions.flatMap((at) => [...logits.subarray(at * width, (at + 1) * width)]);
+        const difference = nmse(Float32Array.from(found), truth);
+        assert.ok(difference < 1e-5, `${together} together: ${difference}`);
+        close();
+      }
+  });
+
+testIf(
+  NATIVE_SETS.length > 0,
+  'the native kernels are not built',
+  'what is read, token by token, is what a cache of the least recently used says of the choices',
+  () => {
+    const { tokens } = goldenArchitecture('qwen3moe-F16');
+    const { transformer, reads, choices, close } = slotted('qwen3moe-F16', (_, used) => used + 1);
+    for (const token of tokens) transformer.evaluate([token]);
+    let missing = 0;
+    for (const own of choices.values()) {
+      const cache = createUnitCache({ slots: 3, eviction: { kind: 'lru' }, sparesNeeded: true, seed: 0 });
+      for (const experts of own) missing += cache.need(experts).length;
+    }
+    assert.ok(missing < 64 * 3 * 2 && missing > 64, String(missing));
+    // Gate, up and down of each.
+    assert.is(reads.length, 3 * missing);
+    close();
+  },
+);
+
+test.run();
