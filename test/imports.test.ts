@@ -59,7 +59,10 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ],
   [
     'engine/runtime/weights',
-    [...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'], 'engine/kernels'],
+    [
+      ...['engine/input', 'engine/experts', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'],
+      'engine/kernels',
+    ],
   ],
   [
     'engine/runtime',

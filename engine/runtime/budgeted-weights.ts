@@ -8,6 +8,7 @@ import type { PassHooks } from './transformer.ts';
 import { activationsBytes } from './transformer-bytes.ts';
 import {
   type LayerWeights,
+  type Linear,
   loadWeights,
   type Weights,
   type WeightsSource,
@@ -71,7 +72,7 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
     createExpertSlots({
       ...experts,
       ...{ kernels: source.kernels, pages, fileBytes: source.file.size, recorder },
-      productsOf: (layer) => (variants[0].layers[layer] as LayerWeights).products,
+      productOf: (layer, role) => (variants[0].layers[layer] as LayerWeights).products[role] as Linear,
     });
   const slotsOf = () => (running === undefined ? undefined : slots?.get(running));
   return {

@@ -19,6 +19,7 @@ import {
 import type { LayerKind } from '../model/layer-kind.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
+import type { ExpertBytes } from './weights/expert-slots.ts';
 
 /** y = W·x + b; most have no b. */
 export interface Linear {
@@ -76,14 +77,6 @@ export interface Rows {
 
 /** The norm before the output layer, and its matrix. */
 export type OutputWeights = Pick<Weights, 'outputNorm' | 'output'>;
-
-/** Where the matrices of a layer's experts are. */
-export interface ExpertBytes {
-  readonly role: ExpertMatrix;
-  /** Rows of an expert's. */
-  readonly rows: number;
-  rangeOf(expert: number): ByteRange;
-}
 
 /** Loads parts of a model; parts whose tensors the file lacks must not be requested. */
 export interface WeightsLoader {

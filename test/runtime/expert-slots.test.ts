@@ -12,7 +12,12 @@ import { createPasses } from '../../engine/runtime/passes.ts';
 import { chosenExperts, observedRoutes } from '../../engine/runtime/record-routing.ts';
 import { readRotations } from '../../engine/runtime/rotations.ts';
 import { slottedKernels } from '../../engine/runtime/slotted-kernels.ts';
-import { type LayerWeights, loadWeights, weightsLoader } from '../../engine/runtime/transformer-weights.ts';
+import {
+  type LayerWeights,
+  type Linear,
+  loadWeights,
+  weightsLoader,
+} from '../../engine/runtime/transformer-weights.ts';
 import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import { weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
@@ -49,7 +54,7 @@ function slotted(name: string, slotsOf: (experts: number, used: number) => numbe
     );
     const slots = createExpertSlots({
       ...{ kernels: plain, pages: pagesOf(plain, source.file), fileBytes: source.file.size, layers, slots: most },
-      productsOf: (layer) => (weights.layers[layer] as LayerWeights).products,
+      productOf: (layer, role) => (weights.layers[layer] as LayerWeights).products[role] as Linear,
       recorder: {
         ...createRunRecorder('here', 0),
         span: ({ lane, name }) => void (lane === 'disk' && reads.push(name)),

@@ -3,8 +3,8 @@ import type { ByteRange, FilePages } from '../../kernels/file-pages.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { Vector } from '../../kernels/vector.ts';
+import type { ExpertMatrix } from '../../model/block/layer-weight.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
-import type { ExpertBytes, LayerWeights, Linear } from '../transformer-weights.ts';
 import { createSlotReader, stagingBytes, type WantedBytes } from './slot-reader.ts';
 
 /** A layer's experts by their places in the file. */
@@ -13,8 +13,19 @@ export interface PlacedExperts {
   readonly matrices: readonly ExpertBytes[];
 }
 
-/** What a layer's operations know its products by. */
-type Products = LayerWeights['products'];
+/** Where a matrix of each of a layer's experts is in the file. */
+export interface ExpertBytes {
+  readonly role: ExpertMatrix;
+  /** Rows of an expert's. */
+  readonly rows: number;
+  rangeOf(expert: number): ByteRange;
+}
+
+/** What a layer's operations know the matrix of all experts by. */
+export interface ExpertProduct {
+  readonly matrix: Matrix;
+  readonly bias?: Vector; // [experts][rows]
+}
 
 /** The same in slots, which hold some of the experts. */
 export interface SlotMatrix {
@@ -38,7 +49,7 @@ export interface ExpertSlotsOptions {
   readonly fileBytes: number;
   /** Layers with experts, by their index. */
   readonly layers: ReadonlyMap<number, PlacedExperts>;
-  readonly productsOf: (layer: number) => Products;
+  readonly productOf: (layer: number, role: ExpertMatrix) => ExpertProduct;
   /** Of each layer. */
   readonly slots: number;
   readonly recorder?: RunRecorder | undefined;
@@ -61,12 +72,11 @@ export function readingBytes(layers: ReadonlyMap<number, PlacedExperts>): number
  * unless they are held, in place of the least recently used.
  */
 export function createExpertSlots(options: ExpertSlotsOptions): ReadonlyMap<number, LayerSlots> {
-  const { kernels, pages, fileBytes, layers, productsOf, slots, recorder } = options;
+  const { kernels, pages, fileBytes, layers, productOf, slots, recorder } = options;
   const reader = createSlotReader(pages, { fileBytes, largest: largestMatrix(layers), recorder });
   return new Map(
     [...layers].map(([layer, { matrices }]) => {
-      const products = productsOf(layer);
-      const memory = matrices.map((own) => slotMemory({ kernels, pages, slots }, own, products[own.role] as Linear));
+      const memory = matrices.map((own) => slotMemory({ kernels, pages, slots }, own, productOf(layer, own.role)));
       const cache: UnitCache = createUnitCache({ slots, eviction: { kind: 'lru' }, sparesNeeded: true, seed: 0 });
       const places = new Map<number, number>();
       const own: LayerSlots = {
@@ -93,7 +103,7 @@ export function createExpertSlots(options: ExpertSlotsOptions): ReadonlyMap<numb
 function slotMemory(
   { kernels, pages, slots }: Pick<ExpertSlotsOptions, 'kernels' | 'pages' | 'slots'>,
   { rows, rangeOf }: ExpertBytes,
-  { matrix, bias }: Linear,
+  { matrix, bias }: ExpertProduct,
 ) {
   const bytes = length(rangeOf(0));
   const { bytes: source } = pages.buffer(slots * bytes);
