@@ -4,10 +4,17 @@ import { formatBytes, formatSeconds } from '../input/format.ts';
 import { createWorkload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
 import { relaysOf } from '../plan/windows.ts';
-import type { RingPlanning } from '../ring/head/planning.ts';
+import type { RingPlanning, RingScheduler } from '../ring/head/planning.ts';
+import { SCHEDULERS } from '../schedule/registry.ts';
 
-/** What can be done about a worker without layers. */
-const REMEDY = 'to use it give a plan (--plan), or --scheduler memory-ratio; or leave it out';
+/** The rules of schedulers that don't look for the fastest plan. */
+const RULES: { readonly [Name in RingScheduler]?: string } = {
+  'memory-ratio': 'gives layers in proportion to free memory',
+  'compute-ratio': 'gives layers in proportion to compute',
+  exo: 'gives phones none, and others layers in proportion to installed memory',
+  'single-device': 'gives the head all layers',
+  'cpu-gpu-split': 'gives the head all layers',
+};
 
 /**
  * One line for each connected worker that a plan gives neither layers nor tokens to hand on: why, and what can be done.
@@ -23,13 +30,18 @@ export function idleWorkerLines(plan: Plan, planning: RingPlanning, present: rea
   if (given !== undefined && [...used].every((name) => devicesOf(given.plan).has(name)))
     return idle.map((name) => `${name} gets no layer: ${given.file} gives it none; change the plan, or leave it out`);
   if (scheduling === undefined) return [];
+  const { scheduler, solver } = scheduling;
   const belief = withDevices(scheduling.cluster, present);
   const workload = createWorkload({ context: planning.context, kvFormat: planning.kvFormat });
   const costs = createRingCosts(belief, planning.model, workload);
+  const problem = { belief, model: planning.model, workload, kvCache: 'with-layers' } as const;
+  const byMemory = idle.length === 0 ? undefined : SCHEDULERS['memory-ratio'].plan(problem, solver).plan;
   return idle.flatMap((name) => {
     const device = costs.devices.find((one) => one.name === name);
     if (device === undefined) return [];
-    return [`${name} gets no layer: ${reasonOf(device, { plan, costs, scheduler: scheduling.scheduler })}; ${REMEDY}`];
+    const other = byMemory !== undefined && devicesOf(byMemory).has(name) ? ', or --scheduler memory-ratio' : '';
+    const advice = `${reasonOf(device, { plan, costs, scheduler })}; to use it give a plan (--plan)${other}`;
+    return [`${name} gets no layer: ${shortage(device, costs) ?? advice}; or leave it out`];
   });
 }
 
@@ -37,18 +49,25 @@ function devicesOf({ embedding, stages }: Plan): ReadonlySet<string> {
   return new Set([embedding, ...stages].map(({ device }) => device));
 }
 
+/** What to do about a device whose memory holds no layer; `undefined` if it holds one. */
+function shortage(idle: DeviceCosts, costs: RingCosts): string | undefined {
+  const layer = costs.layerBytes + costs.kvBytes;
+  const free = idle.available - idle.ramBuffers;
+  if (free >= layer || idle.gpuRoom >= layer) return undefined;
+  const [has, needs] = [Math.max(0, free), layer].map(formatBytes);
+  return `beside buffers it has ${has} of memory, and a layer with its KV cache takes ${needs}; to use it free memory there, or give a shorter context (--context)`;
+}
+
 interface IdleCase {
   readonly plan: Plan;
   readonly costs: RingCosts;
-  readonly scheduler: string;
+  readonly scheduler: RingScheduler;
 }
 
-/** Why a device has no layer: its memory holds none, or a token would take longer. */
+/** Why a device whose memory holds a layer has none: the scheduler's rule, or a token would take longer. */
 function reasonOf(idle: DeviceCosts, { plan, costs, scheduler }: IdleCase): string {
-  const layer = costs.layerBytes + costs.kvBytes;
-  const free = idle.available - idle.ramBuffers;
-  if (free < layer && idle.gpuRoom < layer)
-    return `beside buffers it has ${formatBytes(Math.max(0, free))} of memory, and a layer with its KV cache takes ${formatBytes(layer)}`;
+  const rule = RULES[scheduler];
+  if (rule !== undefined) return `${scheduler} ${rule}, and of ${costs.layers} layers it gets none`;
   const index = (name: string): number => costs.devices.findIndex((one) => one.name === name);
   const secondsOf = (name: string, processor: 'cpu' | 'gpu'): number => {
     const device = costs.devices[index(name)];

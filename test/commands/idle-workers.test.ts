@@ -47,8 +47,27 @@ test('a worker whose memory holds no layer is told so', async () => {
   const asked = await planning({ scheduling: scheduling && { ...scheduling, cluster: small } });
   assert.match(
     idleWorkerLines(onDesktop('macbook', 4), asked, names)[0] ?? '',
-    /^laptop gets no layer: beside buffers it has 44\.0 MiB of memory, and a layer with its KV cache takes \d+ MiB; to use it/,
+    /^laptop gets no layer: beside buffers it has 44\.0 MiB of memory, and a layer with its KV cache takes \d+ MiB; to use it free memory there, or give a shorter context \(--context\); or leave it out$/,
   );
+});
+
+test('a scheduler that does not look for the fastest plan is named with its rule', async () => {
+  const { scheduling } = await planning();
+  const alone = await planning({ scheduling: scheduling && { ...scheduling, scheduler: 'single-device' } });
+  assert.equal(idleWorkerLines(onDesktop('macbook', 0), alone, ['desktop', 'macbook']), [
+    'macbook gets no layer: single-device gives the head all layers, and of 32 layers it gets none; to use it give a plan (--plan), or --scheduler memory-ratio; or leave it out',
+  ]);
+});
+
+test('memory-ratio is not proposed for a worker that gets no layer of it', async () => {
+  const devices = cluster.devices.map((one) =>
+    one.name === 'laptop' ? { ...one, memory: { ...one.memory, available: 500 * 2 ** 20 } } : one,
+  );
+  const { scheduling } = await planning();
+  const given = { ...scheduling!, cluster: createCluster({ ...cluster, devices }), scheduler: 'memory-ratio' } as const;
+  assert.equal(idleWorkerLines(onDesktop('macbook', 4), await planning({ scheduling: given }), names), [
+    'laptop gets no layer: memory-ratio gives layers in proportion to free memory, and of 32 layers it gets none; to use it give a plan (--plan); or leave it out',
+  ]);
 });
 
 test('a given plan is named as the reason', async () => {

@@ -21,7 +21,7 @@ import {
   type DeviceSpans,
   type MeasuredRingLink,
 } from './inquiries.ts';
-import { createPresence } from './lost-worker.ts';
+import { createPresence, lossReason } from './lost-worker.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createOwnWindows, type OwnWindows } from './own-windows.ts';
 import { createRingPasses, type RingPasses } from './passes.ts';
@@ -152,7 +152,8 @@ export function startHead(options: HeadOptions): RingHead {
       digests: loaded.digests,
       mostBytes,
       onPresent: () => presence.came(address.name),
-      onGone(reason) {
+      onGone(cut) {
+        const reason = lossReason(cut, bandwidths.get(pairKey(head, address.name)));
         presence.gone(address.name, reason);
         inquiries.lost(address.name, reason);
       },

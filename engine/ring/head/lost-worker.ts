@@ -1,3 +1,6 @@
+import { formatBytes } from '../../input/format.ts';
+import { PART_BYTES } from '../wire/frame.ts';
+import { HEARTBEAT_TIMEOUT } from '../wire/transport.ts';
 import { DeviceLostError } from './errors.ts';
 import type { RingPasses } from './passes.ts';
 import type { RingLayout } from './planning.ts';
@@ -72,6 +75,19 @@ export function createPresence({ head, members, isAssembled, onLost, log }: Pres
     },
     assembled: () => returned.clear(),
   };
+}
+
+/** Bytes per second from which on a heartbeat, which goes between two parts of a frame, comes in time. */
+const LEAST_BANDWIDTH = PART_BYTES / HEARTBEAT_TIMEOUT;
+
+/**
+ * Why a device is lost, with the bandwidth of its link where heartbeats don't pass beside frames.
+ * @param bandwidth bytes per second, as measured; `undefined`: not measured
+ */
+export function lossReason(reason: string, bandwidth = Number.POSITIVE_INFINITY): string {
+  if (bandwidth >= LEAST_BANDWIDTH) return reason;
+  const [is, least] = [bandwidth, LEAST_BANDWIDTH].map(formatBytes);
+  return `${reason}: the link to it is too slow, ${is} a second were measured, and frames need ${least}`;
 }
 
 /** The part of a head that recovery uses (head.ts). */

@@ -24,7 +24,7 @@ export interface Transport {
  * nothing has moved for as long (TCP_USER_TIMEOUT, RFC 5482; on Linux only).
  */
 const HEARTBEAT = 1;
-const HEARTBEAT_TIMEOUT = 2.5;
+export const HEARTBEAT_TIMEOUT = 2.5;
 
 /** Seconds within which a peer must have taken part in a handshake; libzmq then closes the connection. */
 export const HANDSHAKE_TIMEOUT = HEARTBEAT_TIMEOUT;

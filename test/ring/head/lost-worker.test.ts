@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { RingError } from '../../../engine/ring/head/errors.ts';
-import { createPresence } from '../../../engine/ring/head/lost-worker.ts';
+import { createPresence, lossReason } from '../../../engine/ring/head/lost-worker.ts';
 import { failingHead, layoutFor, lost, recovering } from './failing-head.ts';
 
 /** Presence of a head `h` with members `a` and `b`, both connected. */
@@ -26,6 +26,15 @@ test('a device that is gone is lost and no longer present', () => {
   assert.equal(present.present(), ['h', 'b']);
   assert.equal(log, ['lost a: the connection is cut']);
   assert.equal(lost, ['a: the connection is cut']);
+});
+
+test('a device that is lost over a link on which heartbeats come too late is said to have a slow link', () => {
+  assert.is(
+    lossReason('the connection is cut', 12_500),
+    'the connection is cut: the link to it is too slow, 12.2 KiB a second were measured, and frames need 25.6 KiB',
+  );
+  assert.is(lossReason('the connection is cut', 37_500), 'the connection is cut');
+  assert.is(lossReason('the connection is cut'), 'the connection is cut');
 });
 
 test('a device that comes back counts as returned until the ring is assembled', () => {
