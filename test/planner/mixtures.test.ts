@@ -50,10 +50,20 @@ test('more memory makes a mixture from a disk faster, until it fits', () => {
   assert.is(answered('gpt-oss-120b', machine(80)).status, 'in-memory');
 });
 
-test('a chip with an NPU runs a mixture on whole operators', () => {
-  const { plan, status } = answered('OLMoE-1B-7B', loadCluster('hetero-8gen3'));
-  assert.is(status, 'in-memory');
-  assert.ok(plan.stages.every(({ partition }) => partition === undefined));
+for (const name of ['OLMoE-1B-7B', 'Qwen3.5-4B'])
+  test(`a chip with an NPU runs ${name} on whole operators`, () => {
+    const { plan, status } = answered(name, loadCluster('hetero-8gen3'));
+    assert.is(status, 'in-memory');
+    assert.ok(plan.stages.every(({ partition }) => partition === undefined));
+  });
+
+test('the longest context is what compressed keys, or states and few keys, leave room for', () => {
+  // 4 GiB, of which buffers take 0.25 GiB; weights can be read from the disk.
+  const room = 3.75 * 2 ** 30;
+  const longest = (name: string): number => answered(name, machine(8)).longestContext;
+  assert.is(longest('DeepSeek-V2-Lite'), Math.floor(room / (27 * 576 * 2)));
+  const states = 24 * 4 * (32 * 128 ** 2 + 3 * 64 * 128);
+  assert.is(longest('Qwen3.5-4B'), Math.floor((room - states) / (8 * 2 * 4 * 256 * 2)));
 });
 
 test.run();

@@ -1,3 +1,4 @@
+import { InputError } from '../../input/input-error.ts';
 import type { Shape } from '../../model/architecture.ts';
 import {
   type Attention,
@@ -22,7 +23,10 @@ export function perLayer(values: readonly number[]): MetadataValue {
 
 /** Settings of rotations as published, which a shape doesn't have. */
 export interface PublishedRotation {
-  /** Scaling of angles (Peng et al. 2023): the factor, of models that don't say what they were trained for, and the context before it. */
+  /**
+   * Scaling of angles (Peng et al. 2023): the context before it, and the factor unless the context that a model was trained
+   * for tells.
+   */
   readonly yarn?: { readonly factor: number; readonly context: number };
   /** Share of a head that is rotated; all unless given. */
   readonly rotated?: number;
@@ -34,12 +38,16 @@ export function attentionOf(kinds: Shape['kinds']): Attention | undefined {
   return all.find(({ window }) => window === undefined) ?? all[0];
 }
 
-/** The metadata that describe what mixes the tokens of a text, as families read them. */
+/**
+ * The metadata that describe what mixes the tokens of a text, as families read them.
+ * @throws InputError for a model without attention
+ */
 export function mixerMetadata(shape: Shape, published: PublishedRotation): Pairs {
   const latent = shape.kinds.map(({ mixer }) => mixer).find((mixer) => mixer?.kind === 'latent-attention');
   if (latent !== undefined) return latentMetadata(latent, shape, published);
   const attention = attentionOf(shape.kinds);
-  if (attention === undefined) throw new RangeError('a model without attention');
+  if (attention === undefined)
+    throw new InputError(shape.name, 'has no layer with attention; models without it are not made');
   const recurrence = shape.kinds.map(recurrenceOf).find((one) => one !== undefined);
   const pairs = (attention.headSize * (published.rotated ?? 1)) / 2;
   return [

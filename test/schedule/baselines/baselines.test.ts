@@ -15,7 +15,7 @@ import { type Plan, planShares } from '../../../engine/plan/plan.ts';
 import { validatePlan } from '../../../engine/plan/validate-plan.ts';
 import { exo } from '../../../engine/schedule/baselines/exo.ts';
 import { layerStreaming } from '../../../engine/schedule/baselines/layer-streaming.ts';
-import { tensorParallel } from '../../../engine/schedule/baselines/tensor-parallel.ts';
+import { cuttableHeads, tensorParallel } from '../../../engine/schedule/baselines/tensor-parallel.ts';
 import { vllm } from '../../../engine/schedule/baselines/vllm.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 import {
@@ -46,6 +46,14 @@ function planOf({ plan }: Scheduled, { belief, model }: SchedulingProblem): Plan
 
 const cutOf = (plan: Plan) =>
   plan.kind === 'tensor-parallel' ? plan.stages[0].cut.map(({ device, share }) => [device, share]) : undefined;
+
+test('devices share the KV heads of the layer with the fewest; latent and recurrent layers are not cut', () => {
+  const headsOf = (name: string): number => cuttableHeads(createNamedModel(loadCatalogue(), name));
+  assert.equal(
+    ['Qwen3-8B', 'Gemma-3-4B', 'DeepSeek-V3', 'LFM2-1.2B', 'Nemotron-3-Nano-30B-A3B'].map(headsOf),
+    [8, 4, 1, 1, 1],
+  );
+});
 
 test('dllama cuts evenly among 2^n devices: the head and those with the most memory', () => {
   const sizes = { a: 100, b: 5000, c: 7000, d: 6000, e: 9000 };
