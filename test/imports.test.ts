@@ -67,7 +67,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/runtime',
     [
-      ...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'],
+      ...['engine/input', 'engine/experts', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'],
       ...['engine/kernels', 'engine/runtime/kv', 'engine/runtime/weights'],
     ],
   ],

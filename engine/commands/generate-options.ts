@@ -52,6 +52,8 @@ export interface GenerateRequest {
   readonly memory: number | undefined;
   /** Paging of the KV cache; `undefined`: it stays in memory as a whole. */
   readonly paging: KvPaging | undefined;
+  /** A record of experts that tokens use whatever routers choose. */
+  readonly routing: string | undefined;
   readonly drafts: DraftRequest;
   /** The file for the run's trace; `undefined`: no trace is written. */
   readonly trace: OutputFile | undefined;
@@ -85,6 +87,7 @@ interface Options extends SamplingTexts, DraftTexts {
   readonly kvMemory?: string;
   readonly kvPages?: string;
   readonly kvFolder?: string;
+  readonly routing?: string;
   readonly trace?: string;
   readonly force?: true;
   readonly json?: true;
@@ -134,6 +137,10 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(SPECULATION_OPTIONS.draft)
     .addOption(SPECULATION_OPTIONS.lookup)
     .addOption(SPECULATION_OPTIONS.draftTokens)
+    .option(
+      '--routing <file>',
+      'tokens use the experts of this record of hearth routing, whatever routers choose: for measurements with random weights',
+    )
     .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
     .addOption(FORCE)
     .option('--json', 'print text, tokens and times as JSON at the end')
@@ -163,6 +170,7 @@ function readOptions(options: Options): GenerateRequest {
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
+    routing: readRouting(options),
     drafts,
     trace: optional(options.trace, (path) =>
       checkOutputFile({
@@ -180,7 +188,7 @@ function readOptions(options: Options): GenerateRequest {
 
 /** @throws InputError, also for what only a CPU does */
 function readGpuRequest(options: Options): GpuLayers {
-  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, trace, draft, lookup } = options;
+  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, routing, trace, draft, lookup } = options;
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
   if (gpuMemory !== undefined && gpuLayers === undefined)
@@ -192,7 +200,10 @@ function readGpuRequest(options: Options): GpuLayers {
     throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
   if (gpuLayers === undefined) return 0;
   const onCpu = pagesFromGpu(options) ? undefined : kvMemory;
-  const alone = { '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--draft': draft, '--lookup': lookup };
+  const alone = {
+    ...{ '--memory': memory, '--kv-memory': onCpu, '--routing': routing, '--trace': trace },
+    ...{ '--draft': draft, '--lookup': lookup },
+  };
   for (const [name, value] of Object.entries(alone)) {
     if (value !== undefined) {
       const other = name === '--kv-memory' ? ', or add --gpu-memory or --kv-host' : '';
@@ -200,6 +211,14 @@ function readGpuRequest(options: Options): GpuLayers {
     }
   }
   return readGpuLayers(gpuLayers);
+}
+
+/** @throws InputError where a text is not only continued */
+function readRouting({ routing, draft, lookup }: Options): string | undefined {
+  const other = draft !== undefined ? '--draft' : lookup !== undefined ? '--lookup' : undefined;
+  if (routing !== undefined && other !== undefined)
+    throw new InputError('--routing', `has experts for each token that is evaluated; leave ${other} out`);
+  return routing;
 }
 
 /** Whether pages of the KV cache leave a GPU. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { parseRoutings } from '../experts/parse-routing.ts';
 import { withFile } from '../gguf/file-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
@@ -11,6 +12,7 @@ import { openKernels } from '../kernels/open-kernels.ts';
 import type { Model } from '../model/model.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
+import { fittingRouting } from '../runtime/replayed-routes.ts';
 import type { PartTime } from '../runtime/transformer.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { type Generated, generate, type LanguageModel, PROMPT_PART, type VerifyingModel } from '../text/generate.ts';
@@ -24,6 +26,7 @@ import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
 import { openSplit } from './open-split.ts';
 import { describeSpeculation, openDrafts } from './speculation.ts';
+import { readTextFile } from './text-file.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
 /** `hearth generate`: text from a model. The text goes to stdout, a line of timings to stderr. */
@@ -149,12 +152,17 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   }
   const begin = performance.now() / 1000;
   const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
+  const { routing: record } = request;
+  const routing =
+    record === undefined ? undefined : fittingRouting(parseRoutings(readTextFile(record), record), shape, record);
+  if (routing !== undefined) process.stderr.write(`experts are those of ${record}, whatever the routers choose\n`);
   const loaded = loadTransformer(path, {
     gguf,
     kernels,
     context,
     kvCache,
     memory,
+    routing,
     paging: request.paging,
     recorder,
     ...(onPart === undefined ? {} : { onPart }),

@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { Routing } from '../experts/routing.ts';
 import { withFile } from '../gguf/file-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
@@ -22,6 +23,7 @@ import { createLayerPages } from './layer-pages.ts';
 import { createLayerStates } from './layer-states.ts';
 import { noNumbers } from './no-numbers.ts';
 import { BATCH_TOKENS, createPasses, type Passes } from './passes.ts';
+import { replayedRoutes } from './replayed-routes.ts';
 import { readRotations } from './rotations.ts';
 import { createSequences, type Sequences } from './sequences.ts';
 import { createTexts, type Texts } from './texts.ts';
@@ -52,6 +54,8 @@ export interface LoadOptions {
   readonly paging?: KvPaging | undefined;
   /** Policy for mapped weights; excludes `memory`. Default: they are left to the operating system. */
   readonly policy?: { readonly weights: FittedPolicy; readonly windowLayers: number };
+  /** Experts that tokens use in place of those that routers choose, for kernels on a CPU (replayedRoutes). */
+  readonly routing?: Routing | undefined;
   /** Records computations, and the reads of a budget or policy. */
   readonly recorder?: RunRecorder | undefined;
   /** Called with each warning. Default: writes to stderr. */
@@ -157,7 +161,8 @@ function loadPasses(
   options: Omit<LoadOptions, 'paging'>,
   kvBytesOf: (model: Model, context: number) => number,
 ): LoadedPasses {
-  const { kernels, kvCache = DEFAULT_KV_FORMAT, memory, recorder } = options;
+  const { kvCache = DEFAULT_KV_FORMAT, memory, recorder, routing } = options;
+  const kernels = routing === undefined ? options.kernels : replayedRoutes(options.kernels, routing);
   const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
     const gguf = options.gguf ?? readGguf(bytes);

@@ -37,6 +37,7 @@ const DEFAULTS: GenerateRequest = {
   memory: undefined,
   paging: undefined,
   drafts: { draft: undefined, lookup: undefined, tokens: undefined },
+  routing: undefined,
   trace: undefined,
 };
 
@@ -67,6 +68,7 @@ test('every option reaches the request', async () => {
     },
     ...{
       memory: 600 * 2 ** 20,
+      routing: undefined,
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
     },
     paging: { memory: 200 * 2 ** 20, pageTokens: 256, folder: '/data' },

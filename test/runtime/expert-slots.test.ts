@@ -8,8 +8,8 @@ import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { contextOf } from '../../engine/runtime/context-cache.ts';
 import { createTransformer } from '../../engine/runtime/create-transformer.ts';
+import { chosenExperts, observedRoutes } from '../../engine/runtime/observed-routes.ts';
 import { createPasses } from '../../engine/runtime/passes.ts';
-import { chosenExperts, observedRoutes } from '../../engine/runtime/record-routing.ts';
 import { readRotations } from '../../engine/runtime/rotations.ts';
 import { slottedKernels } from '../../engine/runtime/slotted-kernels.ts';
 import {

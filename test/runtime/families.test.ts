@@ -7,7 +7,7 @@ import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import { chosenExperts, observedRoutes } from '../../engine/runtime/record-routing.ts';
+import { chosenExperts, observedRoutes } from '../../engine/runtime/observed-routes.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import {
