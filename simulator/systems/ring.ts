@@ -323,7 +323,10 @@ export function leaveStop(device: RingDevice, stop: Stop, next: readonly Stop[])
   device.observe?.('released');
 }
 
-/** The row of the embedding is read from the disk for every token: it is too cold to stay (prima.cpp Eqs. 15–17). */
+/**
+ * The row of the embedding is read from the disk for every token: it is too cold to stay (prima.cpp Eqs. 15–17). Where
+ * it shares an extent with other weights, it stays with them.
+ */
 export function* lookUp({ reader, cache, weights }: RingDevice): Steps {
   const row = weights.lookup;
   if (row === undefined) return;

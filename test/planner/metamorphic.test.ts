@@ -1,9 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { predict } from '../../engine/cost/predict.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { leastSeconds } from '../../engine/planner/best-plan.ts';
 import { candidates } from '../../engine/planner/candidates.ts';
 import { simulatedTokenSeconds } from '../../engine/planner/simulated-times.ts';
+import { simulate } from '../../simulator/simulate.ts';
 import { answered, checkHome, homeOf, QUARTER } from './metamorphic.ts';
 
 test('more memory, speed, disk, links or devices is never worse; names and order change nothing: 100 random homes', () => {
@@ -33,6 +35,27 @@ test('the answer is the fastest of all candidates, and no candidate is faster th
     }
   }
   assert.ok(compared > 100, `${compared}`);
+});
+
+test('a plan for one device that fits takes what is predicted, where a page cache keeps single bytes', () => {
+  let compared = 0;
+  for (let seed = 0; seed < 80; seed += 4) {
+    const { cluster, context } = homeOf(seed);
+    const workload = createWorkload({ promptTokens: 16, context, outputTokens: 2 });
+    for (const { plan } of candidates({ belief: cluster, model: QUARTER, workload })) {
+      const predicted = predict({ plan, truth: cluster, model: QUARTER, workload });
+      if (predicted.reloadedBytes > 0 || predicted.infeasible.length > 0) continue;
+      const options = { context: 'fixed', reclaim: 'overflow', extentBytes: 1 } as const;
+      const token = simulate({ cluster, model: QUARTER, plan, workload, ...options }).trace.tokens.at(-1)!;
+      const seconds = token.end - token.start;
+      assert.ok(
+        Math.abs(seconds - predicted.tokenSeconds) <= 1e-9 * seconds,
+        `home ${seed}: ${plan.scheduler} takes ${seconds}, predicted ${predicted.tokenSeconds}`,
+      );
+      compared += 1;
+    }
+  }
+  assert.ok(compared > 20, `${compared}`);
 });
 
 test.run();
