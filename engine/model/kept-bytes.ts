@@ -10,7 +10,7 @@ import type { Model } from './model.ts';
 type Layers = Pick<Model, 'layers' | 'hiddenSize' | 'layersByKind'>;
 
 /** States are F32. */
-const STATE_VALUE_BYTES = 4;
+export const STATE_VALUE_BYTES = 4;
 
 /** The mean over a model's layers. Counts of whole numbers are exact, so layers that are alike give their own. */
 function meanOver({ layersByKind, layers }: Layers, of: (kind: LayerKind) => number): number {

@@ -18,7 +18,7 @@ export interface LayerStates {
 }
 
 /** States that are remembered, besides those of an empty text, unless it is said how many. */
-const REMEMBERED = 2;
+export const REMEMBERED_STATES = 2;
 
 /** Values of the states of a text in some layers. */
 export function stateValues(
@@ -41,7 +41,7 @@ export function createLayerStates(
   kernels: StateKernels,
   shape: Pick<Shape, 'kinds' | 'hiddenSize'>,
   layers: LayerRange,
-  most = REMEMBERED,
+  most = REMEMBERED_STATES,
 ): LayerStates | undefined {
   const total = stateValues(shape, layers);
   if (total === 0) return undefined;

@@ -9,7 +9,7 @@ import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace } from '../kernels/key-value-cache.ts';
-import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, modelKvBytesPerToken } from '../model/kv-format.ts';
+import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
@@ -172,7 +172,7 @@ function loadPasses(
     const contextLength = options.context ?? Math.min(settings.contextLength, USUAL_CONTEXT);
     const rotations = readRotations(gguf, bytes, model, contextLength);
     const kvBytes = kvBytesOf(model, contextLength);
-    checkContext(contextLength, kvBytes, modelKvBytesPerToken(model, kvCache));
+    checkContext(contextLength, kvBytes);
     const trained = settings.contextLength;
     if (contextLength > trained)
       warn(
@@ -225,15 +225,14 @@ function listeners({ onPart, recorder }: LoadOptions): PassHooks[] {
  * Checks that the cache fits: it takes memory as it fills, and one that doesn't fit would end the process, or others,
  * in the middle of a text.
  * @param kvBytes bytes of a full cache
- * @param tokenBytes bytes that each token adds to it
  */
-function checkContext(contextLength: number, kvBytes: number, tokenBytes: number): void {
+function checkContext(contextLength: number, kvBytes: number): void {
   if (!(Number.isInteger(contextLength) && contextLength >= 1))
     throw new InputError('context', `${contextLength} is not a whole number of tokens from 1 on`);
   // Node knows the limit of the process's cgroups; without one it reports 0 or a huge number.
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   if (kvBytes <= memory) return;
   const needed = formatBytes(kvBytes);
-  const room = `at most ${Math.floor(memory / tokenBytes)} tokens fit into memory`;
+  const room = `at most ${Math.floor((memory / kvBytes) * contextLength)} tokens fit into memory`;
   throw new InputError('context', `${contextLength} tokens need ${needed} of KV cache; ${room}`);
 }

@@ -1,7 +1,9 @@
 import type { LayerWidths, Shape } from '../model/architecture.ts';
+import { STATE_VALUE_BYTES } from '../model/kept-bytes.ts';
 import { type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import { activeSize, keptHeads, storesKeys } from '../model/layer-kind.ts';
 import { activationWidths } from './activations.ts';
+import { REMEMBERED_STATES, stateValues } from './layer-states.ts';
 import { BATCH_TOKENS } from './passes.ts';
 import type { Rotations } from './rotations.ts';
 
@@ -11,12 +13,20 @@ const HUGE_PAGE_BYTES = 2 ** 21;
 /** Positions of a cache are allocated in blocks (native/kernels/table.hpp: positionBlock). */
 const POSITION_BLOCK = 64;
 
-/** Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated. */
-export function kvCachesBytes({ kinds }: Pick<Shape, 'kinds'>, context: number, type: KvFormat): number {
-  return kinds.reduce((sum, kind) => {
+/**
+ * Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated, and of a text's
+ * states with those that are remembered.
+ */
+export function kvCachesBytes(
+  shape: Pick<Shape, 'kinds' | 'hiddenSize'>,
+  context: number,
+  type: KvFormat,
+): number {
+  const states = STATE_VALUE_BYTES * stateValues(shape) * (1 + REMEMBERED_STATES);
+  return shape.kinds.reduce((sum, kind) => {
     const heads = storesKeys(kind) ? keptHeads(kind) : undefined;
     return heads === undefined ? sum : sum + kvCacheBytes(heads, context, type);
-  }, 0);
+  }, states);
 }
 
 /** The same for a layer with such heads. */

@@ -1,5 +1,6 @@
 import { formatBytes } from '../../input/format.ts';
 import type { Shape } from '../../model/architecture.ts';
+import { STATE_VALUE_BYTES } from '../../model/kept-bytes.ts';
 import { kvBytesPerToken } from '../../model/kv-format.ts';
 import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
 import { stateValues } from '../../runtime/layer-states.ts';
@@ -9,9 +10,6 @@ import type { LoadedPart } from './loaded-part.ts';
 
 type Layers = Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>;
 type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'pageTokens' | 'kvCache'>;
-
-/** Of a value of a state. */
-const STATE_BYTES = 4;
 
 /** The layers of a device's windows, in the order in which a token visits them. */
 export function layersOf(windows: Iterable<Pick<Layers, 'from' | 'to'>>): number[] {
@@ -38,7 +36,7 @@ function cacheBytes({ windows, kvCache, ...pages }: Caches, shape: Shape): numbe
   const slices = sliceShapes(shape, kvCache, { from: 0, to: shape.layers });
   return layersInRam(windows).reduce((sum, layer) => {
     const slice = slices[layer];
-    const states = STATE_BYTES * stateValues(shape, { from: layer, to: layer + 1 });
+    const states = STATE_VALUE_BYTES * stateValues(shape, { from: layer, to: layer + 1 });
     return sum + pages.requests * states + (slice === undefined ? 0 : tokens * kvBytesPerToken(slice, kvCache));
   }, 0);
 }

@@ -3,6 +3,7 @@ import { openGpuKernels } from '../../../../engine/kernels/webgpu/node-gpu.ts';
 import { EXPERT_CHECKS } from '../../../kernels/webgpu/expert-checks.ts';
 import { OPERATION_CHECKS } from '../../../kernels/webgpu/operation-checks.ts';
 import { PRODUCT_CHECKS } from '../../../kernels/webgpu/product-checks.ts';
+import { RECURRENCE_CHECKS } from '../../../kernels/webgpu/recurrence-checks.ts';
 import { UNIT_CHECKS } from '../../../kernels/webgpu/unit-checks.ts';
 import { GOLDEN_CHECKS } from '../../../runtime/golden-checks.ts';
 import { type GpuCheck, type GpuVariant, openGpuVariants, ROUNDED } from '../../../support/gpu-variants.ts';
@@ -43,7 +44,7 @@ function comparisons(
   rounded: ReadonlyMap<string, Kernels>,
 ): Comparison[] {
   const [plain, ...others] = variants;
-  return [...GOLDEN_CHECKS, ...UNIT_CHECKS, ...PRODUCT_CHECKS, ...OPERATION_CHECKS, ...EXPERT_CHECKS].flatMap(
+  return [...GOLDEN_CHECKS, ...UNIT_CHECKS, ...PRODUCT_CHECKS, ...OPERATION_CHECKS, ...EXPERT_CHECKS, ...RECURRENCE_CHECKS].flatMap(
     ({ name, on, check }) => {
       const kernels = rounded.get(on) ?? plain.kernels;
       const further = on === 'variants' ? others : [];
