@@ -46,6 +46,8 @@ export interface BudgetedWeights {
   readonly hooks: PassHooks;
   /** Those with which passes run: the given ones, or such that read experts first. */
   readonly kernels: Kernels;
+  /** Slots for experts in each layer, where experts are read when tokens choose them. */
+  readonly slots: number | undefined;
 }
 
 /**
@@ -76,6 +78,7 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
     });
   const slotsOf = () => (running === undefined ? undefined : slots?.get(running));
   return {
+    slots: experts?.slots,
     kernels: slots === undefined ? source.kernels : slottedKernels(source.kernels, slotsOf),
     weights: {
       ...variants[0],

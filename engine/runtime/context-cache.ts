@@ -8,7 +8,7 @@ import { createLayerStates, type LayerStates, type StateKernels } from './layer-
 import { type LayerVectors, type RecurrenceInputs, recur } from './recurrence.ts';
 
 /** How layers mix a sequence's tokens. */
-export interface LayersAttention {
+export interface LayersMixing {
   /**
    * Stores keys and values of tokens in a layer, and attends to all up to them; or convolves them, and changes the layer's
    * state.
@@ -19,7 +19,7 @@ export interface LayersAttention {
 }
 
 /** What layers keep of a sequence's past tokens: keys and values, or states. */
-export interface ContextCache extends LayersAttention {
+export interface ContextCache extends LayersMixing {
   /** Most tokens of the next pass. */
   readonly room: number;
   /** Pages that are not in memory. */

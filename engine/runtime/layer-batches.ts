@@ -3,14 +3,14 @@ import type { Vector } from '../kernels/vector.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';
 import { type LayerBatches, type MixerInputs, mixerInputs } from './attention.ts';
-import type { LayersAttention } from './context-cache.ts';
+import type { LayersMixing } from './context-cache.ts';
 import { type LayerSettings, layerOperations } from './layer-operations.ts';
 import { writePositions } from './positions.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
 /** Consecutive tokens of one sequence in a pass. A pass has the tokens of several sequences, one after the other. */
 export interface Segment {
-  readonly cache: LayersAttention;
+  readonly cache: LayersMixing;
   /** Position of the first token in its sequence. */
   readonly position: number;
   readonly tokens: number;
@@ -20,7 +20,7 @@ export interface Segment {
 
 /** A segment, and what the mixers of layers read and write of it. */
 export interface PassSegment {
-  readonly cache: LayersAttention;
+  readonly cache: LayersMixing;
   readonly inputsOf: (kind: LayerKind) => MixerInputs | undefined;
   readonly multiplied: Segment['multiplied'];
   readonly tokens: number;

@@ -184,9 +184,12 @@ function loadPasses(
       weights,
       hooks: own,
       kernels: computing,
+      slots,
     } = memory === undefined
-      ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels }
+      ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels, slots: undefined }
       : budgetedWeights({ ...parts, budget: memory, recorder });
+    if (slots !== undefined)
+      warn(`${path}: ${slots} experts of each layer stay in memory; others are read when tokens choose them`);
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);
     const common = { model, settings, rotations, weights, kernels: computing, hooks, mostTokens };

@@ -17,11 +17,7 @@ const POSITION_BLOCK = 64;
  * Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated, and of a text's
  * states with those that are remembered.
  */
-export function kvCachesBytes(
-  shape: Pick<Shape, 'kinds' | 'hiddenSize'>,
-  context: number,
-  type: KvFormat,
-): number {
+export function kvCachesBytes(shape: Pick<Shape, 'kinds' | 'hiddenSize'>, context: number, type: KvFormat): number {
   const states = STATE_VALUE_BYTES * stateValues(shape) * (1 + REMEMBERED_STATES);
   return shape.kinds.reduce((sum, kind) => {
     const heads = storesKeys(kind) ? keptHeads(kind) : undefined;
