@@ -2,7 +2,7 @@ import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { Vector } from '../../kernels/vector.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import { attendHeld, attendWhole, type MixerInputs, type TokenSlice, withSinks } from '../../runtime/attention.ts';
-import type { LayersAttention } from '../../runtime/context-cache.ts';
+import type { LayersMixing } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
 import { createPagePool, type Page, type SliceKernels } from '../../runtime/kv/page-pool.ts';
 import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
@@ -124,7 +124,7 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
   };
 
   /** So many tokens in pages, of which all but the last are full. */
-  function attentionTo(pages: readonly Page[], tokens: number): LayersAttention {
+  function attentionTo(pages: readonly Page[], tokens: number): LayersMixing {
     const sliceOf = (page: Page, layer: number): KeyValueCache => page[layer - from] as KeyValueCache;
     // A page for a whole text is a cache of the whole context.
     if (pageTokens >= context)
@@ -151,7 +151,7 @@ function keysOf(layer: number, inputs: MixerInputs): number {
   return inputs.kind === 'attention' ? (inputs.keysOf ?? layer) : layer;
 }
 
-function withStates(attention: LayersAttention, stateOf: (layer: number) => Vector): LayersAttention {
+function withStates(attention: LayersMixing, stateOf: (layer: number) => Vector): LayersMixing {
   return {
     mix: (layer, inputs, vectors) =>
       inputs.kind === 'recurrence'
