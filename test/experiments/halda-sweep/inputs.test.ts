@@ -69,7 +69,7 @@ test('the defaults are the models of Table 4, its testbed as stated and as it is
 
 test('models may be given as groups, and in a mix that the papers did not run', () => {
   // Dense ones: sweeps simulate, which experts that are read from a disk are not.
-  assert.is(inputs({ models: ['all'] }).models.length, 37);
+  assert.is(inputs({ models: ['all'] }).models.length, 42);
   assert.throws(() => inputs({ models: ['OLMoE-1B-7B'] }), /^--models: OLMoE-1B-7B has experts/);
   const { models } = inputs({ models: ['Llama-3-8B:Q8_0', 'Llama-3-70B', 'llama'] });
   assert.equal(models.map(({ label, asPublished }) => [label, asPublished]).slice(0, 3), [
