@@ -1,10 +1,12 @@
 import { tmpdir } from 'node:os';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { HELM_PAGING } from '../cost/kv-pages.ts';
+import { EVICTIONS, type EvictionName } from '../experts/evictions.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvFormat } from '../model/kv-format.ts';
+import type { ExpertsPolicy } from '../runtime/budgeted-weights.ts';
 import type { GpuPaging } from '../runtime/kv/gpu-pages.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount } from '../terminal/options.ts';
@@ -52,6 +54,7 @@ export interface GenerateRequest {
   readonly memory: number | undefined;
   /** Paging of the KV cache; `undefined`: it stays in memory as a whole. */
   readonly paging: KvPaging | undefined;
+  readonly experts: ExpertsPolicy | undefined;
   /** A record of experts that tokens use whatever routers choose. */
   readonly routing: string | undefined;
   readonly drafts: DraftRequest;
@@ -87,6 +90,8 @@ interface Options extends SamplingTexts, DraftTexts {
   readonly kvMemory?: string;
   readonly kvPages?: string;
   readonly kvFolder?: string;
+  readonly expertSlots?: string;
+  readonly expertEviction?: string;
   readonly routing?: string;
   readonly trace?: string;
   readonly force?: true;
@@ -138,6 +143,16 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(SPECULATION_OPTIONS.lookup)
     .addOption(SPECULATION_OPTIONS.draftTokens)
     .option(
+      '--expert-slots <n>',
+      'experts of each layer that stay in memory; others are read when tokens choose them (default: as --memory has room for)',
+    )
+    .addOption(
+      new Option(
+        '--expert-eviction <policy>',
+        'with --expert-slots or --memory: which leave for others (default: lru)',
+      ).choices(Object.keys(EVICTIONS)),
+    )
+    .option(
       '--routing <file>',
       'tokens use the experts of this record of hearth routing, whatever routers choose: for measurements with random weights',
     )
@@ -170,6 +185,7 @@ function readOptions(options: Options): GenerateRequest {
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
+    experts: readExperts(options),
     routing: readRouting(options),
     drafts,
     trace: optional(options.trace, (path) =>
@@ -188,7 +204,8 @@ function readOptions(options: Options): GenerateRequest {
 
 /** @throws InputError, also for what only a CPU does */
 function readGpuRequest(options: Options): GpuLayers {
-  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, routing, trace, draft, lookup } = options;
+  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, trace, draft, lookup } = options;
+  const { expertSlots, expertEviction, routing } = options;
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
   if (gpuMemory !== undefined && gpuLayers === undefined)
@@ -201,7 +218,8 @@ function readGpuRequest(options: Options): GpuLayers {
   if (gpuLayers === undefined) return 0;
   const onCpu = pagesFromGpu(options) ? undefined : kvMemory;
   const alone = {
-    ...{ '--memory': memory, '--kv-memory': onCpu, '--routing': routing, '--trace': trace },
+    ...{ '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--routing': routing },
+    ...{ '--expert-slots': expertSlots, '--expert-eviction': expertEviction },
     ...{ '--draft': draft, '--lookup': lookup },
   };
   for (const [name, value] of Object.entries(alone)) {
@@ -211,6 +229,16 @@ function readGpuRequest(options: Options): GpuLayers {
     }
   }
   return readGpuLayers(gpuLayers);
+}
+
+function readExperts({ expertSlots, expertEviction, memory }: Options): ExpertsPolicy | undefined {
+  if (expertEviction !== undefined && expertSlots === undefined && memory === undefined)
+    throw new InputError('--expert-eviction', 'is used only with --expert-slots or --memory; add one');
+  if (expertSlots === undefined && expertEviction === undefined) return undefined;
+  return {
+    slots: optional(expertSlots, (text) => readCount('--expert-slots', text)),
+    eviction: EVICTIONS[(expertEviction ?? 'lru') as EvictionName],
+  };
 }
 
 /** @throws InputError where a text is not only continued */

@@ -5,6 +5,7 @@ import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { formatBytes, formatPercent } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
@@ -14,6 +15,7 @@ import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
 import { fittingRouting } from '../runtime/replayed-routes.ts';
 import type { PartTime } from '../runtime/transformer.ts';
+import type { ExpertReads } from '../runtime/weights/expert-slots.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { type Generated, generate, type LanguageModel, PROMPT_PART, type VerifyingModel } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
@@ -41,18 +43,26 @@ async function run(request: GenerateRequest): Promise<void> {
   const prompt = await promptTokens(gguf, tokenizer, { text: request.prompt, chat, system });
   const kernels = openKernels(request.kernels);
   try {
-    const { generated, speculation } = await interruptible((signal) =>
+    const { generated, speculation, expertReads } = await interruptible((signal) =>
       generateWith(kernels, { gguf, tokenizer, prompt, request, signal }),
     );
-    if (request.json) writeJson(request.model, prompt.length, generated, speculation && { speculation });
-    else if (!generated.text.endsWith('\n')) process.stdout.write('\n');
+    if (request.json) {
+      const more = { ...(speculation && { speculation }), ...(expertReads && { expertReads }) };
+      writeJson(request.model, prompt.length, generated, more);
+    } else if (!generated.text.endsWith('\n')) process.stdout.write('\n');
     writeTimings(prompt.length, generated);
+    if (expertReads !== undefined) process.stderr.write(`${describeReads(expertReads)}\n`);
     if (speculation !== undefined)
       process.stderr.write(`${describeSpeculation(speculation, generated.tokens.length)}\n`);
     setExitCode([generated]);
   } finally {
     kernels.close();
   }
+}
+
+function describeReads({ needs, reads, bytes }: ExpertReads): string {
+  const held = formatPercent(1 - reads / needs);
+  return `experts: ${reads} of ${needs} needed were read, ${formatBytes(bytes)}; ${held} were held`;
 }
 
 interface Generation {
@@ -67,6 +77,7 @@ interface Outcome {
   readonly generated: Generated;
   /** `undefined`: nothing was to be drafted. */
   readonly speculation: SpeculationFigures | undefined;
+  readonly expertReads: ExpertReads | undefined;
 }
 
 async function generateWith(kernels: Kernels, generation: Generation): Promise<Outcome> {
@@ -112,7 +123,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<O
         if (!request.json) writeText(text);
       },
     });
-    return { generated, speculation: speculation?.figures };
+    return { generated, speculation: speculation?.figures, expertReads: opened.expertReads };
   } finally {
     progress?.stop();
     opened.close();
@@ -123,6 +134,7 @@ interface OpenedModel {
   readonly model: LanguageModel;
   /** The same if it verifies several tokens in a pass. */
   readonly verifying?: VerifyingModel;
+  readonly expertReads?: ExpertReads | undefined;
   /** Writes the trace if one is wanted, and closes what was opened. */
   close(): void;
 }
@@ -162,6 +174,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
     context,
     kvCache,
     memory,
+    experts: request.experts,
     routing,
     paging: request.paging,
     recorder,
@@ -171,7 +184,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   const close = () => {
     if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
   };
-  return { model, verifying: model, close };
+  return { model, verifying: model, expertReads: loaded.expertReads, close };
 }
 
 /**

@@ -1,4 +1,6 @@
+import type { Eviction } from '../experts/unit-cache.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
+import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
@@ -16,6 +18,7 @@ import {
 } from './transformer-weights.ts';
 import {
   createExpertSlots,
+  type ExpertReads,
   type ExpertSlotsOptions,
   type PlacedExperts,
   readingBytes,
@@ -37,7 +40,16 @@ export interface BudgetedWeightsCase {
   readonly kvBytes: number;
   /** Memory limit of the process in bytes. */
   readonly budget: number;
+  readonly experts?: ExpertsPolicy | undefined;
   readonly recorder?: RunRecorder | undefined;
+}
+
+/** How the experts of a mixture are kept in memory. */
+export interface ExpertsPolicy {
+  /** Slots of each layer; default: as many as the budget has room for. */
+  readonly slots?: number | undefined;
+  /** Default: the least recently used leave. */
+  readonly eviction?: Eviction | undefined;
 }
 
 /** Weights within a memory budget, and the hooks that load them in time. */
@@ -46,8 +58,9 @@ export interface BudgetedWeights {
   readonly hooks: PassHooks;
   /** Those with which passes run: the given ones, or such that read experts first. */
   readonly kernels: Kernels;
-  /** Slots for experts in each layer, where experts are read when tokens choose them. */
+  /** Where experts are read when tokens choose them: how many of each layer stay, and what was read so far. */
   readonly slots: number | undefined;
+  readonly expertReads: ExpertReads | undefined;
 }
 
 /**
@@ -73,12 +86,14 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
     experts &&
     createExpertSlots({
       ...experts,
+      eviction: options.experts?.eviction ?? { kind: 'lru' },
       ...{ kernels: source.kernels, pages, fileBytes: source.file.size, recorder },
       productOf: (layer, role) => (variants[0].layers[layer] as LayerWeights).products[role] as Linear,
     });
-  const slotsOf = () => (running === undefined ? undefined : slots?.get(running));
+  const slotsOf = () => (running === undefined ? undefined : slots?.layers.get(running));
   return {
     slots: experts?.slots,
+    expertReads: slots?.counts,
     kernels: slots === undefined ? source.kernels : slottedKernels(source.kernels, slotsOf),
     weights: {
       ...variants[0],
@@ -118,7 +133,7 @@ function alwaysUsed(matrices: readonly GgufTensor[]): GgufTensor[] {
  * @returns `undefined` where all weights fit, or not even the experts of one token
  */
 function planExperts(
-  { budget, source, model }: BudgetedWeightsCase,
+  { budget, experts: policy = {}, source, model }: BudgetedWeightsCase,
   fixed: readonly MemoryUse[],
   output: readonly GgufTensor[],
   all: readonly (readonly GgufTensor[])[],
@@ -131,13 +146,20 @@ function planExperts(
     used = Math.max(used, feedForward.router.used);
     layers.set(layer, { experts: feedForward.router.experts, matrices: loader.expertBytes(layer) });
   }
-  if (layers.size === 0) return undefined;
+  if (layers.size === 0) {
+    if (policy.slots !== undefined)
+      throw new InputError('--expert-slots', `${model.name} has no experts; leave it out`);
+    return undefined;
+  }
   const bytesOf = (tensors: readonly GgufTensor[]): number => placeTensors(tensors, source.file.size).bytes;
   const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
   const kept = sum(fixed.map(({ bytes }) => bytes)) + bytesOf(output);
-  if (kept + sum(all.map(bytesOf)) <= budget) return undefined;
+  if (policy.slots === undefined && kept + sum(all.map(bytesOf)) <= budget) return undefined;
   const room = budget - kept - sum(all.map((tensors) => bytesOf(alwaysUsed(tensors)))) - readingBytes(layers);
-  const slots = Math.min(Math.floor(room / slotBytes(layers)), ...[...layers.values()].map(({ experts }) => experts));
+  const most = Math.min(Math.floor(room / slotBytes(layers)), ...[...layers.values()].map(({ experts }) => experts));
+  const { slots = most } = policy;
+  if (policy.slots !== undefined && (slots < used || slots > most))
+    throw new InputError('--expert-slots', `${slots} are asked for; ${used} to ${most} are possible here`);
   return slots < used ? undefined : { layers, slots };
 }
 

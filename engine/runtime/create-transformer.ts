@@ -6,6 +6,7 @@ import type { Passes } from './passes.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
 import { createTokenHistory } from './token-history.ts';
 import { type Transformer, VERIFIED_TOKENS } from './transformer.ts';
+import type { ExpertReads } from './weights/expert-slots.ts';
 
 export interface TransformerParts {
   readonly model: Model;
@@ -13,10 +14,12 @@ export interface TransformerParts {
   readonly contextLength: number;
   readonly passes: Passes;
   readonly cache: ContextCache;
+  readonly expertReads?: ExpertReads | undefined;
 }
 
 /** A model with one sequence, whose position it keeps. */
-export function createTransformer({ model, settings, contextLength, passes, cache }: TransformerParts): Transformer {
+export function createTransformer(parts: TransformerParts): Transformer {
+  const { model, settings, contextLength, passes, cache, expertReads } = parts;
   const { vocabularySize } = model;
   const text = createTokenHistory();
 
@@ -45,6 +48,7 @@ export function createTransformer({ model, settings, contextLength, passes, cach
     model,
     settings,
     contextLength,
+    ...(expertReads && { expertReads }),
     get position() {
       return text.position;
     },

@@ -13,7 +13,7 @@ import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-for
 import type { Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
-import { budgetedWeights } from './budgeted-weights.ts';
+import { budgetedWeights, type ExpertsPolicy } from './budgeted-weights.ts';
 import { type ContextCache, contextOf, pagedCache } from './context-cache.ts';
 import { createTransformer } from './create-transformer.ts';
 import { createPagedCache } from './kv/paged-cache.ts';
@@ -30,6 +30,7 @@ import { createTexts, type Texts } from './texts.ts';
 import type { PartTime, PassHooks, Transformer } from './transformer.ts';
 import { kvCacheBytes, kvCachesBytes } from './transformer-bytes.ts';
 import { loadWeights, type WeightsSource } from './transformer-weights.ts';
+import type { ExpertReads } from './weights/expert-slots.ts';
 import { mappedWeights } from './weights/mapped-weights.ts';
 import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights, equalWindows, windowHooks } from './weights/window-weights.ts';
@@ -50,6 +51,8 @@ export interface LoadOptions {
    * are mapped, and the operating system keeps as much of them as fits.
    */
   readonly memory?: number | undefined;
+  /** How the experts of a mixture are kept in memory, with `memory` or, with `slots`, without a limit. */
+  readonly experts?: ExpertsPolicy | undefined;
   /** Keeps keys and values in pages, partly in memory (HELM 4.2.2). Default: all are in memory in one piece. */
   readonly paging?: KvPaging | undefined;
   /** Policy for mapped weights; excludes `memory`. Default: they are left to the operating system. */
@@ -84,7 +87,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     paging && pagesOf(paging, model, context, type);
   const kvBytes = (model: Model, context: number): number =>
     pagesOfModel(model, context)?.bytes ?? kvCachesBytes(model, context, type);
-  const { model, settings, contextLength, passes } = loadPasses(path, options, kvBytes);
+  const { model, settings, contextLength, passes, expertReads } = loadPasses(path, options, kvBytes);
   const plan = pagesOfModel(model, contextLength);
   const place = onDisk(paging?.folder ?? '');
   const cache =
@@ -95,7 +98,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
           0,
           createLayerStates(kernels, model, { from: 0, to: model.layers }),
         );
-  return createTransformer({ model, settings, contextLength, passes, cache });
+  return createTransformer({ model, settings, contextLength, passes, cache, expertReads });
 }
 
 export interface SequencesLoadOptions extends Omit<LoadOptions, 'paging'> {
@@ -153,6 +156,7 @@ interface LoadedPasses {
   readonly settings: TransformerSettings;
   readonly contextLength: number;
   readonly passes: Passes;
+  readonly expertReads: ExpertReads | undefined;
 }
 
 /** @param kvBytes bytes of memory for keys and values in a model with a context of this length */
@@ -161,7 +165,7 @@ function loadPasses(
   options: Omit<LoadOptions, 'paging'>,
   kvBytesOf: (model: Model, context: number) => number,
 ): LoadedPasses {
-  const { kvCache = DEFAULT_KV_FORMAT, memory, recorder, routing } = options;
+  const { kvCache = DEFAULT_KV_FORMAT, memory, experts, recorder, routing } = options;
   const kernels = routing === undefined ? options.kernels : replayedRoutes(options.kernels, routing);
   const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
@@ -180,23 +184,27 @@ function loadPasses(
       );
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
     const parts = { source, model, rotations, contextLength, kvBytes };
+    const budget = memory ?? (experts?.slots === undefined ? undefined : Number.POSITIVE_INFINITY);
     const {
       weights,
       hooks: own,
       kernels: computing,
       slots,
-    } = memory === undefined
-      ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels, slots: undefined }
-      : budgetedWeights({ ...parts, budget: memory, recorder });
+      expertReads,
+    } = budget === undefined
+      ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels, ...NO_SLOTS }
+      : budgetedWeights({ ...parts, budget, experts, recorder });
     if (slots !== undefined)
       warn(`${path}: ${slots} experts of each layer stay in memory; others are read when tokens choose them`);
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);
     const common = { model, settings, rotations, weights, kernels: computing, hooks, mostTokens };
     const passes = createPasses({ ...common, noNumbers: () => noNumbers(path) });
-    return { model, settings, contextLength, passes };
+    return { model, settings, contextLength, passes, expertReads };
   });
 }
+
+const NO_SLOTS = { slots: undefined, expertReads: undefined };
 
 function pagesOf(
   { memory: budget, pageTokens }: KvPaging,

@@ -1,6 +1,7 @@
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { GreedyOptions } from '../kernels/kernels.ts';
 import type { Model } from '../model/model.ts';
+import type { ExpertReads } from './weights/expert-slots.ts';
 import type { PassPartName } from './weights/weights-layout.ts';
 
 /** Tokens of one verification: one row of logits has up to 600 kB. */
@@ -38,6 +39,8 @@ export interface Transformer {
   writeGreedily(tokens: readonly number[], options: GreedyOptions): readonly number[] | undefined;
   /** Removes all tokens from `position` on. */
   rewind(position: number): void;
+  /** What was read of a mixture's experts so far, where they are read when tokens choose them. */
+  readonly expertReads?: ExpertReads;
 }
 
 /** Seconds, on the clock of performance.now(). */

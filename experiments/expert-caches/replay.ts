@@ -1,3 +1,4 @@
+import { EVICTIONS } from '../../engine/experts/evictions.ts';
 import { fitRecurrence } from '../../engine/experts/fit-recurrence.ts';
 import { type Pool, replayRouting } from '../../engine/experts/replay-routing.ts';
 import { type Routing, tokensOf } from '../../engine/experts/routing.ts';
@@ -37,9 +38,6 @@ export interface CachesCase {
   readonly step: () => void;
 }
 
-/** Assumed: share of the slots that segmented LRU protects, and units among which LFRU chooses. */
-const PROTECTED = 0.8;
-const SAMPLE = 8;
 const INDEPENDENT: Recurrence = { previous: 0, recent: 0, window: 1 };
 /** Tokens within which caches of almost all experts turn over. */
 const LONGEST = 400;
@@ -70,12 +68,12 @@ export function compareCaches({ routing, pool, slots, seed, recurrence: given, s
     return {
       slots: each,
       hits: {
-        lru: hitRate(() => ({ kind: 'lru' })),
-        lfu: hitRate(() => ({ kind: 'lfu' })),
-        slru: hitRate(() => ({ kind: 'slru', share: PROTECTED })),
-        lfru: hitRate(() => ({ kind: 'lfru', sample: SAMPLE })),
+        lru: hitRate(() => EVICTIONS.lru),
+        lfu: hitRate(() => EVICTIONS.lfu),
+        slru: hitRate(() => EVICTIONS.slru),
+        lfru: hitRate(() => EVICTIONS.lfru),
         pinned: hitRate((needs) => ({ kind: 'pinned', units: pinnedOf(byUse, needs) })),
-        random: hitRate(() => ({ kind: 'random' })),
+        random: hitRate(() => EVICTIONS.random),
         belady: hitRate((needs) => ({ kind: 'belady', needs })),
       },
       expected: {

@@ -37,6 +37,7 @@ const DEFAULTS: GenerateRequest = {
   memory: undefined,
   paging: undefined,
   drafts: { draft: undefined, lookup: undefined, tokens: undefined },
+  experts: undefined,
   routing: undefined,
   trace: undefined,
 };
@@ -51,6 +52,7 @@ test('every option reaches the request', async () => {
     ...['--temperature', '0', '--top-k', '0', '--top-p', '1', '--min-p', '.1', '--repeat-penalty', '1.1'],
     ...['--kernels', 'native', '--threads', '4', '--context', '64', '--kv', 'F32'],
     ...['--memory', '600MiB', '--trace', 'run.json', '--force'],
+    ...['--expert-slots', '12', '--expert-eviction', 'slru', '--routing', 'r.json'],
     ...['--kv-memory', '200MiB', '--kv-pages', '256', '--kv-folder', '/data'],
   ];
   assert.equal(await requested(...options), {
@@ -68,7 +70,8 @@ test('every option reaches the request', async () => {
     },
     ...{
       memory: 600 * 2 ** 20,
-      routing: undefined,
+      experts: { slots: 12, eviction: { kind: 'slru', share: 0.8 } },
+      routing: 'r.json',
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
     },
     paging: { memory: 200 * 2 ** 20, pageTokens: 256, folder: '/data' },

@@ -54,6 +54,7 @@ function slotted(name: string, slotsOf: (experts: number, used: number) => numbe
     );
     const slots = createExpertSlots({
       ...{ kernels: plain, pages: pagesOf(plain, source.file), fileBytes: source.file.size, layers, slots: most },
+      eviction: { kind: 'lru' },
       productOf: (layer, role) => (weights.layers[layer] as LayerWeights).products[role] as Linear,
       recorder: {
         ...createRunRecorder('here', 0),
@@ -67,7 +68,7 @@ function slotted(name: string, slotsOf: (experts: number, used: number) => numbe
       for (let at = 0; at < all.length; at += used) own.push(all.slice(at, at + used));
       choices.set(running, own);
     });
-    const kernels = slottedKernels(observed, () => slots.get(running));
+    const kernels = slottedKernels(observed, () => slots.layers.get(running));
     const hook = {
       before(part: Parameters<typeof weightsPartOf>[0]) {
         running = Number(weightsPartOf(part));

@@ -1,4 +1,4 @@
-import { createUnitCache, type UnitCache } from '../../experts/unit-cache.ts';
+import { createUnitCache, type Eviction } from '../../experts/unit-cache.ts';
 import type { ByteRange, FilePages } from '../../kernels/file-pages.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
@@ -52,7 +52,22 @@ export interface ExpertSlotsOptions {
   readonly productOf: (layer: number, role: ExpertMatrix) => ExpertProduct;
   /** Of each layer. */
   readonly slots: number;
+  readonly eviction: Eviction;
   readonly recorder?: RunRecorder | undefined;
+}
+
+/** How often experts were needed, by the tokens of a pass together, and what was read of them. */
+export interface ExpertReads {
+  readonly needs: number;
+  readonly reads: number;
+  readonly bytes: number;
+}
+
+export interface ExpertSlots {
+  /** By layer. */
+  readonly layers: ReadonlyMap<number, LayerSlots>;
+  /** Since they were made. */
+  readonly counts: ExpertReads;
 }
 
 /** Bytes of memory that each slot of all layers takes. */
@@ -69,15 +84,16 @@ export function readingBytes(layers: ReadonlyMap<number, PlacedExperts>): number
 
 /**
  * Slots for the experts of a mixture that doesn't fit into memory: a token's experts are read when a router has chosen them,
- * unless they are held, in place of the least recently used.
+ * unless they are held, in place of others.
  */
-export function createExpertSlots(options: ExpertSlotsOptions): ReadonlyMap<number, LayerSlots> {
-  const { kernels, pages, fileBytes, layers, productOf, slots, recorder } = options;
+export function createExpertSlots(options: ExpertSlotsOptions): ExpertSlots {
+  const { kernels, pages, fileBytes, layers, productOf, slots, eviction, recorder } = options;
   const reader = createSlotReader(pages, { fileBytes, largest: largestMatrix(layers), recorder });
-  return new Map(
+  const counts = { needs: 0, reads: 0, bytes: 0 };
+  const byLayer = new Map(
     [...layers].map(([layer, { matrices }]) => {
       const memory = matrices.map((own) => slotMemory({ kernels, pages, slots }, own, productOf(layer, own.role)));
-      const cache: UnitCache = createUnitCache({ slots, eviction: { kind: 'lru' }, sparesNeeded: true, seed: 0 });
+      const cache = createUnitCache({ slots, eviction, sparesNeeded: true, seed: layer });
       const places = new Map<number, number>();
       const own: LayerSlots = {
         slots,
@@ -90,6 +106,9 @@ export function createExpertSlots(options: ExpertSlotsOptions): ReadonlyMap<numb
           const wanted = missing.flatMap(({ unit }) =>
             memory.map((one) => one.wanted(unit, places.get(unit) as number)),
           );
+          counts.needs += experts.length;
+          counts.reads += missing.length;
+          counts.bytes += wanted.reduce((sum, { to }) => sum + to.length, 0);
           reader.read(wanted, `${missing.length} of ${experts.length} experts of layer ${layer}`);
           return places;
         },
@@ -98,6 +117,7 @@ export function createExpertSlots(options: ExpertSlotsOptions): ReadonlyMap<numb
       return [layer, own] as const;
     }),
   );
+  return { layers: byLayer, counts };
 }
 
 function slotMemory(
