@@ -6,6 +6,8 @@ export interface BatchLimits {
   readonly passTokens: number;
   /** Most tokens of prompts in a pass in which requests decode: each of them waits that long for its next token. */
   readonly promptTokensBesideDecoding: number;
+  /** Most requests that run at the same time, where each keeps states besides its pages; default: as pages allow. */
+  readonly running?: number;
 }
 
 /** The usual tokens of a page, and of a pass: a server's, and those of a simulated one. */
@@ -112,6 +114,7 @@ export function nextPass(requests: readonly RequestState[], freePages: number, l
   const admitted: number[] = [];
   const waiting = preempted.length > 0 ? [] : byAge.filter(({ isRunning }) => !isRunning);
   for (const { shared, idlePages, ...one } of waiting) {
+    if (running.length >= (limits.running ?? Number.POSITIVE_INFINITY)) break;
     const reserved = running.reduce((sum, other) => sum + pagesOf(other.tokens + 1) - pagesHeld(other), 0);
     const whole = Math.floor(shared / limits.pageTokens);
     if (left === 0 || pagesOf(one.tokens + 1) - whole + idlePages > free - reserved + extraPage(one)) break;

@@ -22,6 +22,12 @@ test('waiting requests begin in the order of arrival, with as many tokens as a p
   assert.equal(nextPass(requests, 100, LIMITS).admitted, [1, 2]);
 });
 
+test('where states are kept, no more requests run at the same time than there is memory for', () => {
+  const requests = [decoding(1, 6), request(2, {}), request(3, {})];
+  assert.equal(nextPass(requests, 100, { ...LIMITS, running: 2 }).admitted, [2]);
+  assert.equal(nextPass(requests.slice(1), 100, { ...LIMITS, running: 1 }).admitted, [2]);
+});
+
 test('generated tokens come first, and beside them prompts have few tokens', () => {
   assert.equal(works([request(1, { isRunning: true, evaluated: 2 }), decoding(2, 9), decoding(3, 6)], 100), [
     '2: 1 generated last',

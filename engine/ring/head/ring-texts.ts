@@ -67,8 +67,14 @@ interface Opened {
   found: number | undefined;
   /** Tokens that were evaluated once. */
   position: number;
-  /** Its request in an assembly of the ring, on whose devices its first tokens are, as many as it has noted. */
-  request: { readonly number: number; readonly assembly: number; held: number } | undefined;
+  request: AssignedRequest | undefined;
+}
+
+/** A text's request in an assembly of the ring, on whose devices its first tokens are, as many as it has noted. */
+interface AssignedRequest {
+  readonly number: number;
+  readonly assembly: number;
+  held: number;
 }
 
 export function createRingTexts(ring: RecoveringRing, size: RingPages): RingTexts {
@@ -76,6 +82,8 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
   const memory = createCountedPages(size);
   const opened = new Map<RingText, Opened>();
   const contents: PageTokens[] = [];
+  /** Requests of closed texts, whose states on devices others take over: there are those of so many requests. */
+  let unused: AssignedRequest[] = [];
   /** Copies that the devices of an assembly have not been told yet, in order. */
   let copies: (PageCopy & { readonly assembly: number })[] = [];
   const contentsOf = ({ pages }: Opened): PageTokens[] => pages.numbers.map((number) => contents[number] as PageTokens);
@@ -85,8 +93,11 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     return one;
   };
 
-  const requestIn = (one: Opened, head: RecoverableHead, assembly: number) => {
-    if (one.request?.assembly !== assembly) one.request = { number: head.request(), assembly, held: 0 };
+  const requestIn = (one: Opened, head: RecoverableHead, assembly: number): AssignedRequest => {
+    if (one.request?.assembly === assembly) return one.request;
+    unused = unused.filter((request) => request.assembly === assembly);
+    const number = unused.pop()?.number ?? head.request();
+    one.request = { number, assembly, held: 0 };
     return one.request;
   };
   /** Its first tokens that are on the devices of an assembly. */
@@ -140,8 +151,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
     one.pages.rewind(position);
     one.position = position;
     // States may have changed beyond it.
-    if (isRecurrent) one.request = undefined;
-    if (one.request !== undefined) one.request.held = Math.min(one.request.held, position);
+    if (one.request !== undefined) one.request.held = isRecurrent ? 0 : Math.min(one.request.held, position);
     const to = one.pages.numbers[last];
     if (from === undefined || to === undefined) return;
     const { tokens: all, assembly, ...source } = contents[from] as PageTokens;
@@ -228,6 +238,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
         close() {
           pages.close();
           opened.delete(text);
+          if (isRecurrent && one.request !== undefined) unused.push(one.request);
         },
       };
       opened.set(text, one);

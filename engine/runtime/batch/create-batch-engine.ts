@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type BatchLimits, PROMPT_TOKENS_BESIDE_DECODING, type RequestWork } from '../../batch/request-policy.ts';
 import { createRequestQueue, type QueuedRequest, type QueuedWork } from '../../batch/request-queue.ts';
 import { InputError } from '../../input/input-error.ts';
+import { isRecurrent } from '../../model/layer-kind.ts';
 import { checkRoom } from '../../text/generate.ts';
 import { undelayedSeconds } from '../../text/speculation/undelayed-seconds.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
@@ -44,7 +45,12 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   const { pageTokens, pages, mostTokens, contextLength } = sequences;
   const { model } = sequences;
   const { promptTokensBesideDecoding = PROMPT_TOKENS_BESIDE_DECODING } = options;
-  const limits: BatchLimits = { pageTokens, passTokens: mostTokens, promptTokensBesideDecoding };
+  /** Texts of full length that have room: memory for states is planned for as many. */
+  const running = Math.max(1, Math.floor(pages / Math.ceil(contextLength / pageTokens)));
+  const limits: BatchLimits = {
+    ...{ pageTokens, passTokens: mostTokens, promptTokensBesideDecoding },
+    ...(isRecurrent(model) && { running }),
+  };
   const queue = createRequestQueue<Open, Sequence, KeptPage>(sequences, limits);
   const rate = createRate(clock);
   const drafting = options.drafts && createDrafting(options.drafts);
