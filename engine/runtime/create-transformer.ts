@@ -23,12 +23,20 @@ export function createTransformer(parts: TransformerParts): Transformer {
   const { vocabularySize } = model;
   const text = createTokenHistory();
 
+  const attempt = <Result>(pass: () => Result): Result => {
+    try {
+      return pass();
+    } catch (error) {
+      text.failed(cache.rewind);
+      throw error;
+    }
+  };
   const step = (
     tokens: readonly number[],
     logits: SequenceTokens['logits'],
     multiplied?: SequenceTokens['multiplied'],
   ): Float32Array => {
-    const found = passes.run([{ cache, position: text.known, tokens, logits, multiplied }]);
+    const found = attempt(() => passes.run([{ cache, position: text.known, tokens, logits, multiplied }]));
     text.evaluated(tokens);
     return found;
   };
@@ -86,7 +94,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
     },
     writeGreedily(tokens, options) {
       prepareFor(tokens.length + options.most - 1);
-      const written = passes.writeGreedily({ cache, tokens, position: text.position, ...options });
+      const written = attempt(() => passes.writeGreedily({ cache, tokens, position: text.position, ...options }));
       if (written !== undefined) text.evaluated([...tokens, ...written.tokens].slice(0, written.passes));
       return written?.tokens;
     },

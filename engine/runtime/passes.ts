@@ -101,7 +101,6 @@ export function createPasses(options: PassesOptions): Passes {
       return checked(again?.run(work) ?? once(work));
     },
     writeGreedily(work) {
-      work.cache.begin(1, work.position);
       const written = again?.writeGreedily(work);
       if (written !== undefined) checked(written.logits);
       return written;

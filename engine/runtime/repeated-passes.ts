@@ -96,6 +96,7 @@ export function repeatedPasses(
       const needed = (tokens.length + options.most - 1) * rotation.dimensions;
       if (angles.length < needed) angles = new Float32Array(2 * needed);
       ropeAngles(rotation, position, angles.subarray(0, needed));
+      cache.begin(1, position);
       const { logits } = pass;
       const written = pass.operations.writeGreedily({
         known: tokens,

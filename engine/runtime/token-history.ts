@@ -11,6 +11,8 @@ export interface TokenHistory {
   missing(most: number): readonly number[];
   /** Adds tokens that were evaluated at `known`. */
   evaluated(tokens: readonly number[]): void;
+  /** A pass at `known` failed, which may have changed states. @param rewind of what layers keep (ContextCache) */
+  failed(rewind: (position: number) => number): void;
   /** @param known tokens that layers still know, at most `position` */
   rewind(position: number, known: number): void;
 }
@@ -32,6 +34,9 @@ export function createTokenHistory(begun = 0): TokenHistory {
         if (known === tokens.length) tokens.push(token);
         known++;
       }
+    },
+    failed(rewind) {
+      known = rewind(known);
     },
     rewind(position, reached) {
       tokens.length = position;

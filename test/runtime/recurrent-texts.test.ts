@@ -55,6 +55,37 @@ for (const name of MODELS) {
     });
   });
 
+  test(`${name}: a pass that fails leaves no trace`, () => {
+    withKernels((own) => {
+      let fails = false;
+      const kernels: Kernels = {
+        ...own,
+        run(operations) {
+          own.run(operations);
+          if (fails) throw new Error('a lost disk');
+        },
+      };
+      const text = load(kernels);
+      for (const token of tokens.slice(0, 5)) text.evaluate([token]);
+      fails = true;
+      assert.throws(() => text.evaluate([7]), 'a lost disk');
+      fails = false;
+      assert.is(text.position, 5);
+      assert.equal([...text.evaluate([9])], after(5, 9));
+    });
+  });
+
+  test(`${name}: in pages nothing is written greedily, and the text goes on`, () => {
+    const kernels = openKernels({ implementation: 'reference' });
+    const paging = { memory: 2 ** 24, pageTokens: 4, folder: '' };
+    const text = loadTransformer(path, { kernels, context: 64, kvCache: 'F32', paging });
+    text.evaluate(tokens.slice(0, 7));
+    const options = { most: 3, leastLead: 0, ends: new Set<number>() };
+    assert.is(text.writeGreedily([5, 6], options), undefined);
+    assert.ok(nmse(text.evaluate([5, 6]), Float32Array.from(after(7, 5, 6))) < 1e-5);
+    kernels.close();
+  });
+
   test(`${name}: sequences in pages go back too, side by side, and leave their states to those after them`, async () => {
     const kernels = openKernels({ implementation: 'reference' });
     const size = { context: 64, kvCache: 'F32', pages: 40, pageTokens: 4, folder: '' } as const;
