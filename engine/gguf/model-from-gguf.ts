@@ -135,12 +135,16 @@ function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, Name
       `${shape.architecture} of ${shape.layers} layers has no such tensor; it has ${allowed}`,
     );
   }
-  if (significant(found.shape) !== significant(tensor.shape)) {
+  const columns = COLUMN_VECTORS.has(tensor.role) ? found.shape[0] : tensor.shape[0];
+  if (significant(found.shape) !== significant(tensor.shape) || found.shape[0] !== columns) {
     const [is, needed] = [found.shape, tensor.shape].map((dimensions) => dimensions.join(' × '));
     throw new InputError(where, `is ${is}; the metadata require ${needed}`);
   }
   return tensor;
 }
+
+/** Vectors that files have as matrices of one column. */
+const COLUMN_VECTORS: ReadonlySet<TensorRole> = new Set(['ssm_a', 'ssm_d']);
 
 /** A tensor's lengths without those of 1, which files may have or not. */
 function significant(shape: readonly number[]): string {

@@ -41,8 +41,8 @@ export function shapeFromMetadata({ fields, has, vocabularySize, name }: Describ
     fields.optionalIndexes(key(name), most + 1, blocks)?.slice(0, layers);
   const file: FamilyFile = {
     ...{ architecture, fields, key, layers, hiddenSize, has },
-    kvHeads: (family.unlike && perLayer('attention.head_count_kv', heads)) || [],
-    denseSizes: (family.unlike && perLayer('feed_forward_length', MOST_WIDTH)) || [],
+    kvHeads: family.unlike ? (perLayer('attention.head_count_kv', heads) ?? new Array<number>(layers).fill(heads)) : [],
+    denseSizes: family.unlike ? (perLayer('feed_forward_length', MOST_WIDTH) ?? [denseSize({ fields, key })]) : [],
   };
   return {
     name: fields.optionalText('general.name') ?? name,
@@ -86,17 +86,19 @@ function readKinds(family: Family, file: FamilyFile, heads: number): readonly La
     const usual: UsualLayer = { mixer: readAttention(family, file, heads), feedForward, resultNorms: false };
     return family.kinds?.(usual, file) ?? alike(usual);
   };
-  const denseSize = (): number =>
-    family.unlike && file.denseSizes.length > 0
-      ? Math.max(1, ...file.denseSizes)
-      : fields.count(key('feed_forward_length'), MOST_WIDTH);
+  const largest = (): number => (family.unlike ? Math.max(1, ...file.denseSizes) : denseSize(file));
   const experts = expertCount(file);
   if (experts > 0 && family.mixture === undefined)
     fields.fail(key('expert_count'), `is ${experts}; ${file.architecture} has no mixtures of experts here`);
   const dense = experts === 0 || family.mixture === undefined ? layers : leadingDenseLayers(file);
-  const first = dense === 0 ? [] : kindsWith({ kind: 'dense', size: denseSize(), activation: 'silu' });
+  const first = dense === 0 ? [] : kindsWith({ kind: 'dense', size: largest(), activation: 'silu' });
   const others = dense === layers ? [] : kindsWith(readExperts(file, family.mixture as Mixture));
   return [...first.slice(0, dense), ...others.slice(dense)];
+}
+
+/** The width of the dense network of all layers. */
+function denseSize({ fields, key }: Pick<FamilyFile, 'fields' | 'key'>): number {
+  return fields.count(key('feed_forward_length'), MOST_WIDTH);
 }
 
 function readArchitecture(fields: MetadataFields): string {

@@ -57,7 +57,9 @@ export function readRotations(gguf: Gguf, bytes: ByteSource, shape: Shape, conte
   if (local.length > 0) {
     const base = gguf.fields.amount(`${architecture}.rope.freq_base_swa`, LOCAL_BASE);
     const most = Math.min(...local);
-    const own = gguf.fields.count(`${architecture}.rope.dimension_count_swa`, most, Math.min(most, dimensions));
+    const key = `${architecture}.rope.dimension_count_swa`;
+    const own = gguf.fields.count(key, most, Math.min(most, dimensions));
+    if (own % 2 !== 0) gguf.fields.fail(key, `${own} is odd; values are rotated in pairs`);
     byName.set('local', { dimensions: own, pairs, base });
   }
   const scale = gguf.fields.factor(`${architecture}.attention.temperature_scale`);

@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { outlineGguf } from '../../engine/gguf/describe-gguf.ts';
 import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
+import { withFile } from '../../engine/gguf/file-source.ts';
 import type { Gguf } from '../../engine/gguf/gguf.ts';
 import { madeModel, TINY, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
@@ -14,6 +15,7 @@ import { type Shape, uniformShape } from '../../engine/model/architecture.ts';
 import type { Attention } from '../../engine/model/layer-kind.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel } from '../../engine/model/model.ts';
+import { goldenArchitecturePath } from '../support/golden-architectures.ts';
 import { type GoldenModel, goldenBytes } from '../support/golden-models.ts';
 
 const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
@@ -140,6 +142,9 @@ test('missing settings have the defaults of llama.cpp', () => {
   assert.is(Math.fround(1e-5), settings.normEpsilon);
 });
 
+/** A model of two kinds of layers. */
+const unlike = withFile(goldenArchitecturePath('lfm2-F16'), readGguf);
+
 const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] = [
   [
     'another architecture',
@@ -200,6 +205,24 @@ const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] 
     metadata,
     tensors.map((tensor) => (tensor.name === 'blk.0.attn_k.weight' ? f16(tensor.name, [256, 96]) : tensor)),
     'm.gguf: tensor "blk.0.attn_k.weight": is 256 × 96; the metadata require 256 × 64',
+  ],
+  [
+    'a matrix of one column in place of its rows',
+    metadata,
+    tensors.map((tensor) => (tensor.name === 'blk.0.attn_k.weight' ? f16(tensor.name, [1, 256, 64]) : tensor)),
+    'm.gguf: tensor "blk.0.attn_k.weight": is 1 × 256 × 64; the metadata require 256 × 64',
+  ],
+  [
+    'unlike layers without their key and value heads',
+    new Map([...unlike.metadata].filter(([key]) => key !== 'lfm2.attention.head_count_kv')),
+    unlike.tensors,
+    'm.gguf: tensor "blk.0.shortconv.in_proj.weight": lfm2 of 5 layers has no such tensor; it has token_embd.weight',
+  ],
+  [
+    'unlike layers without the width of dense networks',
+    new Map([...unlike.metadata].filter(([key]) => key !== 'lfm2.feed_forward_length')),
+    unlike.tensors,
+    'm.gguf: metadata lfm2.feed_forward_length: is missing; a whole number from 1 to 1000000 is needed',
   ],
 ];
 
