@@ -117,7 +117,7 @@ test('tokens fill several pages at once, but none that another must leave for', 
   const cache = createPagedCache({
     kernels,
     plan,
-    shapes: [{ type: 'F32', kvHeads: 1, headSize: 1 }],
+    shapes: new Array(LAYERS).fill({ type: 'F32', kvHeads: 1, headSize: 1 }),
     place: { folder, ram: 0 },
   });
   assert.is(cache.room, 16, 'eight of ten pages are below the watermark');
@@ -141,7 +141,7 @@ test('pages are evicted from the watermark on, and the second pool is not opened
   const cache = createPagedCache({
     kernels,
     plan,
-    shapes: [{ type: 'F32', kvHeads: 1, headSize: 1 }],
+    shapes: new Array(LAYERS).fill({ type: 'F32', kvHeads: 1, headSize: 1 }),
     place: { folder: missing, ram: 0 },
   });
   for (let page = 0; page < 8; page++) write(kernels, cache, [1, 2]);
