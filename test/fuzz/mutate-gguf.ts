@@ -1,10 +1,13 @@
 import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
+import { withFile } from '../../engine/gguf/file-source.ts';
 import { madeModel, TINY } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { parseModels } from '../../engine/gguf/parse-models.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
 import { uniformShape } from '../../engine/model/architecture.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
+import { goldenArchitecturePath } from '../support/golden-architectures.ts';
 import { mutateBytes } from './mutate-bytes.ts';
 
 /** A header and the size of its file. */
@@ -31,6 +34,13 @@ c,qwen2moe,2,64,64,4,2,32,258,,6,2,32,64,,,false,true,Q8_0,assumed
 d,minimax-m2,2,64,32,4,2,32,258,,6,2,32,,,exp_probs_b,false,false,Q8_0,assumed`,
   'mixtures.csv',
 ).map(({ shape }) => shape);
+/** Layers of other kinds: latent attention, recurrences, shared keys, embeddings of tokens for layers. */
+const UNLIKE = ['deepseek2-mla', 'gemma4', 'granite-hybrid', 'lfm2', 'nemotron-h-moe', 'qwen35', 'qwen3next'].map(
+  (name): Parts => {
+    const { metadata, tensors } = withFile(goldenArchitecturePath(`${name}-F16`), readGguf);
+    return { metadata, tensors: tensors.map(({ name, shape, type }) => ({ name, shape, type })) };
+  },
+);
 /** Numbers for metadata and shapes: those around powers of two, and those that no model has. */
 const NUMBERS = [0, 1, 2, 3, 31, 32, 33, 64, 255, 256, 1000, 4096, 65_535, 65_536, 2 ** 31 - 1, 2 ** 32 - 1];
 const FLOATS = [0, -0, -1, 1e-45, 1e-5, 1, 1e30, Number.NaN, Number.POSITIVE_INFINITY];
@@ -38,8 +48,8 @@ const TEXTS = ['', 'llama', 'gpt2', 'qwen3', '\0', 'x'.repeat(300), '\u{10ffff}'
 
 /** Short but complete headers: most of their bytes are lengths, types and offsets rather than vocabulary. */
 export function shortHeaders(): Parts[] {
-  const whole = [...DENSE, ...MIXTURES].map((shape) => {
-    const { metadata, tensors } = madeModel(shape, DENSE.includes(shape) ? 'Q4_K_M' : 'Q8_0');
+  const made = [...DENSE, ...MIXTURES].map((shape) => madeModel(shape, DENSE.includes(shape) ? 'Q4_K_M' : 'Q8_0'));
+  const whole = [...made, ...UNLIKE].map(({ metadata, tensors }) => {
     const words = { of: 'string', values: ['a', 'b', '<s>'] } as const;
     const short: Metadata = new Map([
       ...[...metadata].filter(([key]) => !key.startsWith('tokenizer.')),
