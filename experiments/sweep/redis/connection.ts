@@ -3,7 +3,7 @@ import { InputError } from '../../../engine/input/input-error.ts';
 import { formatRedisAddress, parseRedisAddress, type RedisAddress } from './address.ts';
 
 /** Seconds after which an address where nothing answers is reported. */
-const ANSWER_SECONDS = 3;
+const ANSWER_SECONDS = 2;
 
 /** The oldest version that BullMQ's scripts run on. */
 const OLDEST_MAJOR = 5;
