@@ -75,7 +75,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ['engine/text/speculation', ['engine/input', 'engine/cost', 'engine/gguf', 'engine/text']],
   [
     'engine/runtime/batch',
-    ['engine/batch', 'engine/input', 'engine/runtime', 'engine/text', 'engine/text/speculation'],
+    ['engine/batch', 'engine/input', 'engine/model', 'engine/runtime', 'engine/text', 'engine/text/speculation'],
   ],
   ['engine/server', ['engine/input', 'engine/text', 'engine/text/speculation', 'engine/runtime/batch']],
   ['engine/terminal', ['engine/input']],
