@@ -44,16 +44,21 @@ function comparisons(
   rounded: ReadonlyMap<string, Kernels>,
 ): Comparison[] {
   const [plain, ...others] = variants;
-  return [...GOLDEN_CHECKS, ...UNIT_CHECKS, ...PRODUCT_CHECKS, ...OPERATION_CHECKS, ...EXPERT_CHECKS, ...RECURRENCE_CHECKS].flatMap(
-    ({ name, on, check }) => {
-      const kernels = rounded.get(on) ?? plain.kernels;
-      const further = on === 'variants' ? others : [];
-      return [
-        { name, check, kernels },
-        ...further.map((variant) => ({ name: `${name}, ${variant.name}`, check, kernels: variant.kernels })),
-      ];
-    },
-  );
+  return [
+    ...GOLDEN_CHECKS,
+    ...UNIT_CHECKS,
+    ...PRODUCT_CHECKS,
+    ...OPERATION_CHECKS,
+    ...EXPERT_CHECKS,
+    ...RECURRENCE_CHECKS,
+  ].flatMap(({ name, on, check }) => {
+    const kernels = rounded.get(on) ?? plain.kernels;
+    const further = on === 'variants' ? others : [];
+    return [
+      { name, check, kernels },
+      ...further.map((variant) => ({ name: `${name}, ${variant.name}`, check, kernels: variant.kernels })),
+    ];
+  });
 }
 
 /** What went wrong; `undefined`: nothing. */
