@@ -49,7 +49,7 @@ function devicesOf({ embedding, stages }: Plan): ReadonlySet<string> {
   return new Set([embedding, ...stages].map(({ device }) => device));
 }
 
-/** What to do about a device whose memory holds no layer; `undefined` if it holds one. */
+/** Advice about a device whose memory holds no layer; `undefined` if it holds one. */
 function shortage(idle: DeviceCosts, costs: RingCosts): string | undefined {
   const layer = costs.layerBytes + costs.kvBytes;
   const free = idle.available - idle.ramBuffers;

@@ -1,4 +1,5 @@
 import type { Activation, Router } from '../model/feed-forward.ts';
+import type { DeltaNet } from '../model/layer-kind.ts';
 import type { KeyValueCache } from './key-value-cache.ts';
 import type { Matrix } from './matrix.ts';
 import type { Vector } from './vector.ts';
@@ -336,9 +337,6 @@ export interface ConvolveOperation {
   readonly activation: 'silu' | 'identity';
 }
 
-/** How the value heads of a delta rule share key heads: neighbours have one, or those a number of heads apart. */
-export type HeadOrder = 'neighbours' | 'apart';
-
 /**
  * The gated delta rule over consecutive tokens of one text (Yang et al. 2024, "Gated Delta Networks", Eq. 10). For each
  * value head, with its key head's q and k (each divided by √(Σ x² + epsilon), and q by √size), v, and the numbers
@@ -363,10 +361,10 @@ export interface DeltaRuleOperation {
   readonly y: Vector;
   readonly keyHeads: number;
   readonly valueHeads: number;
-  /** Of a key and of a value. */
+  /** Width of a key, and of a value. */
   readonly size: number;
   /** Value head j has key head ⌊j·keyHeads/valueHeads⌋ (`neighbours`), or j mod keyHeads (`apart`). */
-  readonly order: HeadOrder;
+  readonly order: DeltaNet['order'];
   readonly epsilon: number;
 }
 

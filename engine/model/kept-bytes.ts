@@ -71,8 +71,8 @@ function kindStateBytes(kind: LayerKind, { hiddenSize }: Layers): number {
   return STATE_VALUE_BYTES * (inputs + memory);
 }
 
-/** FLOPs per token and value of a state: its change and its product with the query (engine/runtime/graph.ts). */
-const FLOPS_PER_STATE_VALUE = { 'delta-net': 7, mamba: 5, 'short-convolution': 0 } as const;
+/** FLOPs per token and value of a state: its change, and its products with the key and the query. */
+export const FLOPS_PER_STATE_VALUE = { 'delta-net': 7, mamba: 5, 'short-convolution': 0 } as const;
 
 /** FLOPs of a token's recurrences, whatever its position: their convolutions, and the changes of states. */
 export function recurrenceFlops(model: Layers): number {

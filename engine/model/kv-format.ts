@@ -46,20 +46,6 @@ export function checkKvFormat({ kinds, name }: Pick<Shape, 'kinds' | 'name'>, fo
 }
 
 /**
- * The key and value heads that all layers have, as memory in pages needs.
- * @throws InputError if layers differ in them
- */
-export function sharedHeads({ kinds, name }: Pick<Shape, 'kinds' | 'name'>): Pick<LayerWidths, 'kvHeads' | 'headSize'> {
-  const [first, ...others] = kinds.map(storedBy);
-  if (first === undefined || others.some((other) => other === undefined))
-    throw new InputError(`model ${name}`, 'has layers without keys and values, which can’t be kept in pages yet');
-  const { kvHeads, headSize } = first;
-  if (others.some((other) => other?.kvHeads !== kvHeads || other.headSize !== headSize))
-    throw new InputError(`model ${name}`, 'has layers with unlike keys and values, which can’t be kept in pages yet');
-  return { kvHeads, headSize };
-}
-
-/**
  * Bytes of the keys and values of a position that a layer attends to: two of each head (kvBytesPerToken); of latent
  * attention the compressed ones once, whatever the number of heads, or each head's key and value.
  */

@@ -33,7 +33,7 @@ export interface Activations {
   readonly positions: PositionVectors;
   /** Embeddings that layers have of the tokens for themselves, and room for what is added to them. */
   readonly layerInputs: LayerInputBuffers | undefined;
-  /** Of every token the choices 0 … heads − 1, with the weight 1: `multiply-experts` multiplies heads by them. */
+  /** The choices 0 … heads − 1 of every token, with the weight 1: `multiply-experts` multiplies heads by them. */
   headRoutes(heads: number): Vector; // [tokens][heads][expert, weight]
   /** Weights of a norm that has none. */
   ones(width: number): Vector;
@@ -47,7 +47,7 @@ export interface LayerInputBuffers {
   readonly projected: Vector;
 }
 
-/** What activations depend on. */
+/** The facts that activations depend on. */
 export type ActivationShape = Pick<Shape, 'kinds' | 'hiddenSize' | 'layerInputs'>;
 
 type Widths = Readonly<Record<keyof LayerBuffers, number>>;

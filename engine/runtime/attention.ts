@@ -40,7 +40,7 @@ export interface PassTokens extends Pick<AttentionInputs, 'position' | 'multipli
   readonly count: number;
 }
 
-/** What a layer's mixer reads and writes for consecutive tokens of one text. */
+/** Inputs and results of a layer's mixer for consecutive tokens of one text. */
 export type MixerInputs = AttentionInputs | RecurrenceInputs;
 
 /**
@@ -77,7 +77,7 @@ export function mixerInputs(
   };
 }
 
-/** What attention reads, with its sinks. @throws RangeError for a layer that doesn't attend */
+/** The inputs of attention, with its sinks. @throws RangeError for a layer that doesn't attend */
 export function withSinks(inputs: MixerInputs, { attn_sinks: sinks }: LayerVectors): AttentionInputs {
   if (inputs.kind === 'recurrence') throw new RangeError('keys and values of a layer that keeps a state');
   return sinks === undefined ? inputs : { ...inputs, sinks };

@@ -56,9 +56,9 @@ export interface ExpertsPolicy {
 export interface BudgetedWeights {
   readonly weights: Weights;
   readonly hooks: PassHooks;
-  /** Those with which passes run: the given ones, or such that read experts first. */
+  /** Kernels with which passes run: the given ones, or such that read experts first. */
   readonly kernels: Kernels;
-  /** Where experts are read when tokens choose them: how many of each layer stay, and what was read so far. */
+  /** Experts of each layer that stay, and what was read so far, if experts are read when tokens choose them. */
   readonly slots: number | undefined;
   readonly expertReads: ExpertReads | undefined;
 }
@@ -112,7 +112,7 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
   };
 }
 
-/** What a process needs besides weights. */
+/** Memory that a process needs besides weights. */
 function fixedUses({ model, rotations, contextLength, kvBytes, recorder }: BudgetedWeightsCase): MemoryUse[] {
   const process = { what: 'Node.js and its heap', bytes: processBytes() + PROCESS_GROWTH_BYTES };
   recorder?.sample('Node.js and its heap (bytes)', performance.now() / 1000, process.bytes);

@@ -18,7 +18,7 @@ export interface LayersMixing {
   readonly isWhole?: boolean;
 }
 
-/** What layers keep of a sequence's past tokens: keys and values, or states. */
+/** A sequence's past tokens, as layers keep them: keys and values, or states. */
 export interface ContextCache extends LayersMixing {
   /** Most tokens of the next pass. */
   readonly room: number;

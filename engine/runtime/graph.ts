@@ -7,6 +7,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { DeltaRuleOperation, Operation, SelectiveScanOperation } from '../kernels/operation.ts';
 import { type Vector, vectorOver } from '../kernels/vector.ts';
 import { distinctExperts } from '../model/feed-forward.ts';
+import { FLOPS_PER_STATE_VALUE } from '../model/kept-bytes.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat, kvBytesPerToken } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
 import { type Quantization, quantizedBytes } from '../model/quantization.ts';
@@ -320,9 +321,9 @@ function costsOf(operation: Operation, { tensorOf, position, tokens, logits }: N
     }
     // A state is read and written once for a token: with the key, for its change, and with the query.
     case 'delta-rule':
-      return stateCosts(operation, 7);
+      return stateCosts(operation, FLOPS_PER_STATE_VALUE['delta-net']);
     case 'selective-scan':
-      return stateCosts(operation, 5);
+      return stateCosts(operation, FLOPS_PER_STATE_VALUE.mamba);
     case 'softmax':
       return elementwise(operation.x, operation.width);
     case 'top-k': {

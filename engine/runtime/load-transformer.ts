@@ -18,7 +18,7 @@ import { type ContextCache, contextOf, pagedCache } from './context-cache.ts';
 import { createTransformer } from './create-transformer.ts';
 import { createPagedCache } from './kv/paged-cache.ts';
 import { type PagesPlan, planPages, poolPlan } from './kv/plan-pages.ts';
-import { type SliceShape, sliceShapes } from './kv/slice-shapes.ts';
+import { commonSlice, type SliceShape, sliceShapes } from './kv/slice-shapes.ts';
 import { createLayerPages } from './layer-pages.ts';
 import { createLayerStates } from './layer-states.ts';
 import { noNumbers } from './no-numbers.ts';
@@ -212,9 +212,12 @@ function pagesOf(
   contextLength: number,
   kvCache: KvFormat,
 ): PagesPlan {
-  const slices = allSlices(model, kvCache).map((shape) => shape && kvCacheBytes(shape, pageTokens, kvCache));
+  const shapes = allSlices(model, kvCache);
+  const slices = shapes.map((shape) => shape && kvCacheBytes(shape, pageTokens, kvCache));
   const sliceBytes = slices.reduce((sum: number, bytes = 0) => sum + bytes, 0) / model.layers;
-  return planPages({ budget, pageTokens, contextLength, layers: model.layers, sliceBytes });
+  const plan = planPages({ budget, pageTokens, contextLength, layers: model.layers, sliceBytes });
+  if (plan.passingSlices > 0) commonSlice(shapes);
+  return plan;
 }
 
 /** In a single process the next window is read while one is computed. */

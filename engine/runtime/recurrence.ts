@@ -3,12 +3,12 @@ import type { Vector } from '../kernels/vector.ts';
 import type { LayerVector } from '../model/block/layer-weight.ts';
 import { type Recurrence, stateSize } from '../model/layer-kind.ts';
 
-/** What a recurrent layer reads and writes for consecutive tokens of one text. */
+/** Inputs and results of a recurrent layer for consecutive tokens of one text. */
 export interface RecurrenceInputs {
   readonly kind: 'recurrence';
   readonly mixer: Recurrence;
   readonly hiddenSize: number;
-  /** What is convolved, and the result: [tokens][channels] */
+  /** Inputs and results of the convolution: [tokens][channels] */
   readonly channels: Vector;
   readonly convolved: Vector;
   /** [tokens][heads]; empty where the kind has none. */

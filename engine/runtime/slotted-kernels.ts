@@ -4,7 +4,7 @@ import type { Vector } from '../kernels/vector.ts';
 import { ROUTE_NUMBERS } from '../model/feed-forward.ts';
 import type { LayerSlots, SlotMatrix } from './weights/expert-slots.ts';
 
-/** What experts compute: their products, and the gates between. */
+/** The experts' products, and the gates between. */
 type ExpertOperation = MultiplyExpertsOperation | GateOperation;
 
 /**

@@ -39,7 +39,7 @@ export interface Transformer {
   writeGreedily(tokens: readonly number[], options: GreedyOptions): readonly number[] | undefined;
   /** Removes all tokens from `position` on. */
   rewind(position: number): void;
-  /** What was read of a mixture's experts so far, where they are read when tokens choose them. */
+  /** Experts of a mixture that were read so far, if they are read when tokens choose them. */
   readonly expertReads?: ExpertReads;
 }
 

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import type { ConvolveOperation, DeltaRuleOperation, HeadOrder, Operation } from '../../engine/kernels/operation.ts';
+import type { ConvolveOperation, DeltaRuleOperation, Operation } from '../../engine/kernels/operation.ts';
 import type { Vector } from '../../engine/kernels/vector.ts';
 import { near } from '../support/near.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
@@ -68,7 +68,7 @@ function convolution(channels: number, width: number, biased: boolean, activatio
   };
 }
 
-function deltaRule(keyHeads: number, valueHeads: number, size: number, order: HeadOrder): Layer {
+function deltaRule(keyHeads: number, valueHeads: number, size: number, order: DeltaRuleOperation['order']): Layer {
   const random = randomFrom(valueHeads * size);
   const input = (width: number, range: number) => ({ width, values: randomValues(random, TOKENS * width, range) });
   return {

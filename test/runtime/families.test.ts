@@ -57,10 +57,10 @@ const MODELS = [
   'smollm3-F16',
 ] as const;
 
-/** Those of which bfloat16 turns some choices: 43 of 1664, and 1 of 256. */
+/** Models of which bfloat16 turns some choices: 43 of 1664, and 1 of 256. */
 const CLOSE_CHOICES = /^(deepseek2-lite|qwen35moe)/;
 
-/** Those whose layers keep unlike things of a text, which can't leave a GPU in pages. */
+/** Models whose layers keep unlike things of a text, which can't leave a GPU in pages. */
 const UNLIKE = /^(gemma4|granite-hybrid|lfm2|nemotron|qwen35|qwen3next)/;
 
 const test = suite('families of models');

@@ -59,10 +59,12 @@ export interface Family {
    * those of each, and the usual layer has the largest.
    */
   readonly unlike?: true;
-  /** What mixes the tokens of a text in every layer, in place of llama's attention. */
+  /** Mixer of every layer, in place of llama's attention. */
   readonly mixer?: (file: FamilyFile) => Mixer;
   /** Whether YaRN leaves cosines and sines as long as they are: the scores have the factor. */
   readonly scaledScores?: true;
+  /** Whether files call the output's norm `token_embd_norm`. */
+  readonly otherOutputNorm?: true;
   /** Whether the output matrix is never the embedding matrix. */
   readonly untied?: true;
   /** Its mixtures of experts. Missing: it has none. */

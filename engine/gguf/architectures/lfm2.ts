@@ -10,6 +10,7 @@ export const lfm2: Family = {
   pairs: 'halves',
   norms: 'heads',
   unlike: true,
+  otherOutputNorm: true,
   mixture: { size: 'expert_feed_forward_length', scores: 'sigmoid', normalised: true, fromFile: true },
   rules: { 'attention.sliding_window': applied(SOURCE) },
   kinds(usual, { fields, key, kvHeads }) {

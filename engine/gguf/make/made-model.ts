@@ -1,5 +1,6 @@
 import { type Shape, type UniformShape, uniformShape } from '../../model/architecture.ts';
 import { type FileMix, fileQuantization } from '../../model/mix.ts';
+import { familyOf } from '../architectures/families.ts';
 import type { TensorHeading } from '../encode-header.ts';
 import { fileTypeNumber } from '../file-type.ts';
 import type { Metadata, MetadataValue } from '../metadata-value.ts';
@@ -35,9 +36,10 @@ export interface MadeModel {
  * @throws InputError for families of which no models are made
  */
 export function madeModel(shape: Shape, mix: FileMix): MadeModel {
+  const { otherOutputNorm } = familyOf(shape.architecture);
   const tensors = namedTensors(shape).map((tensor) => ({
     ...tensor,
-    name: tensor.role === 'output_norm' && shape.architecture.startsWith('lfm2') ? OTHER_OUTPUT_NORM : tensor.name,
+    name: tensor.role === 'output_norm' && otherOutputNorm ? OTHER_OUTPUT_NORM : tensor.name,
     type: fileQuantization(tensor, shape, mix),
   }));
   return { metadata: new Map([...modelMetadata(shape, mix), ...tokenizerMetadata(shape.vocabularySize)]), tensors };

@@ -88,7 +88,7 @@ function yarnMetadata({ factor, context }: NonNullable<PublishedRotation['yarn']
   ];
 }
 
-/** What layers with a window have of their own, and those that attend to the keys of others (Gemma 4). */
+/** Keys of layers with a window, and of those that attend to the keys of others (Gemma 4). */
 function localMetadata({ headSize }: Attention, { architecture, kinds }: Shape): Pairs {
   const mixers = kinds.map(({ mixer }) => (mixer?.kind === 'attention' ? mixer : undefined));
   const local = mixers.find((mixer) => mixer?.window !== undefined);

@@ -48,7 +48,7 @@ function product(weight: LayerMatrix, y: 'q' | 'k' | 'v' | 'projected', bias: La
   return { kind: 'multiply', weight, x: 'h', y, ...(bias && { bias }) };
 }
 
-/** Of a gated head, the product has its query and then its gate. */
+/** The product of a gated head has its query, then its gate. */
 function querySteps({ headSize, bias, gated }: Attention): LayerStep[] {
   if (!gated) return [product('attn_q', 'q', bias && 'attn_q_bias')];
   const copy = (y: 'q' | 'z', first: number): LayerStep => ({

@@ -50,7 +50,7 @@ function denseWidths({ size, ungated }: Inner): BlockPart['widths'] {
   return ungated ? { up: size } : { gate: size, up: size };
 }
 
-/** Where a dense network's activations are. */
+/** The buffer of a dense network's activations. */
 function innerBuffer({ ungated }: Inner): BufferName {
   return ungated ? 'up' : 'gate';
 }

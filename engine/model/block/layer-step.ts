@@ -31,7 +31,7 @@ export const BUFFERS = [
   'latent',
   'decompressed',
   'headResults',
-  /** What is convolved, and the result; what gates a mixer's result; how far a state is changed, and forgotten. */
+  /** Inputs and results of a convolution; the gate of a mixer's result; how far a state is changed, and forgotten. */
   'channels',
   'convolved',
   'z',
@@ -46,7 +46,7 @@ export const BUFFERS = [
   'expertGate',
   'expertUp',
   'expertResult',
-  /** What a mixture beside a dense network computes. */
+  /** Results of a mixture beside a dense network. */
   'mixture',
   /** The number that gates the shared expert. */
   'sharedGate',
@@ -108,7 +108,7 @@ export type LayerStep =
   | {
       readonly kind: 'gate';
       readonly activation: Activation;
-      /** Where the result goes, too. */
+      /** Takes the result, too. */
       readonly gate: BufferName;
       readonly up: BufferName;
     }
@@ -128,7 +128,7 @@ export type LayerStep =
   | { readonly kind: 'layer-input'; readonly y: BufferName };
 
 /**
- * What is done text by text, with what is kept of its past tokens: a layer has at most one of these steps. `attend` stores
+ * A step that is done text by text, with what is kept of its past tokens: a layer has at most one. `attend` stores
  * keys and values, unless it attends to another layer's, and attends to those of past tokens.
  */
 export type TextStep =

@@ -10,7 +10,7 @@ export interface BlockPart {
   readonly steps: readonly LayerStep[];
 }
 
-/** What a mixer does between the norm before it, which is in `h`, and the product that gives its result. */
+/** A mixer from the norm before it, which is in `h`, to the product that gives its result. */
 export interface MixerPart extends BlockPart {
   readonly result: { readonly weight: LayerMatrix; readonly x: BufferName; readonly bias?: LayerBias };
 }
@@ -20,7 +20,7 @@ export function addsDirectly({ resultNorms, residualScale = 1 }: LayerKind): boo
   return !resultNorms && residualScale === 1;
 }
 
-/** Where the result of a mixer, or of the feed-forward part, goes. */
+/** The buffer that takes the result of a mixer, or of the feed-forward part. */
 export function resultBuffer(kind: LayerKind): BufferName {
   return addsDirectly(kind) ? 'x' : 'result';
 }

@@ -13,7 +13,7 @@ export interface PlacedExperts {
   readonly matrices: readonly ExpertBytes[];
 }
 
-/** Where a matrix of each of a layer's experts is in the file. */
+/** Places in the file of a matrix of each of a layer's experts. */
 export interface ExpertBytes {
   readonly role: ExpertMatrix;
   /** Rows of an expert's. */
@@ -21,7 +21,7 @@ export interface ExpertBytes {
   rangeOf(expert: number): ByteRange;
 }
 
-/** What a layer's operations know the matrix of all experts by. */
+/** The matrix of all experts, as a layer's operations know it. */
 export interface ExpertProduct {
   readonly matrix: Matrix;
   readonly bias?: Vector; // [experts][rows]
@@ -50,7 +50,7 @@ export interface ExpertSlotsOptions {
   /** Layers with experts, by their index. */
   readonly layers: ReadonlyMap<number, PlacedExperts>;
   readonly productOf: (layer: number, role: ExpertMatrix) => ExpertProduct;
-  /** Of each layer. */
+  /** Slots of each layer. */
   readonly slots: number;
   readonly eviction: Eviction;
   readonly recorder?: RunRecorder | undefined;
