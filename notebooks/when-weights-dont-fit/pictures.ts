@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { chartWidth } from '../lib/figure.ts';
-import { EXTENTS, POLICIES, type PolicyName, readCurve, type Scan } from './scan.ts';
+import { EXTENTS, POLICIES, type PolicyName, type ReadPoint, type Scan } from './scan.ts';
 
 /** A point of the curve that was measured. */
 export interface MeasuredPoint {
@@ -57,10 +57,12 @@ interface Chosen {
  * What a token reads in steady state against the share that fits, for every policy, with what was measured; the reader's
  * own marked.
  */
-export function readCurves({ policy: own, room }: Chosen, measured: readonly MeasuredPoint[], width: number): Element {
-  const points = (Object.keys(POLICIES) as PolicyName[]).flatMap((policy) =>
-    readCurve(policy).map((point) => ({ ...point, policy })),
-  );
+export function curvesPicture(
+  points: readonly ReadPoint[],
+  { policy: own, room }: Chosen,
+  measured: readonly MeasuredPoint[],
+  width: number,
+): Element {
   return Plot.plot({
     width: chartWidth(width),
     height: 300,

@@ -57,11 +57,21 @@ function use(cache: PageCache, extent: number): boolean {
   return state === 'missing';
 }
 
-/** The share of the weights that a token reads in steady state, for every amount of room. */
-export function readCurve(policy: PolicyName): { readonly room: number; readonly read: number }[] {
-  return Array.from({ length: EXTENTS / 4 + 1 }, (_, index) => {
-    const room = 4 * index;
-    const { read } = scan(policy, Math.max(room, 1), 6);
-    return { room: room / EXTENTS, read: read.slice(2).reduce((sum, share) => sum + share, 0) / (read.length - 2) };
-  });
+/** A point of a policy's curve: shares of the weights. */
+export interface ReadPoint {
+  readonly policy: PolicyName;
+  readonly room: number;
+  readonly read: number;
+}
+
+/** The share of the weights that a token reads in steady state, for every policy and amount of room. */
+export function readCurves(): readonly ReadPoint[] {
+  const rooms = Array.from({ length: EXTENTS / 4 + 1 }, (_, index) => 4 * index);
+  return (Object.keys(POLICIES) as PolicyName[]).flatMap((policy) =>
+    rooms.map((room) => {
+      const { read } = scan(policy, Math.max(room, 1), 6);
+      const steady = read.slice(2);
+      return { policy, room: room / EXTENTS, read: steady.reduce((sum, share) => sum + share, 0) / steady.length };
+    }),
+  );
 }

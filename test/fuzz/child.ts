@@ -1,4 +1,4 @@
-import { openSync, writeSync } from 'node:fs';
+import { openSync, readFileSync, writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { type FuzzTarget, judge, type Outcome, type TargetModule } from './target.ts';
@@ -64,7 +64,7 @@ async function serve(path: string, seed: number, file: string): Promise<void> {
       kinds[kind] = (kinds[kind] ?? 0) + 1;
       if ('fault' in outcome) faults.push({ number, fault: outcome.fault });
     }
-    return { inputs: judged, kinds, faults, slowest, peakBytes: 1024 * process.resourceUsage().maxRSS };
+    return { inputs: judged, kinds, faults, slowest, peakBytes: peakBytes() };
   };
   const answer = async (task: Task): Promise<Judged> => {
     if (task.kind === 'one') return await judgeBatch([-1], () => task.input, 0);
@@ -74,6 +74,18 @@ async function serve(path: string, seed: number, file: string): Promise<void> {
   };
   process.on('message', (task: Task) => void answer(task).then((judged) => process.send?.(judged)));
   process.send?.('ready');
+}
+
+/**
+ * The largest memory so far by /proc, bytes; what it is now where there is none. `resourceUsage().maxRSS` isn't asked: a
+ * child's is never below that of the process which forked it.
+ */
+function peakBytes(): number {
+  try {
+    return 1024 * Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+  } catch {
+    return process.memoryUsage.rss();
+  }
 }
 
 function* range(from: number, to: number): Generator<number> {
