@@ -1,0 +1,33 @@
+import type { EvictionName } from './evictions.ts';
+import type { Pool } from './replay-routing.ts';
+
+/** How the experts that don't stay in memory are cached and read: the part of a plan that concerns routed weights. */
+export interface ExpertsPolicy {
+  /** Slots for experts: of each layer with `pool` layer, of all together with `pool` all; `fit`: what memory has room for. */
+  readonly slots: number | 'fit';
+  readonly pool: Pool;
+  /** `pinned-hottest` holds the experts that were used most so far, and reads the others for one use. */
+  readonly eviction: EvictionName | 'pinned-hottest';
+  readonly method: ReadMethod;
+  /** Reads that are under way at once, at least 1. */
+  readonly depth: number;
+  readonly lookahead: Lookahead;
+  /** Experts that are in memory are multiplied while the others are read. */
+  readonly hitsFirst: boolean;
+}
+
+/**
+ * How bytes come from the file: `direct` past the page cache, `pread` through it into slots, `mmap` as pages of the
+ * mapped file, without slots of their own.
+ */
+export const READ_METHODS = ['direct', 'pread', 'mmap'] as const;
+export type ReadMethod = (typeof READ_METHODS)[number];
+
+/**
+ * What is read before a router has asked for it. `next-router`: what the next layer's router chooses of this layer's
+ * input, its first `ranks` choices. `previous-token`: what the token before used in the next layer.
+ */
+export type Lookahead =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'next-router'; readonly ranks: number }
+  | { readonly kind: 'previous-token' };
