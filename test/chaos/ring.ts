@@ -53,7 +53,7 @@ const DELAY = '8 ms';
 const PORT = 7400;
 /** Apart from each other on loopback, where all devices share a host. */
 const PORTS_APART = 10;
-const STARTED = 60;
+const STARTED = 120;
 
 export async function openRing(folder: string): Promise<ChaosRing> {
   const ground = openGround(DEVICES, folder);

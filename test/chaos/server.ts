@@ -13,7 +13,7 @@ const CLIENTS = 4;
 /** Clients that read nothing, and what each asks for: requests for the page's code, and a long stream. */
 const DEAF = 12;
 const PIPELINED = 64;
-const STARTED = 60;
+const STARTED = 120;
 /** Longest time of an answer, with a machine that does other things too. */
 const MOST_SECONDS = 60;
 /** Seconds after a server's end by which its clients know. */
