@@ -11,13 +11,14 @@ import * as assert from 'uvu/assert';
  */
 const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = [
   ['engine/input', []],
+  ['engine/design', []],
   ['engine/files', ['engine/input']],
   ['engine/batch', ['engine/input']],
   ['engine/experts', ['engine/input']],
   ['engine/model', ['engine/input']],
   ['engine/hardware', ['engine/input', 'engine/model']],
-  ['engine/plan', ['engine/input', 'engine/model', 'engine/hardware']],
-  ['engine/cost', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan']],
+  ['engine/plan', ['engine/input', 'engine/experts', 'engine/model', 'engine/hardware']],
+  ['engine/cost', ['engine/input', 'engine/experts', 'engine/model', 'engine/hardware', 'engine/plan']],
   ['engine/trace', ['engine/cost']],
   ['engine/schedule', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost']],
   ['simulator/event-loop', []],
@@ -32,7 +33,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'simulator',
     [
-      'engine/batch',
+      ...['engine/batch', 'engine/experts'],
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['simulator/event-loop', 'simulator/page-cache', 'simulator/hardware'],
     ],
@@ -47,6 +48,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/planner',
     [
+      'engine/experts',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['engine/schedule', 'simulator', 'simulator/page-cache'],
     ],
@@ -77,7 +79,10 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/runtime/batch',
     ['engine/batch', 'engine/input', 'engine/model', 'engine/runtime', 'engine/text', 'engine/text/speculation'],
   ],
-  ['engine/server', ['engine/input', 'engine/text', 'engine/text/speculation', 'engine/runtime/batch']],
+  [
+    'engine/server',
+    ['engine/input', 'engine/design', 'engine/text', 'engine/text/speculation', 'engine/runtime/batch'],
+  ],
   ['engine/terminal', ['engine/input']],
   [
     'engine/profile',
@@ -137,6 +142,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'notebooks',
     [
+      'engine/design',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
       ...['engine/runtime/weights', 'engine/text'],

@@ -1,5 +1,6 @@
-import type { EvictionName } from './evictions.ts';
+import { EVICTIONS, type EvictionName } from './evictions.ts';
 import type { Pool } from './replay-routing.ts';
+import type { Eviction } from './unit-cache.ts';
 
 /** How the experts that don't stay in memory are cached and read: the part of a plan that concerns routed weights. */
 export interface ExpertsPolicy {
@@ -7,13 +8,22 @@ export interface ExpertsPolicy {
   readonly slots: number | 'fit';
   readonly pool: Pool;
   /** `pinned-hottest` holds the experts that were used most so far, and reads the others for one use. */
-  readonly eviction: EvictionName | 'pinned-hottest';
+  readonly eviction: ExpertsEviction;
   readonly method: ReadMethod;
   /** Reads that are under way at once, at least 1. */
   readonly depth: number;
   readonly lookahead: Lookahead;
   /** Experts that are in memory are multiplied while the others are read. */
   readonly hitsFirst: boolean;
+}
+
+/** Evictions that a plan names. */
+export const EXPERTS_EVICTIONS = ['lru', 'lfu', 'slru', 'lfru', 'random', 'pinned-hottest'] as const;
+export type ExpertsEviction = EvictionName | 'pinned-hottest';
+
+/** The eviction of a cache of experts under a policy. */
+export function evictionOf({ eviction }: Pick<ExpertsPolicy, 'eviction'>): Eviction {
+  return eviction === 'pinned-hottest' ? { kind: 'hottest' } : EVICTIONS[eviction];
 }
 
 /**
@@ -31,3 +41,4 @@ export type Lookahead =
   | { readonly kind: 'none' }
   | { readonly kind: 'next-router'; readonly ranks: number }
   | { readonly kind: 'previous-token' };
+export const LOOKAHEADS = ['none', 'next-router', 'previous-token'] as const satisfies Lookahead['kind'][];

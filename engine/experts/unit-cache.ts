@@ -40,6 +40,8 @@ export type Eviction =
   | { readonly kind: 'lfru'; readonly sample: number }
   /** Only these are held, as many as there are slots for, in this order; others are read for one use. */
   | { readonly kind: 'pinned'; readonly units: readonly number[] }
+  /** The one that was needed least often so far, unless the new one was needed no oftener: that is read for one use then. */
+  | { readonly kind: 'hottest' }
   | { readonly kind: 'random' }
   /** The one whose next need is farthest away (Belady 1966), with all that will be needed, in order. */
   | { readonly kind: 'belady'; readonly needs: ArrayLike<number> };
@@ -76,7 +78,9 @@ export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCac
   if (eviction.kind === 'pinned') for (const unit of eviction.units.slice(0, slots)) held.add(unit);
   const place = (unit: number, isSpared: (unit: number) => boolean): ReadUnit => {
     if (held.size < slots && eviction.kind !== 'pinned') return { unit, kept: true };
-    const victim = policy.victim(held, isSpared) ?? policy.victim(held, () => false);
+    // A unit that is needed now makes no room for one that may stay out.
+    const last = eviction.kind === 'hottest' ? undefined : () => policy.victim(held, () => false);
+    const victim = policy.victim(held, isSpared) ?? last?.();
     if (victim === undefined) return { unit, kept: false };
     held.delete(victim);
     policy.evicted(victim);
@@ -120,6 +124,8 @@ function policyOf(eviction: Eviction, slots: number, seed: number): Policy {
       return leastOftenAndRecent(eviction.sample, randomStream(seed, 'lfru'));
     case 'pinned':
       return { ...leastRecent(), victim: () => undefined };
+    case 'hottest':
+      return mostOften();
     case 'random':
       return drawn(randomStream(seed, 'random eviction'));
     case 'belady':
@@ -153,6 +159,26 @@ function leastOften(): Policy {
     kept: rank,
     evicted: held.remove,
     victim: (_, isSpared) => held.least(isSpared),
+  };
+}
+
+function mostOften(): Policy {
+  const uses = new Map<number, number>();
+  const held = createRankedUnits();
+  const usesOf = (unit: number): number => uses.get(unit) as number;
+  let needed = 0;
+  return {
+    needed(unit, isHeld) {
+      needed = unit;
+      uses.set(unit, (uses.get(unit) ?? 0) + 1);
+      if (isHeld) held.rank(unit, usesOf(unit));
+    },
+    kept: (unit) => held.rank(unit, usesOf(unit)),
+    evicted: held.remove,
+    victim: (_, isSpared) => {
+      const least = held.least(isSpared);
+      return least !== undefined && usesOf(least) < usesOf(needed) ? least : undefined;
+    },
   };
 }
 

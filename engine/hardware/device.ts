@@ -204,6 +204,8 @@ export interface Disk {
   /** Bytes per second of a sequential reader, and of a random one (page faults). */
   readonly sequential: number;
   readonly random: number;
+  /** Seconds until the bytes of a read begin to come, where measured (disk-reads.ts). */
+  readonly latency?: number;
 }
 
 export interface DeviceMemory {

@@ -249,8 +249,9 @@ function readDisk(fields: Fields): Disk {
   const random = fields.optionalQuantity('random', 'rate') ?? sequential;
   if (random > sequential)
     throw new InputError(fields.place('random'), 'is faster than sequential; the two may be swapped');
+  const latency = fields.optionalQuantity('latency', 'time');
   fields.end();
-  return { sequential, random };
+  return { sequential, random, ...(latency !== undefined && { latency }) };
 }
 
 /** `"compute": "400 GFLOPS"` for all formats, or an object with a `default` and rates of single formats. */

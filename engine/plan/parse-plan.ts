@@ -1,3 +1,11 @@
+import {
+  EXPERTS_EVICTIONS,
+  type ExpertsPolicy,
+  LOOKAHEADS,
+  type Lookahead,
+  READ_METHODS,
+} from '../experts/experts-policy.ts';
+import { POOLS } from '../experts/replay-routing.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
@@ -90,10 +98,35 @@ function readWeights(weights: Fields, name: string): WeightsPolicy {
   const fields = weights.object(name);
   const prefetch = fields.oneOf('prefetch', [...PREFETCHES, 'fit']);
   const release = fields.optionalOneOf('release', RELEASES) ?? 'none';
+  const own = fields.optionalObject('experts');
+  const experts = own && { experts: readExperts(own) };
   const policy =
-    release === 'pinned' ? { prefetch, release, pinned: fields.amountOr('pinned', 'fit') } : { prefetch, release };
+    release === 'pinned'
+      ? { prefetch, release, pinned: fields.amountOr('pinned', 'fit'), ...experts }
+      : { prefetch, release, ...experts };
   fields.end();
   return policy;
+}
+
+function readExperts(fields: Fields): ExpertsPolicy {
+  const policy = {
+    slots: fields.amountOr('slots', 'fit'),
+    pool: fields.oneOf('pool', POOLS),
+    eviction: fields.oneOf('eviction', EXPERTS_EVICTIONS),
+    method: fields.oneOf('method', READ_METHODS),
+    depth: fields.count('depth'),
+    lookahead: readLookahead(fields.object('lookahead')),
+    hitsFirst: fields.optionalTruth('hitsFirst') ?? false,
+  };
+  fields.end();
+  return policy;
+}
+
+function readLookahead(fields: Fields): Lookahead {
+  const kind = fields.oneOf('kind', LOOKAHEADS);
+  const lookahead = kind === 'next-router' ? { kind, ranks: fields.count('ranks') } : { kind };
+  fields.end();
+  return lookahead;
 }
 
 /** Reads the `partition` of a stage; only its form is checked. @throws InputError with file and place */

@@ -11,6 +11,7 @@ import {
   type Stage,
   type TensorParallelPlan,
 } from './plan.ts';
+import { validateExperts } from './validate-experts.ts';
 import { validatePartition } from './validate-partition.ts';
 import { hopsOf, relaysOf, stopsBetween } from './windows.ts';
 
@@ -84,6 +85,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
     if (!names.includes(device))
       throw new InputError(`${where}: weights`, `names "${device}"${suggestion(device, names)}`);
   }
+  validateExperts(plan, model, where);
   if (plan.kind === 'ring') checkRelays(plan, names, `${where}: relays`);
   checkWays(plan, cluster, where);
 }

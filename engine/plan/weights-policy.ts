@@ -1,3 +1,5 @@
+import type { ExpertsPolicy } from '../experts/experts-policy.ts';
+
 /**
  * How the layers of a device's next window are loaded while other devices compute:
  * - `none`: page faults load them;
@@ -19,9 +21,19 @@ export type Prefetch = (typeof PREFETCHES)[number];
 export const RELEASES = ['none', 'drop', 'pinned'] as const;
 export type Release = (typeof RELEASES)[number];
 
-type Policy<Open> =
-  | { readonly prefetch: Prefetch | Open; readonly release: 'none' | 'drop' }
-  | { readonly prefetch: Prefetch | Open; readonly release: 'pinned'; readonly pinned: number | Open };
+type Policy<Open> = Experts &
+  (
+    | { readonly prefetch: Prefetch | Open; readonly release: 'none' | 'drop' }
+    | { readonly prefetch: Prefetch | Open; readonly release: 'pinned'; readonly pinned: number | Open }
+  );
+
+interface Experts {
+  /**
+   * How the experts of a mixture are cached and read; the rest of the policy is about all other weights then. Missing:
+   * experts are mapped like other weights.
+   */
+  readonly experts?: ExpertsPolicy;
+}
 
 /**
  * How a device manages its mapped weights, beyond what its operating system does. `pinned` is in bytes. `fit` leaves a
@@ -91,9 +103,10 @@ export function fitPolicy(policy: WeightsPolicy, { windows, output, room }: FitC
   const rounds = largest === 0 ? 1 : layers / largest;
   const passes = mapped <= room || (rounds > 1 && largest + output <= room);
   const prefetch = policy.prefetch === 'fit' ? (passes ? 'populate' : 'none') : policy.prefetch;
-  if (policy.release !== 'pinned') return { prefetch, release: policy.release };
-  if (policy.pinned !== 'fit') return { prefetch, release: 'pinned', pinned: policy.pinned };
+  const experts = policy.experts && { experts: policy.experts };
+  if (policy.release !== 'pinned') return { prefetch, release: policy.release, ...experts };
+  if (policy.pinned !== 'fit') return { prefetch, release: 'pinned', pinned: policy.pinned, ...experts };
   const fits = mapped <= room || prefetch === 'none' || rounds === 1;
   const pinned = Math.floor(largestPinnedBytes({ rounds: fits ? 1 : rounds, mapped, room }));
-  return { prefetch, release: 'pinned', pinned };
+  return { prefetch, release: 'pinned', pinned, ...experts };
 }
