@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { STYLE } from '../design/design.ts';
 
-/** The files of the page, by path: their name and type. */
+/** The files of the page's own folder, by path: their name and type. */
 const FILES = {
   '/': ['index.html', 'text/html'],
   '/page.js': ['page.js', 'text/javascript'],
@@ -9,8 +10,11 @@ const FILES = {
   '/page.css': ['page.css', 'text/css'],
 } as const;
 
+/** The style that this page shares with reports and lessons. */
+const DESIGN_PATH = '/design.css';
+
 /** The paths of the page. */
-export const PAGE_PATHS: readonly string[] = Object.keys(FILES);
+export const PAGE_PATHS: readonly string[] = [...Object.keys(FILES), DESIGN_PATH];
 
 /** Nothing from elsewhere, no code in the page itself, and no frame around it. */
 const POLICY = [
@@ -28,12 +32,19 @@ export interface PageFile {
 
 /** Reads the files of the page. All responses send the same bytes, which are in memory once. */
 export function readPage(): PageFile[] {
-  return Object.entries(FILES).map(([path, [file, type]]) => ({
+  const own = Object.entries(FILES).map(([path, [file, type]]) =>
+    pageFile(path, type, readFileSync(join(import.meta.dirname, 'page', file))),
+  );
+  return [...own, pageFile(DESIGN_PATH, 'text/css', Buffer.from(STYLE))];
+}
+
+function pageFile(path: string, type: string, bytes: Buffer): PageFile {
+  return {
     path,
     headers: {
       ...{ 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY },
       ...{ 'referrer-policy': 'no-referrer', 'cache-control': 'no-cache' },
     },
-    bytes: readFileSync(join(import.meta.dirname, 'page', file)),
-  }));
+    bytes,
+  };
 }
