@@ -1,6 +1,6 @@
 import { readTextFile } from '../engine/commands/text-file.ts';
 import { drawRouting, zipfPopularity } from '../engine/experts/draw-routing.ts';
-import { parseRoutings } from '../engine/experts/parse-routing.ts';
+import { parseRoutings } from '../engine/experts/recorded/parse-routings.ts';
 import { POOLS } from '../engine/experts/replay-routing.ts';
 import { overlapAt, type Routing } from '../engine/experts/routing.ts';
 import type { Recurrence } from '../engine/experts/working-set.ts';

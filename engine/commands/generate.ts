@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseRoutings } from '../experts/parse-routing.ts';
+import { parseRoutings } from '../experts/recorded/parse-routings.ts';
 import { withFile } from '../gguf/file-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
@@ -150,13 +150,13 @@ interface ModelRequest extends Pick<Generation, 'gguf' | 'request' | 'prompt' | 
 /** The model on the processors that were asked for. */
 async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedModel> {
   const { gguf, request, shape, context, prompt, memory, signal, onPart } = parts;
-  const { model: path, kvCache, gpuLayers, device, gpuPaging: paging, profile } = request;
+  const { model: path, kvCache, gpuLayers, cpuExperts, device, gpuPaging: paging, profile } = request;
   if (gpuLayers !== 0) {
     const { exact } = request.kernels;
     const split = await openSplit(
       {
-        ...{ cpu: kernels, gpuLayers, device, exact, model: shape, file: path, context, profile, signal, paging },
-        ...{ promptTokens: prompt.length, kvFormat: kvCache },
+        ...{ cpu: kernels, gpuLayers, cpuExperts, device, exact, model: shape, file: path, context },
+        ...{ profile, signal, paging, promptTokens: prompt.length, kvFormat: kvCache },
       },
       ({ on }, plan, onLayer) => on(plan, onLayer),
     );

@@ -24,7 +24,8 @@ export function replayedRoutes(kernels: Kernels, routing: Routing): Kernels {
 }
 
 /**
- * The first of some routings that fits a model.
+ * The first of some routings that fits a model. Recorders that don't write how many experts there are know of those alone
+ * that were used.
  * @throws InputError if none does, or the model has no experts
  */
 export function fittingRouting(routings: ReadonlyMap<string, Routing>, model: Model, file: string): Routing {
@@ -34,7 +35,7 @@ export function fittingRouting(routings: ReadonlyMap<string, Routing>, model: Mo
   const [router] = routers;
   if (router === undefined) throw new InputError('--routing', `${model.name} has no experts; leave it out`);
   const found = [...routings.values()].find(
-    ({ layers, experts, used }) => layers === routers.length && experts === router.experts && used === router.used,
+    ({ layers, experts, used }) => layers === routers.length && experts <= router.experts && used === router.used,
   );
   if (found !== undefined) return found;
   const text = ({ experts, used }: Pick<Router, 'experts' | 'used'>, layers: number): string =>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { parseRoutings } from '../../engine/experts/parse-routing.ts';
+import { parseRoutings } from '../../engine/experts/recorded/parse-routings.ts';
 import { expertsOf, type Routing } from '../../engine/experts/routing.ts';
 import { routingText } from '../../engine/experts/write-routing.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { parseRoutings } from '../../engine/experts/parse-routing.ts';
+import { parseRoutings } from '../../engine/experts/recorded/parse-routings.ts';
 import { replayRouting } from '../../engine/experts/replay-routing.ts';
 import { expertsOf, overlapAt, type Routing } from '../../engine/experts/routing.ts';
 import { measuredWorkingSets } from '../../engine/experts/working-set.ts';

@@ -52,7 +52,7 @@ export function mutateJson(value: Json, other: Json, random: RandomStream): Json
  * Whether a value has at most so many parts and characters. Lists that are repeated and repeated again share their items,
  * and would be written out for minutes.
  */
-export function isWithin(value: Json, most: number): boolean {
+function isWithin(value: Json, most: number): boolean {
   let left = most;
   const waiting: Json[] = [value];
   for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
@@ -64,6 +64,21 @@ export function isWithin(value: Json, most: number): boolean {
     }
   }
   return true;
+}
+
+/** Parts and characters of what is written out. */
+const MOST = 2 ** 22;
+
+/**
+ * A value as text; in place of one that is too large, a long string, and of one that is nested deeper than JSON.stringify
+ * goes, one that is nested deeper still.
+ */
+export function jsonText(json: Json, indent = 0): string {
+  try {
+    return isWithin(json, MOST) ? JSON.stringify(json, null, indent) : '{"prompt":"'.padEnd(MOST, 'a');
+  } catch {
+    return '[{"devices":'.repeat(100_000);
+  }
 }
 
 /** Replaces a random part of a value by what `change` makes of it. */

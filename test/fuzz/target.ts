@@ -16,7 +16,17 @@ export interface FuzzTarget {
 }
 
 /** The targets, each a module of this name in targets/ with `open`. */
-export const TARGETS = ['gguf', 'frames', 'json', 'redis', 'requests', 'imatrix', 'templates', 'vocabularies'] as const;
+export const TARGETS = [
+  'gguf',
+  'frames',
+  'json',
+  'redis',
+  'requests',
+  'imatrix',
+  'templates',
+  'vocabularies',
+  'routing',
+] as const;
 export type TargetName = (typeof TARGETS)[number];
 
 /** A module of targets/: opens what its target needs, once for each process. */

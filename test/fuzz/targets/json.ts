@@ -19,7 +19,7 @@ import { optimal } from '../../../engine/schedule/exact/optimal.ts';
 import type { SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
-import { type Json, mutateJson } from '../mutate-json.ts';
+import { type Json, jsonText, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
 
 const MODEL = createNamedModel(loadCatalogue(), 'Llama-3-8B');
@@ -128,7 +128,7 @@ function mutated(seeds: readonly Seed[], random: RandomStream): Uint8Array {
   if (seed.json !== undefined) {
     let json = seed.json;
     for (let times = random.integer(0, 3); times > 0; times--) json = mutateJson(json, other.json ?? seed.json, random);
-    text = textOf(json, random.integer(0, 1));
+    text = jsonText(json, random.integer(0, 1));
   }
   const encoder = new TextEncoder();
   let bytes: Uint8Array = encoder.encode(text);
@@ -136,15 +136,6 @@ function mutated(seeds: readonly Seed[], random: RandomStream): Uint8Array {
   if (random.integer(0, 2) === 0)
     for (let times = random.integer(1, 4); times > 0; times--) bytes = mutateBytes(bytes, foreign, random);
   return Buffer.concat([encoder.encode(`${seed.format}\n`), bytes]);
-}
-
-/** JSON.stringify recurses, and nests no deeper than the stack allows. */
-function textOf(json: Json, indent: number): string {
-  try {
-    return JSON.stringify(json, null, indent) ?? '';
-  } catch {
-    return `${'[{"devices":'.repeat(100_000)}`;
-  }
 }
 
 const CELLS = [

@@ -4,7 +4,7 @@ import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { listSweeps, liveWorkers, loadSweep, parseJob, readBlocks } from '../../../experiments/sweep/redis/store.ts';
 import { createSweep, loadReadResult, type Sweep, type SweepKind } from '../../../experiments/sweep/sweep.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
-import { type Json, mutateJson } from '../mutate-json.ts';
+import { type Json, jsonText, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
 
 /** Results of one point, by the kind of sweep. */
@@ -97,19 +97,10 @@ function mutated(sweeps: readonly Sweep[], random: RandomStream): Uint8Array {
   const results = RESULTS[sweep.kind] ?? [];
   const count = random.integer(0, 9) === 0 ? random.integer(0, 20) : Math.min(POINTS, sweep.block);
   const lines = Array.from({ length: count }, () => change(random.pick(results)));
-  const text = record === undefined ? lines.map(textOf).join('\n') : textOf(change(record));
+  const text = record === undefined ? lines.map((line) => jsonText(line)).join('\n') : jsonText(change(record));
   let bytes: Uint8Array = Buffer.from(text);
   if (random.integer(0, 3) === 0) bytes = mutateBytes(bytes, Buffer.from('{"point":0,"error":"x"}'), random);
   if (record === undefined) bytes = deflateRawSync(bytes);
   if (random.integer(0, 5) === 0) bytes = mutateBytes(bytes, Buffer.from('\u001b[2J'), random);
   return Buffer.concat([Buffer.from(`${format} ${sweep.kind}\n`), bytes]);
-}
-
-/** JSON.stringify recurses, and nests no deeper than the stack allows. */
-function textOf(json: Json): string {
-  try {
-    return JSON.stringify(json) ?? 'null';
-  } catch {
-    return '[{"a":'.repeat(100_000);
-  }
 }

@@ -1,7 +1,7 @@
 import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { alphabetServer } from '../../server/alphabet.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
-import { isWithin, type Json, mutateJson } from '../mutate-json.ts';
+import { type Json, jsonText, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
 
 const SCHEMA: Json = {
@@ -101,19 +101,7 @@ function mutated(random: RandomStream): Uint8Array {
   for (let times = random.integer(0, 3); times > 0; times--)
     body = mutateJson(body, random.pick(Object.values(BODIES)), random);
   const encoder = new TextEncoder();
-  let bytes: Uint8Array = encoder.encode(textOf(body));
+  let bytes: Uint8Array = encoder.encode(jsonText(body));
   if (random.integer(0, 4) === 0) bytes = mutateBytes(bytes, encoder.encode('{"type":"null"}'), random);
   return Buffer.concat([encoder.encode(`${path}\n`), bytes]);
-}
-
-/** Parts and characters of a body: some times what the server takes. */
-const MOST = 2 ** 22;
-
-/** JSON.stringify recurses, and nests no deeper than the stack allows. */
-function textOf(json: Json): string {
-  try {
-    return isWithin(json, MOST) ? JSON.stringify(json) : '{"prompt":"'.padEnd(MOST, 'a');
-  } catch {
-    return '['.repeat(100_000);
-  }
 }

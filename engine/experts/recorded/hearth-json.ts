@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { complaintLine, readValue } from '../input/complaint.ts';
-import { InputError } from '../input/input-error.ts';
-import { parseJson } from '../input/parse-json.ts';
-import { type Routing, tokensOf } from './routing.ts';
-import { EXPERTS_OF_A_BYTE } from './write-routing.ts';
+import { complaintLine, readValue } from '../../input/complaint.ts';
+import { InputError } from '../../input/input-error.ts';
+import { parseJson } from '../../input/parse-json.ts';
+import { type Routing, tokensOf } from '../routing.ts';
+import { EXPERTS_OF_A_BYTE } from '../write-routing.ts';
 
 /** Most layers, experts and tokens that are read: more than any model has, and than fit into a text. */
 const MOST = 65_535;
@@ -24,10 +24,10 @@ const RECORD = z.object({
 const FILE = z.object({ traces: z.record(z.string(), RECORD) });
 
 /**
- * Reads recorded routings by name: the decoded tokens of each.
+ * Reads the JSON that `hearth routing` writes: recorded routings by name, the decoded tokens of each.
  * @throws InputError saying where the file is no such record
  */
-export function parseRoutings(text: string, file: string): Map<string, Routing> {
+export function parseHearthJson(text: string, file: string): Map<string, Routing> {
   const read = readValue(FILE, parseJson(text, file));
   if ('complaint' in read) throw new InputError(file, `is no record of routings: ${complaintLine(read.complaint)}`);
   return new Map(
