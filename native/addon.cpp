@@ -98,9 +98,10 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     return result;
   }
 
-  /** (mapping) → its FilePages, which keep the mapping alive */
+  /** (mapping, threads, whether reads go past the page cache) → its FilePages, which keep the mapping alive */
   Napi::Value pages(const Napi::CallbackInfo& info) {
-    return hearth::newFilePages(info.Env(), engine().mapping(wholeNumber(info, 0)));
+    const hearth::ReadWay way = info[2].ToBoolean() ? hearth::ReadWay::Direct : hearth::ReadWay::Cached;
+    return hearth::newFilePages(info.Env(), engine().mapping(wholeNumber(info, 0)), {wholeNumber(info, 1), way});
   }
 
   /** (mapping, offset, format, rows, columns) → matrix */

@@ -41,8 +41,15 @@ export interface PageBuffer {
   readonly bytes: Uint8Array;
 }
 
+export interface PagesOptions {
+  /** Jobs that are done at once. Default: one. */
+  readonly threads?: number;
+  /** Whether `read` goes through the page cache, without reading ahead. Default: past it. */
+  readonly cached?: boolean;
+}
+
 /**
- * The pages of a mapped file, and a thread that does jobs on them one at a time, in pieces of 4 MiB; `drop` jobs go
+ * The pages of a mapped file, and threads that each do a job on them at a time, in pieces of 4 MiB; `drop` jobs go
  * first. Callers block only in `wait`.
  */
 export interface FilePages {
@@ -58,15 +65,15 @@ export interface FilePages {
   /** @throws InputError if there isn't enough memory */
   buffer(bytes: number): PageBuffer;
   /**
-   * Reads a range without the page cache. The range's ends (except the file's end) and the offset are multiples of
-   * READ_ALIGNMENT, and the buffer has room for a whole number of them.
+   * Reads a range into a buffer. Where the range lies in its pages of READ_ALIGNMENT bytes as its place in memory does,
+   * nothing is copied but its ends.
    */
   read(range: ByteRange, buffer: PageBuffer, offset: number): PageJob;
   /**
-   * Bytes that the thread has caused to be read from disk so far; undefined if the operating system doesn't count them.
+   * Bytes that the threads have caused to be read from disk so far; undefined if the operating system doesn't count them.
    */
   readBytes(): number | undefined;
-  /** Ends the thread after its current piece; jobs must not be used afterwards. */
+  /** Ends the threads after their current pieces; jobs must not be used afterwards. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-import type { FilePages } from './file-pages.ts';
+import type { FilePages, PagesOptions } from './file-pages.ts';
 import type { CacheFile, CachePlace, KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MappedFile, Matrix, MatrixSource } from './matrix.ts';
 import type { Operation } from './operation.ts';
@@ -27,7 +27,7 @@ export interface Kernels {
   /** Maps a file of weights without reading it. @throws InputError if it can't be mapped */
   mapFile(path: string): MappedFile;
   /** The pages of a mapped file; undefined for kernels that read matrices into memory of their own. */
-  pages(file: MappedFile): FilePages | undefined;
+  pages(file: MappedFile, options?: PagesOptions): FilePages | undefined;
   /** @throws RangeError if the matrix reaches beyond its source or isn't whole blocks */
   matrix(source: MatrixSource): Matrix;
   /** A vector of zeros, or of the given values. @throws InputError if there isn't enough memory, as `cache` does */

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "direct_reader.hpp"
+#include "range_reader.hpp"
 
 namespace hearth {
 namespace {
@@ -42,7 +42,7 @@ Descriptor openWithoutName(const std::string& folder, bool whole) {
 
 CacheFile::CacheFile(const std::string& folder, std::size_t bytes)
     : bytes_(bytes),
-      file_(openWithoutName(folder, bytes % DirectReader::alignment == 0)),
+      file_(openWithoutName(folder, bytes % RangeReader::alignment == 0)),
       jobs_([this](const CacheJob& job, JobOutcome&) {
         perform(job);
         return true;

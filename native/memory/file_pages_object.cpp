@@ -34,11 +34,13 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
                         InstanceMethod<&FilePagesObject::close>("close")});
   }
 
-  /** (mapping, as an external value, which only newFilePages can pass) */
+  /** (mapping, as an external value, which only newFilePages can pass; threads; whether reads go past the page cache) */
   explicit FilePagesObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FilePagesObject>(info) {
     if (!info[0].IsExternal()) throw std::invalid_argument("FilePages are made by an engine");
     const auto mapping = info[0].As<Napi::External<std::shared_ptr<const FileMapping>>>();
-    worker_ = std::make_unique<PageWorker>(*mapping.Data());
+    worker_ = std::make_unique<PageWorker>(
+        *mapping.Data(), PageWorkerOptions{.threads = wholeNumber(info, 1),
+                                           .way = info[2].ToBoolean() ? ReadWay::Direct : ReadWay::Cached});
   }
 
  private:
@@ -117,7 +119,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
 
   void cancel(const Napi::CallbackInfo& info) { worker().cancel(wholeNumber(info, 0)); }
 
-  /** () → bytes that the thread has caused to be read from disk, or undefined */
+  /** () → bytes that the threads have caused to be read from disk, or undefined */
   Napi::Value readBytes(const Napi::CallbackInfo& info) {
     const auto bytes = worker().readBytes();
     return bytes ? toNumber(info, *bytes) : info.Env().Undefined();
@@ -154,9 +156,11 @@ void defineFilePages(Napi::Env env) {
   env.SetInstanceData(constructors.release());
 }
 
-Napi::Value newFilePages(Napi::Env env, std::shared_ptr<const FileMapping> mapping) {
+Napi::Value newFilePages(Napi::Env env, std::shared_ptr<const FileMapping> mapping, PageWorkerOptions options) {
   const auto external = Napi::External<std::shared_ptr<const FileMapping>>::New(env, &mapping);
-  return env.GetInstanceData<Constructors>()->filePages.New({external});
+  return env.GetInstanceData<Constructors>()->filePages.New(
+      {external, Napi::Number::New(env, static_cast<double>(options.threads)),
+       Napi::Boolean::New(env, options.way == ReadWay::Direct)});
 }
 
 }  // namespace hearth

@@ -19,10 +19,10 @@ bool isWhole(PageJobKind kind) {
 
 }  // namespace
 
-PageWorker::PageWorker(std::shared_ptr<const FileMapping> mapping)
+PageWorker::PageWorker(std::shared_ptr<const FileMapping> mapping, PageWorkerOptions options)
     : mapping_(std::move(mapping)),
-      reader_(*mapping_),
-      jobs_([this](Progress& progress, PageOutcome& outcome) { return step(progress, outcome); }) {}
+      reader_(*mapping_, options.way),
+      jobs_([this](Progress& progress, PageOutcome& outcome) { return step(progress, outcome); }, options.threads) {}
 
 std::size_t PageWorker::submit(PageJob job) {
   if (job.range.from >= job.range.to || job.range.to > mapping_->bytes().size()) {
@@ -30,21 +30,30 @@ std::size_t PageWorker::submit(PageJob job) {
   }
   if (job.kind == PageJobKind::Read) {
     if (!job.target) throw std::invalid_argument("nowhere to read to");
-    reader_.check(job.range, *job.target, job.offset);
+    RangeReader::check(job.range, *job.target, job.offset);
   }
   const Priority priority = job.kind == PageJobKind::Drop ? Priority::Urgent : Priority::Normal;
   const std::size_t from = job.range.from;
   return jobs_.submit({std::move(job), from}, priority);
 }
 
-std::optional<std::uint64_t> PageWorker::readBytes() const { return threadReadBytes(jobs_.thread()); }
+std::optional<std::uint64_t> PageWorker::readBytes() const {
+  std::uint64_t sum = 0;
+  for (const int thread : jobs_.systemThreads()) {
+    const auto bytes = threadReadBytes(thread);
+    if (!bytes) return std::nullopt;
+    sum += *bytes;
+  }
+  return sum;
+}
 
 bool PageWorker::step(Progress& progress, PageOutcome& outcome) {
   const PageJob& job = progress.job;
-  const std::size_t to =
-      isWhole(job.kind) ? job.range.to : std::min(job.range.to, progress.next + pieceBytes);
+  // Pieces end at whole pages, so that none is read twice.
+  const std::size_t first = progress.next / RangeReader::alignment * RangeReader::alignment;
+  const std::size_t to = isWhole(job.kind) ? job.range.to : std::min(job.range.to, first + pieceBytes);
   const FileRange piece = {progress.next, to};
-  const auto before = threadReadBytes(jobs_.thread());
+  const auto before = threadReadBytes(systemThread());
   try {
     perform(job, piece, outcome);
   } catch (const std::exception&) {
@@ -52,7 +61,7 @@ bool PageWorker::step(Progress& progress, PageOutcome& outcome) {
     throw;
   }
   mapping_->check();
-  const auto after = threadReadBytes(jobs_.thread());
+  const auto after = threadReadBytes(systemThread());
   if (before && after) {
     outcome.bytes += *after - *before;
   } else if (job.kind == PageJobKind::Read) {

@@ -6,8 +6,8 @@
 
 #include "../threads/job_thread.hpp"
 #include "buffer.hpp"
-#include "direct_reader.hpp"
 #include "pages.hpp"
+#include "range_reader.hpp"
 
 namespace hearth {
 
@@ -51,13 +51,19 @@ struct PageOutcome : JobOutcome {
   bool refused = false;
 };
 
+/** How many jobs are done at once, and how Read reads. */
+struct PageWorkerOptions {
+  std::size_t threads = 1;
+  ReadWay way = ReadWay::Direct;
+};
+
 /**
- * Does jobs on the pages of one file on a thread of its own, a few megabytes at a time. A Drop goes before all others:
+ * Does jobs on the pages of one file on threads of its own, a few megabytes at a time. A Drop goes before all others:
  * it frees the memory that reads need.
  */
 class PageWorker {
  public:
-  explicit PageWorker(std::shared_ptr<const FileMapping> mapping);
+  explicit PageWorker(std::shared_ptr<const FileMapping> mapping, PageWorkerOptions options = {});
 
   /** Returns the job's number. Throws std::out_of_range for a part that the file or the target doesn't have. */
   std::size_t submit(PageJob job);
@@ -68,7 +74,7 @@ class PageWorker {
   /** Ends the job after the megabytes that are being done. */
   void cancel(std::size_t number) { jobs_.cancel(number); }
 
-  /** Bytes that the thread has caused to be read from disk so far, where the operating system counts them. */
+  /** Bytes that the threads have caused to be read from disk so far, where the operating system counts them. */
   [[nodiscard]] std::optional<std::uint64_t> readBytes() const;
   [[nodiscard]] const FileMapping& mapping() const { return *mapping_; }
 
@@ -84,8 +90,8 @@ class PageWorker {
   void perform(const PageJob& job, FileRange piece, PageOutcome& outcome);
 
   std::shared_ptr<const FileMapping> mapping_;
-  DirectReader reader_;
-  /** Last, so that its thread ends first. */
+  RangeReader reader_;
+  /** Last, so that its threads end first. */
   JobThread<Progress, PageOutcome> jobs_;
 };
 

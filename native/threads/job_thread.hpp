@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace hearth {
 
@@ -33,17 +34,21 @@ struct JobOutcome {
 enum class Priority { Normal, Urgent };
 
 /**
- * A thread of its own that does jobs one after another, so that callers block only in `wait`. A job is done in steps;
- * between two steps an urgent job may go first. Jobs of the same priority are done in the order of submission.
- * `Outcome` derives from JobOutcome.
+ * Threads of its own that do jobs, so that callers block only in `wait`: one, unless more are asked for, each of which
+ * does a job at a time. A job is done in steps; between two steps an urgent job may go first. Jobs of the same priority
+ * are begun in the order of submission. `Outcome` derives from JobOutcome.
  */
 template <class Job, class Outcome>
 class JobThread {
  public:
-  /** Does the next step of a job, on the thread. Returns whether it was the last. An exception ends the job. */
+  /** Does the next step of a job, on a thread. Returns whether it was the last. An exception ends the job. */
   using Step = std::function<bool(Job&, Outcome&)>;
 
-  explicit JobThread(Step step) : step_(std::move(step)), thread_([this] { serve(); }) {}
+  explicit JobThread(Step step, std::size_t threads = 1) : step_(std::move(step)), systemThreads_(threads) {
+    for (std::size_t place = 0; place < threads; place++) {
+      threads_.emplace_back([this, place] { serve(place); });
+    }
+  }
 
   /** Abandons unfinished jobs after the current step, and calls what waits for them in `whenDone`. */
   ~JobThread() {
@@ -52,7 +57,7 @@ class JobThread {
       stopping_ = true;
     }
     changed_.notify_all();
-    thread_.join();
+    for (auto& thread : threads_) thread.join();
     for (auto& [number, entry] : entries_) {
       if (entry.callback) entry.callback();
     }
@@ -110,8 +115,8 @@ class JobThread {
     if (found != entries_.end() && !found->second.finished) found->second.outcome.cancelled = true;
   }
 
-  /** The operating system's number of the thread; 0 until it runs, and where threads have none. */
-  [[nodiscard]] int thread() const { return systemThread_; }
+  /** The operating system's numbers of the threads; 0 until one runs, and where threads have none. */
+  [[nodiscard]] std::vector<int> systemThreads() const { return {systemThreads_.begin(), systemThreads_.end()}; }
 
  private:
   struct Entry {
@@ -138,15 +143,17 @@ class JobThread {
     return outcome;
   }
 
-  void serve() noexcept {
-    systemThread_ = hearth::systemThread();
+  void serve(std::size_t place) noexcept {
+    systemThreads_[place] = hearth::systemThread();
     std::unique_lock guard(mutex_);
     for (;;) {
       changed_.wait(guard, [this] { return stopping_ || !urgent_.empty() || !normal_.empty(); });
       if (stopping_) return;
       std::deque<std::size_t>& queue = urgent_.empty() ? normal_ : urgent_;
+      const std::size_t number = queue.front();
+      queue.pop_front();
       // Entries of a map stay in place, and only finished ones are erased.
-      Entry& entry = entries_.at(queue.front());
+      Entry& entry = entries_.at(number);
       if (!entry.begun) {
         entry.begun = true;
         entry.outcome.start = entry.outcome.end = secondsNow();
@@ -163,8 +170,10 @@ class JobThread {
         guard.lock();
         entry.outcome.end = secondsNow();
       }
-      if (!last) continue;
-      queue.pop_front();
+      if (!last) {
+        queue.push_front(number);
+        continue;
+      }
       entry.finished = true;
       entry.job.reset();
       const auto callback = std::exchange(entry.callback, nullptr);
@@ -185,9 +194,9 @@ class JobThread {
   std::deque<std::size_t> normal_;
   std::size_t nextNumber_ = 1;
   bool stopping_ = false;
-  std::atomic<int> systemThread_{0};
-  /** Last, so that everything else exists when it starts. */
-  std::thread thread_;
+  std::vector<std::atomic<int>> systemThreads_;
+  /** Last, so that everything else exists when they start. */
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace hearth

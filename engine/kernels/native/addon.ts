@@ -13,7 +13,8 @@ import type { NativeJobs, NativeOutcome } from './jobs.ts';
 export interface NativeEngine {
   readonly instructionSet: string;
   mapFile(path: string): [mapping: number, bytes: number];
-  pages(mapping: number): NativePages;
+  /** @param past whether reads go past the page cache */
+  pages(mapping: number, threads: number, past: boolean): NativePages;
   mappedMatrix(mapping: number, offset: number, format: number, rows: number, columns: number): number;
   matrix(bytes: Uint8Array, format: number, rows: number, columns: number): number;
   vector(length: number): [vector: number, values: Float32Array];

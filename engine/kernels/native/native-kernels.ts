@@ -55,9 +55,9 @@ export function nativeKernels(
     instructionSet: engine.instructionSet,
     threads,
     mapFile: (path) => mapParts(path, mapOne),
-    pages(file) {
+    pages(file, { threads = 1, cached = false } = {}) {
       const parts = file.parts ?? [{ file, from: 0, size: file.size }];
-      const natives = parts.map((part) => engine.pages(part.file.id));
+      const natives = parts.map((part) => engine.pages(part.file.id, threads, !cached));
       for (const native of natives.slice(1)) native.shareBuffers(natives[0] as NativePages);
       const opened = joinPages(
         parts.map((part, index) => ({ ...part, pages: filePages(natives[index] as NativePages, part.file.path) })),

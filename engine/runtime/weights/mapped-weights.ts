@@ -1,5 +1,5 @@
 import { InputError } from '../../input/input-error.ts';
-import type { ByteRange, FilePages, PageJob, PageOutcome } from '../../kernels/file-pages.ts';
+import type { ByteRange, FilePages, PageJob, PageOutcome, PagesOptions } from '../../kernels/file-pages.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { MappedFile } from '../../kernels/matrix.ts';
 import type { Prefetch } from '../../plan/weights-policy.ts';
@@ -157,8 +157,8 @@ export function mappedWeights(
 }
 
 /** @throws InputError for kernels that don't map the file */
-export function pagesOf(kernels: Kernels, file: MappedFile): FilePages {
-  const pages = kernels.pages(file);
+export function pagesOf(kernels: Kernels, file: MappedFile, options?: PagesOptions): FilePages {
+  const pages = kernels.pages(file, options);
   if (pages !== undefined) return pages;
   throw new InputError(
     'weights',

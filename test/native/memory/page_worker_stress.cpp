@@ -74,7 +74,7 @@ int main(int count, char** arguments) {
   const long rounds = (count > 1 ? std::atol(arguments[1]) : 1000) / workers;
   const auto mapping = std::make_shared<const FileMapping>(writeFile());
   for (int number = 0; number < workers; number++) {
-    PageWorker worker(mapping);
+    PageWorker worker(mapping, {.threads = static_cast<std::size_t>(1 + number % 3)});
     std::vector<std::thread> users;
     for (int thread = 0; thread < threads; thread++) {
       users.emplace_back([&worker, thread, rounds] { use(worker, thread, rounds); });
