@@ -20,6 +20,11 @@ export interface ExpertCaches {
    * @returns those that must be read, by `unitOf`
    */
   need(layer: number, experts: ArrayLike<number>): readonly ReadUnit[];
+  /**
+   * Brings different experts of a layer ahead of their need (UnitCache.bring), and evicts none of those that the
+   * running layer has needed last.
+   */
+  bring(layer: number, experts: ArrayLike<number>): readonly ReadUnit[];
   /** The number of an expert among those of all layers. */
   unitOf(layer: number, expert: number): number;
 }
@@ -31,10 +36,18 @@ export function createExpertCaches({ policy, slots, layers, experts }: ExpertCac
   const caches = policy.pool === 'all' ? [create(0)] : Array.from({ length: layers }, (_, layer) => create(layer));
   const cacheOf = (layer: number): UnitCache => (caches[layer] ?? caches[0]) as UnitCache;
   const unitOf = (layer: number, expert: number): number => layer * experts + expert;
+  const unitsOf = (layer: number, chosen: ArrayLike<number>): number[] =>
+    Array.from(chosen, (expert) => unitOf(layer, expert));
+  let running: ReadonlySet<number> = new Set();
   return {
     slots,
     unitOf,
     holds: (layer, expert) => cacheOf(layer).holds(unitOf(layer, expert)),
-    need: (layer, chosen) => cacheOf(layer).need(Array.from(chosen, (expert) => unitOf(layer, expert))),
+    need(layer, chosen) {
+      const units = unitsOf(layer, chosen);
+      running = new Set(units);
+      return cacheOf(layer).need(units);
+    },
+    bring: (layer, chosen) => cacheOf(layer).bring(unitsOf(layer, chosen), (unit) => running.has(unit)),
   };
 }

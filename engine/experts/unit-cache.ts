@@ -14,6 +14,13 @@ export interface UnitCache {
    * @returns those that weren't held and must be read, in order
    */
   need(units: ArrayLike<number>): readonly ReadUnit[];
+  /**
+   * Brings different units ahead of their need. No need is counted, units that are held stay as they are, and neither
+   * spared nor brought ones are evicted: a unit for which no other leaves isn't brought.
+   * @returns those that must be read, in order
+   * @throws RangeError for belady, which knows no other needs than those announced
+   */
+  bring(units: ArrayLike<number>, isSpared: (unit: number) => boolean): readonly ReadUnit[];
 }
 
 /** A unit that is read. */
@@ -60,6 +67,7 @@ export interface UnitCacheOptions {
 interface Policy {
   /** A unit is needed, held or not. */
   needed(unit: number, isHeld: boolean): void;
+  /** A unit that was needed, or is brought ahead of that, takes a slot. */
   kept(unit: number): void;
   evicted(unit: number): void;
   /**
@@ -109,6 +117,27 @@ export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCac
       }
       return read;
     },
+    bring(units, isSpared) {
+      if (eviction.kind === 'belady') throw new RangeError('belady has no units that are brought ahead');
+      const together = new Set(Array.from(units));
+      const read: ReadUnit[] = [];
+      for (const unit of together) {
+        if (held.has(unit)) continue;
+        const isFree = held.size < slots && eviction.kind !== 'pinned';
+        // What wasn't needed is no hotter than anything.
+        const isOut = isFree || eviction.kind === 'hottest';
+        const victim = isOut ? undefined : policy.victim(held, (one) => together.has(one) || isSpared(one));
+        if (!isFree && victim === undefined) continue;
+        if (victim !== undefined) {
+          held.delete(victim);
+          policy.evicted(victim);
+        }
+        policy.kept(unit);
+        held.add(unit);
+        read.push({ unit, ...(victim !== undefined && { victim }), kept: true });
+      }
+      return read;
+    },
   };
 }
 
@@ -150,7 +179,7 @@ function first(units: Iterable<number>, isSpared: (unit: number) => boolean): nu
 function leastOften(): Policy {
   const uses = new Map<number, number>();
   const held = createRankedUnits();
-  const rank = (unit: number): void => held.rank(unit, uses.get(unit) as number);
+  const rank = (unit: number): void => held.rank(unit, uses.get(unit) ?? 0);
   return {
     needed(unit, isHeld) {
       uses.set(unit, (uses.get(unit) ?? 0) + 1);
@@ -165,7 +194,7 @@ function leastOften(): Policy {
 function mostOften(): Policy {
   const uses = new Map<number, number>();
   const held = createRankedUnits();
-  const usesOf = (unit: number): number => uses.get(unit) as number;
+  const usesOf = (unit: number): number => uses.get(unit) ?? 0;
   let needed = 0;
   return {
     needed(unit, isHeld) {
@@ -242,7 +271,11 @@ function leastOftenAndRecent(sample: number, random: RandomStream): Policy {
   const last = new Map<number, number>();
   const held = createUrn(random);
   let time = 0;
-  const worth = (unit: number): number => (uses.get(unit) as number) / (time - (last.get(unit) as number));
+  /** A unit that was brought ahead and not needed yet is worth nothing. */
+  const worth = (unit: number): number => {
+    const count = uses.get(unit) ?? 0;
+    return count === 0 ? 0 : count / (time - (last.get(unit) as number));
+  };
   return {
     needed(unit) {
       time += 1;

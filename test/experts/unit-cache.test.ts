@@ -44,6 +44,26 @@ test('units that are needed together evict none of each other while there is ano
   );
 });
 
+test('what is brought ahead evicts nothing that is spared, counts no need, and is a hit when it is needed', () => {
+  const cache = createUnitCache({ slots: 3, eviction: { kind: 'lru' }, sparesNeeded: true, seed: 1 });
+  cache.need([1, 2]);
+  // 2 is held and stays in its place; 4 takes the free slot, 5 that of 1; 6 finds but spared and brought ones.
+  const brought = cache.bring([2, 4, 5, 6], (unit) => unit === 2);
+  assert.equal(brought, [
+    { unit: 4, kept: true },
+    { unit: 5, victim: 1, kept: true },
+  ]);
+  assert.equal(cache.need([5, 7]), [{ unit: 7, victim: 2, kept: true }]);
+  const often = createUnitCache({ slots: 2, eviction: { kind: 'lfu' }, sparesNeeded: true, seed: 1 });
+  often.need([1]);
+  often.bring([2], () => false);
+  // 2 wasn't needed, 1 was.
+  assert.equal(often.need([3]), [{ unit: 3, victim: 2, kept: true }]);
+  const hottest = createUnitCache({ slots: 2, eviction: { kind: 'hottest' }, sparesNeeded: true, seed: 1 });
+  hottest.need([1]);
+  assert.is(hottest.bring([2, 3], () => false).length, 1);
+});
+
 test('a cache holds at most its slots, what it was said to have read last, and Belady reads least', () => {
   const random = randomStream(3, 'needs');
   const tokens = Array.from({ length: 300 }, () => {
