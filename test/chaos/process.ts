@@ -33,6 +33,9 @@ export interface ProcessOptions {
   readonly options: readonly string[];
 }
 
+/** A process that hasn't started by then never will, seconds; behind all others of a busy machine it takes minutes. */
+export const STARTED = 600;
+
 /** Seconds on a clock that never goes back. */
 export function now(): number {
   return performance.now() / 1000;

@@ -5,7 +5,7 @@ import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import { uniformShape } from '../../engine/model/architecture.ts';
 import { writeKeys } from '../../engine/ring/wire/keys.ts';
 import { type Ground, openGround } from './ground.ts';
-import { startTimed, type TimedProcess, until } from './process.ts';
+import { STARTED, startTimed, type TimedProcess, until } from './process.ts';
 
 /** Names of the four devices, the head first. */
 export const DEVICES = ['head', 'one', 'two', 'three'] as const;
@@ -53,7 +53,6 @@ const DELAY = '8 ms';
 const PORT = 7400;
 /** Apart from each other on loopback, where all devices share a host. */
 const PORTS_APART = 10;
-const STARTED = 120;
 
 export async function openRing(folder: string): Promise<ChaosRing> {
   const ground = openGround(DEVICES, folder);

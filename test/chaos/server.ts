@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
 import { freePort } from '../support/free-port.ts';
-import { pause, startHearth, type TimedProcess, until, within } from './process.ts';
+import { pause, STARTED, startHearth, type TimedProcess, until, within } from './process.ts';
 import type { Subject } from './subject.ts';
 
 const MODEL = 'datasets/models/stories-3m.gguf';
@@ -13,7 +13,6 @@ const CLIENTS = 4;
 /** Clients that read nothing, and what each asks for: requests for the page's code, and a long stream. */
 const DEAF = 12;
 const PIPELINED = 64;
-const STARTED = 120;
 /** Longest time of an answer, with a machine that does other things too. */
 const MOST_SECONDS = 60;
 /** Seconds after a server's end by which its clients know. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
 import { readStatus, STATUS_FILE } from '../../experiments/sweep/status-file.ts';
 import { startRedis } from '../support/redis-server.ts';
-import { pause, startBehind, startHearth, type TimedProcess, until, within } from './process.ts';
+import { pause, STARTED, startBehind, startHearth, type TimedProcess, until, within } from './process.ts';
 import type { Subject } from './subject.ts';
 
 /** Random homes of a sweep, each with ten points. */
@@ -13,7 +13,6 @@ const SWEEP = ['--import', 'tsx', 'experiments/upgrades.ts'];
 const LOST_AFTER = 3;
 /** Seconds for which a worker is stopped: longer, so that its results come late and twice. */
 const STOPPED = 6;
-const STARTED = 120;
 /** Longest time of a sweep, with a machine that does other things too. */
 const MOST_SECONDS = 240;
 
