@@ -13,7 +13,7 @@ import {
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import { chipSeconds } from './chip/layer.ts';
+import { type ChipSeconds, chipSeconds } from './chip/layer.ts';
 import type { ChipPhase } from './chip/phase.ts';
 import {
   embeddingRowBytes,
@@ -117,7 +117,7 @@ export function createPrefillCosts(
   const costs = createRingCosts(cluster, model, { ...workload, context: workload.promptTokens }, runtime);
   const message = runtime.activationBytes * model.hiddenSize * workload.batch * workload.promptTokens;
   const devices = costs.devices.map((device, index): DeviceCosts => {
-    const chip = chipCosts(cluster.devices[index] as Device, model, workload, runtime, 'prefill');
+    const chip = chipCosts(cluster.devices[index] as Device, { model, workload, runtime, phase: 'prefill' });
     const { cpu, gpu } = cluster.devices[index] as Device;
     const onCpu = prefillLayerSeconds(model, workload, cpu);
     const onGpu = chip?.layer ?? (gpu && prefillLayerSeconds(model, workload, gpu));
@@ -142,7 +142,7 @@ export function createPrefillCosts(
  * The coefficients of one pass that verifies several tokens of speculative decoding: processors compute all of them
  * while weights and KV cache are read once, links carry all hidden states, and the output layer runs for each.
  * @param tokens γ + 1
- * @throws InputError if a chip cuts operators between GPU and NPU: their times are known for one token only
+ * @throws InputError if a chip cuts operators between GPU and NPU, for more than one request
  */
 export function createVerificationCosts(
   cluster: Cluster,
@@ -150,11 +150,10 @@ export function createVerificationCosts(
   workload: Workload,
   { runtime = DEFAULT_RUNTIME, tokens }: { readonly runtime?: Runtime | undefined; readonly tokens: number },
 ): RingCosts {
-  const [chip] = runtime.partitions?.keys() ?? [];
-  if (chip !== undefined)
-    throw new InputError('verifiedTokens', `verification is not predicted for "${chip}", which cuts operators`);
   const costs = createRingCosts(cluster, model, workload, runtime);
-  return manyTokens({ costs, cluster, model, runtime, tokens: tokens * workload.batch }, (processor) => ({
+  const parts = { costs, cluster, model, runtime, tokens: tokens * workload.batch };
+  const cutOn = (device: Device) => chipCosts(device, { model, workload, runtime, phase: 'decode', decoded: tokens });
+  return manyTokens({ ...parts, cutOn }, (processor) => ({
     layer: verifyingLayerSeconds({ model, workload, processor, tokens }),
     output: verifyingOutputSeconds({ model, workload, processor, tokens }),
   }));
@@ -192,19 +191,22 @@ interface ManyTokens {
   readonly runtime: Runtime;
   /** Tokens that travel together. */
   readonly tokens: number;
+  /** Seconds on a chip that cuts operators; undefined for other devices. */
+  readonly cutOn?: (device: Device) => ChipSeconds | undefined;
 }
 
 /** The coefficients of a pass over several tokens, whose seconds on a processor are given. */
 function manyTokens(
-  { costs, cluster, model, runtime, tokens }: ManyTokens,
+  { costs, cluster, model, runtime, tokens, cutOn }: ManyTokens,
   secondsOn: (processor: ProcessorRates) => { readonly layer: LayerSeconds; readonly output: LayerSeconds },
 ): RingCosts {
   const message = runtime.activationBytes * model.hiddenSize * tokens;
   const total = (seconds: LayerSeconds | undefined): number =>
     seconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(seconds);
   const devices = costs.devices.map((device, index): DeviceCosts => {
-    const { cpu, gpu } = cluster.devices[index] as Device;
-    const [onCpu, onGpu] = [secondsOn(cpu), gpu && secondsOn(gpu)];
+    const own = cluster.devices[index] as Device;
+    const { cpu, gpu } = own;
+    const [onCpu, onGpu] = [secondsOn(cpu), cutOn?.(own) ?? (gpu && secondsOn(gpu))];
     return {
       ...device,
       cpu: onCpu.layer,
@@ -240,7 +242,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
   const { gpu } = device;
   const kind = deviceKind(device);
   const cpu = layerSeconds(model, workload, device.cpu);
-  const chip = chipCosts(device, model, workload, runtime, 'decode');
+  const chip = chipCosts(device, { model, workload, runtime, phase: 'decode' });
   const gpuSeconds = chip?.layer ?? (gpu && layerSeconds(model, workload, gpu));
   const unified = hasUnifiedGpu(device);
   const outputOnCpu = outputSeconds(model, workload, device.cpu);
@@ -272,7 +274,18 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
 }
 
 /** A chip whose operators are cut between GPU and NPU; undefined for other devices. */
-function chipCosts(device: Device, model: Model, workload: Workload, runtime: Runtime, phase: ChipPhase['phase']) {
+function chipCosts(
+  device: Device,
+  {
+    model,
+    workload,
+    runtime,
+    ...phase
+  }: Pick<ChipPhase, 'model' | 'phase' | 'decoded'> & {
+    readonly workload: Workload;
+    readonly runtime: Runtime;
+  },
+): ChipSeconds | undefined {
   const partition = runtime.partitions?.get(device.name);
-  return partition && chipSeconds({ device: chipDevice(device), model, partition, phase }, workload);
+  return partition && chipSeconds({ device: chipDevice(device), model, partition, ...phase }, workload);
 }

@@ -74,7 +74,7 @@ export function controlThreadProbe(kernels: Kernels, model: Model): () => Promis
 function probeBetween(kernels: Kernels, model: Model): () => Promise<Pick<ControlRates, 'activations' | 'dispatch'>> {
   const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model.mean;
   const bytesOf = (tokens: number): number =>
-    chipSteps(model, tokens, PROMPT).layer.reduce(
+    chipSteps(model, { phase: tokens === 1 ? 'decode' : 'prefill', tokens, context: PROMPT }).layer.reduce(
       (sum, step) => (step.kind === 'kernel' && step.work.attended === undefined ? sum + 2 * step.work.bytes : sum),
       0,
     );

@@ -1,6 +1,6 @@
 import { kernelTask } from '../../engine/cost/chip/gpu.ts';
 import { type OperatorParts, operatorParts } from '../../engine/cost/chip/operator.ts';
-import { checkPromptLength, cutOf, tokensOf } from '../../engine/cost/chip/phase.ts';
+import { checkPromptLength, tokensOf, workOf } from '../../engine/cost/chip/phase.ts';
 import type { ChipCase } from '../../engine/cost/chip/predict-chip.ts';
 import { NO_TASK, type Task } from '../../engine/cost/chip/shared-memory.ts';
 import { type ChipStep, chipSteps } from '../../engine/cost/chip/steps.ts';
@@ -56,18 +56,21 @@ export function createChip(parts: SimulatedChip): Chip {
 
 /**
  * The steps of a chip in a phase, cut by its partition.
- * @param context tokens in the KV cache while a token is decoded
+ * @param at tokens in the KV cache in decoding, and those that are decoded together
  */
-export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context: number): TimedSteps {
+export function timedSteps(
+  chip: ChipCase,
+  phase: 'prefill' | 'decode',
+  at: { readonly context: number; readonly decoded?: number },
+): TimedSteps {
   const { model, partition, device, times, kvFormat } = chip;
-  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context, kvFormat);
+  const inPhase = { partition, phase, kvFormat, ...at };
+  const { layer, output } = chipSteps(model, tokensOf(inPhase));
   const planned = (step: ChipStep): TimedStep => {
     if (step.kind === 'kernel') return { name: step.name, gpu: kernelTask(step.work, device.gpu, phase), npu: NO_TASK };
     const { operator } = step;
     const { name } = operator;
-    const inPhase = { partition, phase };
-    const cut = { operator, cut: cutOf(inPhase, name), tokens: tokensOf(inPhase, name) };
-    return { name, ...operatorParts(cut, device, times) };
+    return { name, ...operatorParts({ operator, ...workOf(inPhase, name) }, device, times) };
   };
   return { layer: layer.map(planned), output: output.map(planned) };
 }

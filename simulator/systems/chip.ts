@@ -109,7 +109,7 @@ function* runRequest(parts: RequestParts): Steps {
         for (const length of partition.prefill[name].npuLengths) yield* chip.npu.prepare(shapes[name], length);
       }
     }
-    const { layer, output } = timedSteps(parts, phase, context);
+    const { layer, output } = timedSteps(parts, phase, { context });
     for (let at = 0; at < model.layers; at++) yield* runSteps(chip, layer, `layer ${at}, `);
     yield* runSteps(chip, output, '');
     yield* chip.gpu.drain();

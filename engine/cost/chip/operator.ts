@@ -17,11 +17,13 @@ export interface OperatorParts {
   readonly npu: Task;
 }
 
-/** An operator, its cut, and the number of tokens that it multiplies. */
+/** An operator, its cut, and the tokens that it multiplies. */
 export interface CutOperator {
   readonly operator: Operator;
   readonly cut: OperatorCut;
   readonly tokens: number;
+  /** Whether they are decoded; a single token is unless given. */
+  readonly phase?: 'prefill' | 'decode';
 }
 
 /**
@@ -29,12 +31,17 @@ export interface CutOperator {
  * of the weights pass through it: [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2,
  * Fig. 5).
  */
-export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: ChipDevice, times?: PartTimes): Task {
+export function npuPart(
+  { operator, cut, phase }: Omit<CutOperator, 'tokens'>,
+  device: ChipDevice,
+  times?: PartTimes,
+): Task {
   const { npuRows, npuLengths } = cut;
   if (npuRows === 0) return NO_TASK;
   let [seconds, bytes, calculating] = [0, 0, 0];
-  for (const length of npuLengths) {
-    const graph = graphTask(operator, npuRows, length, device);
+  for (const [nth, length] of npuLengths.entries()) {
+    const isDecoded = phase === undefined ? length === 1 : phase === 'decode';
+    const graph = graphTask({ operator, rows: npuRows, length, isDecoded, isExpanded: nth > 0 }, device);
     const profiled = times?.npu(operator, npuRows, length);
     seconds += profiled ?? graph.seconds;
     bytes += graph.bytes;
@@ -43,34 +50,49 @@ export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: 
   return { seconds, bytes, calculating };
 }
 
+/** A graph of an operator's part: so many rows, for so many tokens. */
+interface GraphWork {
+  readonly operator: Operator;
+  readonly rows: number;
+  readonly length: number;
+  readonly isDecoded: boolean;
+  /** Whether an earlier graph of the operator left its weights expanded. */
+  readonly isExpanded: boolean;
+}
+
 /**
  * One graph of a prompt, in FP16: the CPU expands the 4-bit weights (HeteroLLM 4), then the product runs, or both wait
- * for the memory. A single token is multiplied in INT8, since the NPU has no 4-bit arithmetic for decoding (HeteroLLM
- * 5.1, note 2).
+ * for the memory. Graphs of one operator follow each other on the NPU (4.1.1), so that the weights are expanded for the
+ * first, and the others read what it left. Decoded tokens are multiplied in INT8, since the NPU has no 4-bit arithmetic
+ * for decoding (HeteroLLM 5.1, note 2).
  */
-function graphTask(operator: Operator, rows: number, length: number, { npu, soc }: ChipDevice): Worked {
-  const isToken = length === 1;
+function graphTask({ operator, rows, length, isDecoded, isExpanded }: GraphWork, { npu, soc }: ChipDevice): Worked {
   const { seconds, calculating, refetched } = npuProduct(
     { rows, inner: operator.columns, columns: length },
     {
-      flops: isToken ? npu.flops.Q8_0 : npu.flops.F16,
+      flops: isDecoded ? npu.flops.Q8_0 : npu.flops.F16,
       bandwidth: npu.bandwidth,
       array: soc.npu,
-      valueBytes: isToken ? 1 : FP16,
-      layoutColumns: isToken ? 1 : soc.npu.longestGraph,
+      valueBytes: isDecoded ? 1 : FP16,
+      layoutColumns: isDecoded ? 1 : soc.npu.longestGraph,
     },
   );
-  const expanded = isToken ? 0 : FP16 * rows * operator.columns;
-  const bytes = partBytes(operator, rows, length) + expanded + refetched;
+  const inFp16 = isDecoded ? 0 : FP16 * rows * operator.columns;
+  const expanded = isExpanded ? 0 : inFp16;
+  const weights = isExpanded ? inFp16 - (operator.bytes * rows) / operator.rows : expanded;
+  const bytes = partBytes(operator, rows, length) + weights + refetched;
   return { seconds: Math.max(expanded / soc.npu.dequantise + seconds, bytes / npu.bandwidth), bytes, calculating };
 }
 
 /** The GPU's part: the remaining rows for the NPU's tokens, then all rows for the remaining tokens. */
-export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevice, times?: PartTimes): Worked {
+export function gpuPart({ operator, cut, tokens, phase }: CutOperator, device: ChipDevice, times?: PartTimes): Worked {
+  const isDecoded = phase === undefined ? tokens === 1 : phase === 'decode';
+  const product = (rows: number, of: number): Worked =>
+    gpuProduct({ operator, rows, tokens: of, isDecoded }, device, times);
   const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
-  const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device, times);
+  const rest = product(operator.rows - cut.npuRows, covered);
   if (covered === tokens) return rest;
-  const margin = gpuProduct(operator, operator.rows, tokens - covered, device, times);
+  const margin = product(operator.rows, tokens - covered);
   return {
     seconds: rest.seconds + margin.seconds,
     bytes: rest.bytes + margin.bytes,
@@ -78,14 +100,21 @@ export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevi
   };
 }
 
+/** A kernel of an operator: so many rows, for so many tokens. */
+interface GpuWork {
+  readonly operator: Operator;
+  readonly rows: number;
+  readonly tokens: number;
+  readonly isDecoded: boolean;
+}
+
 /**
  * A kernel with `rows` rows of an operator. For a prompt it expands its 4-bit weights beside the arithmetic, so that few
- * tokens don't use the GPU fully: its rate is proportional to them up to a threshold (HeteroLLM 3.1, 5.2.2).
+ * tokens don't use the GPU fully: its rate is proportional to them up to a threshold (HeteroLLM 3.1, 5.2.2). Decoded
+ * tokens share one reading of the stored weights.
  */
 function gpuProduct(
-  operator: Operator,
-  rows: number,
-  tokens: number,
+  { operator, rows, tokens, isDecoded }: GpuWork,
   { gpu, soc }: ChipDevice,
   times: PartTimes | undefined,
 ): Worked {
@@ -95,7 +124,7 @@ function gpuProduct(
   const { seconds, calculating } = gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
   const profiled = times?.gpu(operator, rows, tokens);
   if (profiled !== undefined) return { seconds: profiled, bytes, calculating: Math.min(calculating, profiled) };
-  const expanding = tokens === 1 ? 0 : (FP16 * rows * operator.columns) / soc.gpu.dequantise;
+  const expanding = isDecoded ? 0 : (FP16 * rows * operator.columns) / soc.gpu.dequantise;
   return { seconds: Math.max(seconds, expanding), bytes, calculating };
 }
 

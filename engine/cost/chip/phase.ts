@@ -11,7 +11,7 @@ import { graphSeconds } from './npu.ts';
 import { operatorCost, operatorParts } from './operator.ts';
 import type { PartTimes } from './part-times.ts';
 import { demandOf, type Ends, NO_TASK, type Task } from './shared-memory.ts';
-import { type ChipStep, chipSteps } from './steps.ts';
+import { type ChipStep, type ChipTokens, chipSteps } from './steps.ts';
 import { submissionWaits } from './submission.ts';
 
 /** The cost of one step, and how often it runs. */
@@ -47,6 +47,8 @@ export interface ChipPhase {
   readonly model: Model;
   readonly partition: TensorPartition;
   readonly phase: 'prefill' | 'decode';
+  /** Tokens that are decoded together: γ + 1 where a draft is verified; 1 unless given. */
+  readonly decoded?: number;
   /** Tokens in the KV cache while a token is decoded; ignored in prefill. */
   readonly context: number;
   /** Number format of the KV cache; F16 unless given. */
@@ -55,25 +57,47 @@ export interface ChipPhase {
   readonly times?: PartTimes;
 }
 
+/** An operator's work in a phase. */
+export interface PhaseWork {
+  readonly cut: OperatorCut;
+  readonly tokens: number;
+  readonly phase: ChipPhase['phase'];
+}
+
 /**
- * The cut of an operator in a phase. The output layer has one token in both phases, and its cut is that of decoding.
+ * The work of an operator in a phase. The output layer has one token of a prompt, which is cut and multiplied as in
+ * decoding. Several decoded tokens have the cut of one, in a graph of their number: graphs are made beforehand for the
+ * tokens that are decoded, "one for standard decoding and n for speculative decoding" (HeteroLLM 4.1.2).
  */
-export function cutOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'phase'>, name: OperatorName): OperatorCut {
-  return phase === 'decode' || name === 'output' ? partition.decode[name] : partition.prefill[name];
+export function workOf(
+  { partition, phase, decoded = 1 }: Pick<ChipPhase, 'partition' | 'phase' | 'decoded'>,
+  name: OperatorName,
+): PhaseWork {
+  if (phase === 'prefill' && name !== 'output')
+    return { cut: partition.prefill[name], tokens: partition.promptTokens, phase };
+  const tokens = phase === 'prefill' ? 1 : decoded;
+  const { npuRows } = partition.decode[name];
+  return { cut: { npuRows, npuLengths: npuRows === 0 ? [] : [tokens] }, tokens, phase: 'decode' };
 }
 
-/** Tokens that an operator has in a phase. */
-export function tokensOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'phase'>, name: OperatorName): number {
-  return phase === 'decode' || name === 'output' ? 1 : partition.promptTokens;
+/** The tokens of a phase, for its steps. */
+export function tokensOf({
+  partition,
+  phase,
+  decoded = 1,
+  context,
+  kvFormat,
+}: Omit<ChipPhase, 'device' | 'model'>): ChipTokens {
+  return { phase, tokens: phase === 'prefill' ? partition.promptTokens : decoded, context, kvFormat };
 }
 
 /**
- * The cost of a prompt or a token: the sum of T_total over operators (HeteroLLM 4.3) and of the GPU's own kernels, each
+ * The cost of a prompt or of decoding: the sum of T_total over operators (HeteroLLM 4.3) and of the GPU's own kernels, each
  * of which takes as long as its work, and of the waits for submissions that no work hides.
  */
 export function phaseCost(parts: ChipPhase): PhaseCost {
-  const { device, model, partition, phase, context, kvFormat } = parts;
-  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context, kvFormat);
+  const { device, model, phase } = parts;
+  const { layer, output } = chipSteps(model, tokensOf(parts));
   const steps = [
     ...layer.map((step) => stepCost(step, model.layers, parts)),
     ...output.map((step) => ({ ...stepCost(step, 1, parts), afterLayers: true })),
@@ -106,8 +130,7 @@ function stepCost(step: ChipStep, times: number, parts: ChipPhase): StepCost {
     };
   }
   const { operator } = step;
-  const cut = cutOf(parts, operator.name);
-  const tasks = operatorParts({ operator, cut, tokens: tokensOf(parts, operator.name) }, device, profile);
+  const tasks = operatorParts({ operator, ...workOf(parts, operator.name) }, device, profile);
   return {
     name: operator.name,
     kind: step.kind,

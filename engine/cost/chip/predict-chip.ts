@@ -61,7 +61,7 @@ export function predictChip(chip: ChipCase, context: number): ChipPrediction {
 }
 
 /**
- * Creates a predictor of TPOT for plans of kind `chip`. Each operator is a stage of the breakdown; all its time counts
+ * Creates a predictor of TPOT for plans of kind `chip`, or of a pass that verifies several tokens. Each operator is a stage of the breakdown; all its time counts
  * as compute or as memory, whichever bounds it.
  * @throws InputError for more than one request at once: graphs and cuts are for one
  */
@@ -69,7 +69,7 @@ export function createChipPredictor(
   cluster: Cluster,
   model: Model,
   workload: Workload,
-  { runtime = DEFAULT_RUNTIME }: { readonly runtime?: Runtime } = {},
+  { runtime = DEFAULT_RUNTIME, verifiedTokens }: { readonly runtime?: Runtime; readonly verifiedTokens?: number } = {},
 ): (plan: ChipPlan) => Breakdown {
   if (workload.batch !== 1) {
     throw new InputError('workload.batch', `is ${workload.batch}; a plan for GPU and NPU decodes one request: use 1`);
@@ -80,6 +80,7 @@ export function createChipPredictor(
     const { steps, waits } = phaseCost({
       ...chip,
       phase: 'decode',
+      ...(verifiedTokens !== undefined && { decoded: verifiedTokens }),
       context: workload.context,
       kvFormat: workload.kvFormat,
     });

@@ -14,25 +14,35 @@ export type ChipStep =
 
 export interface ChipSteps {
   readonly layer: readonly ChipStep[];
-  /** After the last layer: norm and output layer, of one token. */
+  /** After the last layer: norm and output layer, of a prompt's last token or of all that are decoded. */
   readonly output: readonly ChipStep[];
 }
 
 /** Activations are FP16 (HeteroLLM 5.1). */
 const VALUE_BYTES = 2;
 
+/** Tokens that a chip processes at once. */
+export interface ChipTokens {
+  readonly phase: 'prefill' | 'decode';
+  /** Of a prompt, or those that are decoded together: several where a draft is verified. */
+  readonly tokens: number;
+  /** Tokens in the KV cache in decoding; ignored for prompts. */
+  readonly context: number;
+  /** Number format of the KV cache; F16 unless given. */
+  readonly kvFormat?: KvFormat | undefined;
+}
+
 /**
- * The steps of processing `tokens` tokens at once, in order of execution. As in mobile engines, kernels are fused:
+ * The steps of processing tokens at once, in order of execution. As in mobile engines, kernels are fused:
  * norms add the residual, RoPE appends to the KV cache, attention is one kernel. Each value that a kernel reads or
  * writes is transferred once. Token i of a prompt attends to the i tokens before it, so attention costs half of the
- * square of the length.
- * @param context tokens in the KV cache while a single token is decoded; ignored for prompts
- * @param kvFormat number format of the KV cache; F16 unless given
+ * square of the length; decoded tokens attend to all of the KV cache, and each goes through the output layer.
  */
-export function chipSteps(model: Model, tokens: number, context: number, kvFormat?: KvFormat): ChipSteps {
+export function chipSteps(model: Model, { phase, tokens, context, kvFormat }: ChipTokens): ChipSteps {
   const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model.mean;
   const operators = modelOperators(model);
-  const met = tokens > 1 ? tokens / 2 : context;
+  const met = phase === 'prefill' ? tokens / 2 : context;
+  const outputs = phase === 'prefill' ? 1 : tokens;
   const queryWidth = heads * headSize;
   const positionBytes = seenBytes(model, onePosition, kvFormat);
   const kernel = (name: string, values: number, more: Partial<KernelWork> = {}): ChipStep => {
@@ -42,7 +52,7 @@ export function chipSteps(model: Model, tokens: number, context: number, kvForma
   const operator = (name: keyof typeof operators): ChipStep => ({ kind: 'operator', operator: operators[name] });
   const attention: KernelWork = {
     flops: attentionFlops(model, { batch: tokens, context: met, promptTokens: tokens, outputTokens: 1 }),
-    bytes: positionBytes * (tokens > 1 ? tokens : context),
+    bytes: positionBytes * (phase === 'prefill' ? tokens : context),
     attended: positionBytes * tokens * met,
   };
   return {
@@ -57,7 +67,7 @@ export function chipSteps(model: Model, tokens: number, context: number, kvForma
       kernel('SwiGLU', 3 * tokens * ffnSize),
       operator('down'),
     ],
-    output: [kernel('output norm', 4 * hiddenSize), operator('output')],
+    output: [kernel('output norm', 4 * outputs * hiddenSize), operator('output')],
   };
 }
 

@@ -6,6 +6,7 @@ import type { Device } from '../../hardware/device.ts';
 import { InputError } from '../../input/input-error.ts';
 import {
   LAYER_OPERATORS,
+  type LayerOperatorName,
   modelOperators,
   OPERATORS,
   type OperatorName,
@@ -22,7 +23,7 @@ import {
 } from '../../plan/tensor-partition.ts';
 import { MOST_PROMPT_TOKENS } from '../../plan/validate-partition.ts';
 import { type NoPlan, noPlan, type SchedulingProblem } from '../scheduler.ts';
-import { bestCut, type CutSearch } from './best-cut.ts';
+import { bestCut, type CutSearch, type CuttingProblem } from './best-cut.ts';
 import { CHIP_SYSTEMS, type ChipSystemName } from './systems.ts';
 
 export interface TensorPartitionOptions {
@@ -84,15 +85,23 @@ export function tensorPartition(
     return noPlan('whole-operators', `${whole} of ${model.name} aren't cut between GPU and NPU; use another scheduler`);
   const { prefill, decode } = CHIP_SYSTEMS[system];
   const operators = modelOperators(model);
-  const search = (phase: OperatorDecision['phase'], operator: OperatorName): OperatorDecision => {
-    const tokens = phase === 'prefill' ? promptTokens : 1;
-    const kinds = phase === 'prefill' ? prefill.kinds : decode;
-    const lists = phase === 'prefill' ? prefill.lists?.(tokens, device) : undefined;
-    const problem = { device, operator: operators[operator], tokens, synchronisation, ...(times && { times }) };
-    return { phase, operator, tokens, ...bestCut({ ...problem, ...(kinds && { kinds }), ...(lists && { lists }) }) };
-  };
-  const ofPrompt = Object.fromEntries(LAYER_OPERATORS.map((name) => [name, search('prefill', name)]));
-  const ofToken = Object.fromEntries(OPERATORS.map((name) => [name, search('decode', name)]));
+  const search = (operator: OperatorName, tokens: number, allowed: Pick<CuttingProblem, 'kinds' | 'lists'>) =>
+    bestCut({ device, operator: operators[operator], tokens, synchronisation, ...allowed, ...(times && { times }) });
+  const kindsOf = (name: LayerOperatorName) => prefill.kinds?.(name, promptTokens, device);
+  const lists = prefill.lists?.(promptTokens, device);
+  const ofPrompt = Object.fromEntries(
+    LAYER_OPERATORS.map((operator): [string, OperatorDecision] => {
+      const kinds = kindsOf(operator);
+      const found = search(operator, promptTokens, { ...(kinds && { kinds }), ...(lists && { lists }) });
+      return [operator, { phase: 'prefill', operator, tokens: promptTokens, ...found }];
+    }),
+  );
+  const ofToken = Object.fromEntries(
+    OPERATORS.map((operator): [string, OperatorDecision] => {
+      const found = search(operator, 1, decode === undefined ? {} : { kinds: decode });
+      return [operator, { phase: 'decode', operator, tokens: 1, ...found }];
+    }),
+  );
   const cuts = <Name extends string>(found: Readonly<Record<string, OperatorDecision>>): Record<Name, OperatorCut> =>
     Object.fromEntries(Object.entries(found).map(([name, { best }]) => [name, best.cut])) as Record<Name, OperatorCut>;
   const partition: TensorPartition = {
@@ -106,7 +115,8 @@ export function tensorPartition(
   const soc = { device, model, context, kvFormat, ...(times && { times }) };
   const allows = (kinds: readonly CutKind[] | undefined): boolean => kinds?.includes('gpu') !== false;
   const decoded = allows(decode) ? fasterOf({ ...soc, partition, phase: 'decode' }) : partition;
-  const final = allows(prefill.kinds) ? fasterOf({ ...soc, partition: decoded, phase: 'prefill' }) : decoded;
+  const mayBeOnGpu = LAYER_OPERATORS.every((name) => allows(kindsOf(name)));
+  const final = mayBeOnGpu ? fasterOf({ ...soc, partition: decoded, phase: 'prefill' }) : decoded;
   const plan = partitionedPlan(system, device.name, model.layers, final);
   return { plan, decisions: [...Object.values(ofPrompt), ...Object.values(ofToken)] };
 }

@@ -14,7 +14,7 @@ const BUFFERS = 2;
  * Seconds of the GPU's work for a frame. The paper says nothing of the game's kernels; fitted to §5.5, 9.57 % of
  * Hetero-layer's prefill.
  */
-const FRAME_SECONDS = 6.8e-3;
+const FRAME_SECONDS = 3.78e-3;
 
 /** Moments of the first frame within an interval, over which runs are averaged: a game doesn't start with a prompt. */
 const PHASES = [1, 3, 5, 7, 9, 11, 13, 15].map((sixteenths) => sixteenths / 16);

@@ -20,6 +20,12 @@ const DECODED = 2;
 export const DECODING_PROMPT = 256;
 
 /**
+ * The reading of the paper's Hetero-tensor: rows are cut where its text says so. What the solver alone would do with the
+ * same costs, `hetero-tensor`, cuts every operator, and keeps the GPU busy nearly all the time.
+ */
+export const HETERO_TENSOR = 'hetero-tensor-text' satisfies ChipSystemName;
+
+/**
  * Relative deviation of the time of every kernel and frame beside another program (assumed): without it, layers and
  * frames keep step, and where they meet decides.
  */

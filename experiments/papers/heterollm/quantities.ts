@@ -1,9 +1,9 @@
 import type { ChipActivity } from '../../../engine/cost/energy.ts';
 import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import type { Answer } from '../comparison.ts';
-import type { Engine, Engines } from './engines.ts';
+import { atLength, type Engine, type Engines } from './engines.ts';
 import { interferenceOf } from './game.ts';
-import { DECODING_PROMPT, type Runs } from './machine.ts';
+import { DECODING_PROMPT, HETERO_TENSOR, type Runs } from './machine.ts';
 import { largestOrderGain } from './order.ts';
 
 /** The quantities of which figures are composed: results of runs by one answer, in SI. */
@@ -37,17 +37,17 @@ export interface BesideGame {
 const EIGHT = 'Llama-3-8B';
 
 /**
- * Quantities by one answer. An engine is slower than what its processor reaches by the same factor on any model and
- * length as on Llama-8B: llama.cpp than the CPU's roofline, the others than GPU-only.
+ * Quantities by one answer. An engine is slower than what its processor reaches by the same factor on any model as on
+ * Llama-8B: llama.cpp than the CPU's roofline, the others than GPU-only, by a factor for the prompt's length.
  */
 export function quantitiesOf(runs: Runs, answer: Answer, { gains, cpu, chip }: Engines): Quantities {
   const quantities: Quantities = {
-    prefill: (model, tokens, system = 'hetero-tensor', naive = false) =>
+    prefill: (model, tokens, system = HETERO_TENSOR, naive = false) =>
       runs({ model, tokens, system, ...(naive && { synchronisation: 'naive' }) }, answer).prefillSeconds,
-    decode: (model, system = 'hetero-tensor', naive = false) =>
+    decode: (model, system = HETERO_TENSOR, naive = false) =>
       runs({ model, tokens: 256, system, ...(naive && { synchronisation: 'naive' }) }, answer).tokenSeconds,
-    joules: (model, tokens, system = 'hetero-tensor') => runs({ model, tokens, system }, answer).prefillJoules,
-    activity: (model, tokens, system = 'hetero-tensor') => runs({ model, tokens, system }, answer).prefillActivity,
+    joules: (model, tokens, system = HETERO_TENSOR) => runs({ model, tokens, system }, answer).prefillJoules,
+    activity: (model, tokens, system = HETERO_TENSOR) => runs({ model, tokens, system }, answer).prefillActivity,
     graphs: (model, tokens) => runs({ model, tokens, system: 'online-prepare' }, answer).graphSeconds,
     game(system) {
       if (answer === 'predicted') return undefined;
@@ -59,8 +59,14 @@ export function quantitiesOf(runs: Runs, answer: Answer, { gains, cpu, chip }: E
     enginePrefill(engine, model, tokens) {
       const bound = (name: string, length: number): number =>
         engine === 'llama.cpp' ? cpu.prefill(name, length) : quantities.prefill(name, length, 'gpu-only');
-      const fitted = gains[engine].prefill * quantities.prefill(EIGHT, 256, 'hetero-layer');
-      return (fitted * bound(model, tokens)) / bound(EIGHT, 256);
+      const { prefill } = gains[engine];
+      const slowness = new Map(
+        [...prefill].map(([length, gain]) => [
+          length,
+          (gain * quantities.prefill(EIGHT, length, 'hetero-layer')) / bound(EIGHT, length),
+        ]),
+      );
+      return atLength(slowness, tokens) * bound(model, tokens);
     },
     engineDecode(engine, model) {
       const bound = (name: string): number =>

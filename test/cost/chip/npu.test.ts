@@ -85,8 +85,8 @@ const promptSpeed: NpuSpeed = {
 const rate = (rows: number, inner: number, columns: number): number =>
   (2 * rows * inner * columns) / seconds(rows, inner, columns, promptSpeed);
 
-test('8 Gen 3: [14336, 4096] × [4096, K] is 5.3 times as fast as its reverse, where HeteroLLM prints 6 (Fig. 5)', () => {
-  for (const k of [256, 512, 1024]) near(rate(14336, 4096, k) / rate(k, 4096, 14336), 5.33, 0.01);
+test('8 Gen 3: [14336, 4096] × [4096, K] is 6.5 times as fast as its reverse, where HeteroLLM prints 6 (Fig. 5)', () => {
+  for (const k of [256, 512, 1024]) near(rate(14336, 4096, k) / rate(k, 4096, 14336), 6.474, 0.01);
 });
 
 test('8 Gen 3: no order and no shape is slower than the GPU, to whose level the worst regresses (3.2)', () => {
@@ -101,7 +101,7 @@ test('8 Gen 3: no order and no shape is slower than the GPU, to whose level the 
 });
 
 test('8 Gen 3: FFN-down is slower than the attention output at every length of a prompt', () => {
-  for (const tokens of [32, 64, 256, 1024]) near(rate(4096, 14336, tokens) / rate(4096, 4096, tokens), 0.2308, 0.001);
+  for (const tokens of [32, 64, 256, 1024]) near(rate(4096, 14336, tokens) / rate(4096, 4096, tokens), 0.1919, 0.001);
 });
 
 test('compiling a graph takes a base and a time that grows with the padded tensor: 408 ms at 135 tokens, 2050 ms at 1000 (5.2.2)', () => {

@@ -1,15 +1,20 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCatalogue, loadCluster } from '../../../datasets/load.ts';
+import { npuPart } from '../../../engine/cost/chip/operator.ts';
 import { type ChipCase, chipCase, predictChip } from '../../../engine/cost/chip/predict-chip.ts';
 import { type Activity, activityOfPair, energyOf } from '../../../engine/cost/energy.ts';
 import { predict } from '../../../engine/cost/predict.ts';
+import { chipDevice } from '../../../engine/hardware/chip.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Device } from '../../../engine/hardware/device.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import type { KvFormat } from '../../../engine/model/kv-format.ts';
+import { LAYER_OPERATORS, modelOperators } from '../../../engine/model/operators.ts';
 import { createW4a16Model } from '../../../engine/model/w4a16.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
+import type { TensorPartition } from '../../../engine/plan/tensor-partition.ts';
 import { CHIP_SYSTEM_NAMES, type ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { simulate } from '../../../simulator/simulate.ts';
@@ -20,7 +25,7 @@ import { toyCluster, toyDevice } from '../../support/toy-cluster.ts';
 const PHONE = loadCluster('hetero-8gen3');
 const catalogue = loadCatalogue();
 
-function planned(name: string, promptTokens: number, system: ChipSystemName = 'hetero-tensor') {
+function planned(name: string, promptTokens: number, system: ChipSystemName = 'hetero-tensor-text') {
   const shape = catalogue.find((model) => model.shape.name === name)?.shape;
   if (shape === undefined) throw new RangeError(name);
   const model = createW4a16Model(shape);
@@ -68,10 +73,10 @@ test('prefill is within 6 % of the published rates, with the NPU’s rate fitted
   near(256 / planned('InternLM2-1.8B', 256).prediction.prefill.seconds / 1092, 1, 0.06);
 });
 
-test('Padding and Pipe at 525 tokens are within 10 %, Online-prepare, which contradicts them, 20 % too good (5.2.2)', () => {
+test('Padding and Pipe at 525 tokens are within 10 %, Online-prepare, which contradicts them, 16 % too good (5.2.2)', () => {
   const seconds = (system?: ChipSystemName): number => planned('Llama-3-8B', 525, system).prediction.prefill.seconds;
   const own = seconds();
-  near(seconds('online-prepare') / own / 2.24, 0.8, 0.01);
+  near(seconds('online-prepare') / own / 2.24, 0.84, 0.01);
   near(seconds('padding') / own / 2.21, 1, 0.1);
   near(seconds('pipe') / own / 1.35, 1, 0.1);
 });
@@ -87,16 +92,54 @@ test('strategies are ordered as published, but for Online-prepare at 525 tokens,
       `${systems.join(', ')} at ${tokens}`,
     );
   };
-  for (const tokens of [32, 64, 256, 1024]) ordered(tokens, ['hetero-tensor', 'hetero-layer', 'gpu-only']);
-  for (const tokens of [135, 525]) ordered(tokens, ['hetero-tensor', 'pipe', 'padding']);
-  ordered(135, ['hetero-tensor', 'pipe', 'padding', 'online-prepare']);
-  ordered(1000, ['hetero-tensor', 'pipe', 'online-prepare']);
+  for (const tokens of [32, 64, 256, 1024]) ordered(tokens, ['hetero-tensor-text', 'hetero-layer', 'gpu-only']);
+  for (const tokens of [135, 525]) ordered(tokens, ['hetero-tensor-text', 'pipe', 'padding']);
+  ordered(135, ['hetero-tensor-text', 'pipe', 'padding', 'online-prepare']);
+  ordered(1000, ['hetero-tensor-text', 'pipe', 'online-prepare']);
   // Printed are 2.24 × and 2.21 ×, which 2050 ms of preparation at 1000 tokens exclude.
   assert.ok(seconds(525, 'online-prepare') < seconds(525, 'padding'));
 });
 
-test('no system is faster than Hetero-tensor', () => {
-  const own = planned('Llama-3-8B', 300).prediction;
+test('where rows are cut in FFN-down alone, the GPU has less than half of the work, and less than the solver gives it', () => {
+  const busy = (system: ChipSystemName): number => {
+    const { gpu, seconds } = planned('Llama-3-8B', 256, system).prediction.prefill.activity;
+    return (gpu.calculating + gpu.waiting) / seconds;
+  };
+  assert.ok(busy('hetero-tensor-text') < 0.5);
+  assert.ok(busy('hetero-tensor') > 0.9);
+  const { plan, model } = planned('Llama-3-8B', 256);
+  const operators = modelOperators(model);
+  const { prefill } = plan.stages[0]?.partition as TensorPartition;
+  assert.equal(
+    LAYER_OPERATORS.filter((name) => prefill[name].npuRows < operators[name].rows),
+    ['down'],
+  );
+});
+
+test('weights are expanded for the first graph of an operator, and read expanded by the others', () => {
+  const { model } = planned('Llama-3-8B', 64);
+  const { down } = modelOperators(model);
+  const device = chipDevice(PHONE.devices[0] as Device);
+  const part = (...npuLengths: number[]): number =>
+    npuPart({ operator: down, cut: { npuRows: down.rows, npuLengths } }, device).seconds;
+  const values = down.rows * down.columns;
+  const expanding = (2 * values) / device.soc.npu.dequantise;
+  near(part(512, 512) - part(512), part(512) - expanding);
+  // A short graph waits for the expanded weights: 2 bytes a value, and 32 tokens in and out in FP16.
+  near(part(512, 32) - part(512), (2 * values + 64 * (down.rows + down.columns)) / device.npu.bandwidth, 0.2);
+});
+
+test('several decoded tokens have the cut of one and read the weights once', () => {
+  const { plan, model, workload } = planned('Llama-3-8B', 256);
+  const seconds = (verifiedTokens: number): number =>
+    predict({ plan, truth: PHONE, model, workload, verifiedTokens }).tokenSeconds;
+  near(seconds(1), planned('Llama-3-8B', 256).prediction.decode.seconds);
+  assert.ok(seconds(6) > seconds(1));
+  assert.ok(seconds(6) < 1.5 * seconds(1));
+});
+
+test('no system is faster than Hetero-tensor where the solver cuts every operator', () => {
+  const own = planned('Llama-3-8B', 300, 'hetero-tensor').prediction;
   for (const system of CHIP_SYSTEM_NAMES) {
     const { prefill, decode } = planned('Llama-3-8B', 300, system).prediction;
     assert.ok(prefill.seconds >= own.prefill.seconds, system);

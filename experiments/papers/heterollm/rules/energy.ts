@@ -1,8 +1,9 @@
+import { HETERO_TENSOR } from '../machine.ts';
 import type { Quantities } from '../quantities.ts';
 import { EIGHT, type FigureGroup, rule } from './rule.ts';
 
 const PREFILL_256 = 'Hetero-tensor, Llama-8B, prefill, sequence length 256';
-const watts = (q: Quantities, system: 'hetero-layer' | 'hetero-tensor' | 'gpu-only'): number =>
+const watts = (q: Quantities, system: 'hetero-layer' | typeof HETERO_TENSOR | 'gpu-only'): number =>
   q.joules(EIGHT, 256, system) / q.prefill(EIGHT, 256, system);
 
 export const ENERGY: FigureGroup = {
@@ -15,14 +16,14 @@ export const ENERGY: FigureGroup = {
       PREFILL_256,
       'power increase over Hetero-layer',
       '%',
-      (q) => watts(q, 'hetero-tensor') / watts(q, 'hetero-layer'),
+      (q) => watts(q, HETERO_TENSOR) / watts(q, 'hetero-layer'),
     ),
     rule(
       '§5.6',
       PREFILL_256,
       'power reduction against PPL-OpenCL',
       'share',
-      (q) => 1 - watts(q, 'hetero-tensor') / watts(q, 'gpu-only'),
+      (q) => 1 - watts(q, HETERO_TENSOR) / watts(q, 'gpu-only'),
     ),
     rule(
       '§5.6',

@@ -1,8 +1,9 @@
+import { HETERO_TENSOR } from '../machine.ts';
 import type { Quantities } from '../quantities.ts';
 import { EIGHT, type FigureGroup, LENGTHS, mean, rule, SEVEN, SMALL, TENSOR_256, THREE } from './rule.ts';
 
 const gainOfFast =
-  (model: string, system: 'hetero-tensor' | 'hetero-layer') =>
+  (model: string, system: typeof HETERO_TENSOR | 'hetero-layer') =>
   (q: Quantities): number =>
     mean(LENGTHS.map((tokens) => q.prefill(model, tokens, system, true) / q.prefill(model, tokens, system)));
 const FAST = 'prefill speedup by fast synchronization';
@@ -23,27 +24,27 @@ export const SYNCHRONISATION: FigureGroup = {
       'Hetero-tensor without fast synchronization, Llama-8B, sequence length 256',
       'prefill speed',
       'tok/s',
-      (q) => 256 / q.prefill(EIGHT, 256, 'hetero-tensor', true),
+      (q) => 256 / q.prefill(EIGHT, 256, HETERO_TENSOR, true),
     ),
     rule('§5.4', 'Hetero-layer, Llama-8B, average', FAST, '%', gainOfFast(EIGHT, 'hetero-layer')),
-    rule('§5.4', 'Hetero-tensor, Llama-8B, average', FAST, '%', gainOfFast(EIGHT, 'hetero-tensor')),
+    rule('§5.4', 'Hetero-tensor, Llama-8B, average', FAST, '%', gainOfFast(EIGHT, HETERO_TENSOR)),
     rule('§5.4', 'Hetero-layer, Llama-7B, average', FAST, '%', gainOfFast(SEVEN, 'hetero-layer')),
-    rule('§5.4', 'Hetero-tensor, Llama-7B, average', FAST, '%', gainOfFast(SEVEN, 'hetero-tensor')),
+    rule('§5.4', 'Hetero-tensor, Llama-7B, average', FAST, '%', gainOfFast(SEVEN, HETERO_TENSOR)),
     rule('§5.4', 'Hetero-layer, InternLM-1.8B, average', FAST, '%', gainOfFast(SMALL, 'hetero-layer')),
-    rule('§5.4', 'Hetero-tensor, InternLM-1.8B, average', FAST, '%', gainOfFast(SMALL, 'hetero-tensor')),
+    rule('§5.4', 'Hetero-tensor, InternLM-1.8B, average', FAST, '%', gainOfFast(SMALL, HETERO_TENSOR)),
     rule(
       '§5.4',
       TENSOR_256,
       'decoding speedup by fast synchronization',
       'x',
-      (q) => q.decode(EIGHT, 'hetero-tensor', true) / q.decode(EIGHT),
+      (q) => q.decode(EIGHT, HETERO_TENSOR, true) / q.decode(EIGHT),
     ),
     rule(
       '§5.4',
       'Hetero-tensor, other models, prompt length 256',
       'decoding speedup by fast synchronization',
       'x',
-      (q) => mean([SEVEN, THREE, SMALL].map((model) => q.decode(model, 'hetero-tensor', true) / q.decode(model))),
+      (q) => mean([SEVEN, THREE, SMALL].map((model) => q.decode(model, HETERO_TENSOR, true) / q.decode(model))),
     ),
   ],
 };
