@@ -26,6 +26,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'simulator/hardware',
     [
+      'engine/experts',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['simulator/event-loop', 'simulator/page-cache'],
     ],

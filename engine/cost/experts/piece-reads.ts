@@ -1,0 +1,33 @@
+import { type DiskReads, readSeconds } from '../../hardware/disk-reads.ts';
+import type { ExpertsCase } from './experts-case.ts';
+
+/** Reads of one size: an expert's matrices, or all of them where they lie together. */
+export interface PieceReads {
+  /** Bytes of a piece, as the disk reads them. */
+  readonly bytes: number;
+  /** What the disk takes for a piece; its latency is that of all reads of which a buffered piece consists. */
+  readonly disk: DiskReads;
+  /** Pieces beside those that were asked for, which the operating system reads ahead of each. */
+  readonly ahead: number;
+}
+
+/**
+ * The reads of experts. `direct`: a piece is one read. Through the page cache a piece comes in windows of the operating
+ * system's read-ahead, of which the next is under way while the one before comes; reading goes on for as much behind it.
+ */
+export function pieceReads({ mixture, memory, disk, policy }: ExpertsCase): PieceReads {
+  const bytes = mixture.expertBytes / mixture.readsPerExpert;
+  if (policy.method === 'direct') return { bytes, disk, ahead: 0 };
+  return { bytes, disk: bufferedReads(disk, bytes, memory.readAhead), ahead: Math.floor(memory.readAhead / bytes) };
+}
+
+/** Reads of a file's pages in order, `bytes` of them, in windows of read-ahead. */
+export function bufferedReads(disk: DiskReads, bytes: number, readAhead: number): DiskReads {
+  const windows = Math.max(1, Math.ceil(bytes / Math.max(PAGE_BYTES, readAhead)));
+  const seconds = readSeconds(disk, windows, bytes / windows, WINDOWS_AT_ONCE);
+  return { latency: seconds - bytes / disk.bandwidth, bandwidth: disk.bandwidth };
+}
+
+/** Linux reads the next window while a reader is in the one before (mm/readahead.c, page_cache_async_ra). */
+const WINDOWS_AT_ONCE = 2;
+const PAGE_BYTES = 4096;

@@ -1,0 +1,253 @@
+import type { ExpertsCase } from '../../engine/cost/experts/experts-case.ts';
+import type { MemoryShares } from '../../engine/cost/experts/memory-shares.ts';
+import { bufferedReads, pieceReads } from '../../engine/cost/experts/piece-reads.ts';
+import { swapSeconds } from '../../engine/cost/experts/pressure.ts';
+import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
+import type { OneShot } from '../event-loop/one-shot.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
+import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
+import type { DiskThrottle } from './disk.ts';
+import { createReadBus, createReadLanes, type ReadBus } from './read-lanes.ts';
+import { createSlotPages } from './slot-pages.ts';
+
+/** How often experts were needed, and what was read. */
+export interface ExpertCounts {
+  readonly needs: number;
+  /** Needs that slots, or mapped pages, held. */
+  readonly hits: number;
+  /** Experts that were read, or copied from file pages, for a router and for a guess. */
+  readonly demanded: number;
+  readonly guessed: number;
+  /** Bytes that the disk read. */
+  readonly bytes: number;
+  /** Bytes that were copied from file pages into slots. */
+  readonly copiedBytes: number;
+  /** Bytes that came back from swap. */
+  readonly swappedBytes: number;
+  /** Bytes of what every token uses that were read again. */
+  readonly denseBytes: number;
+}
+
+/** What experts of a layer are there when a router has chosen. */
+export interface NeededExperts {
+  readonly held: number;
+  readonly missing: number;
+  /** Waits until they are all in memory. */
+  arrive(): Steps;
+}
+
+export interface FinishedRead {
+  readonly name: 'experts' | 'prefetch' | 'swap' | 'always used';
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: number;
+}
+
+/** A machine's experts between its disk and its memory. */
+export interface ExpertStore {
+  /** Needs different experts of a layer, at most as many as there are slots, and begins to read what is missing. */
+  need(layer: number, experts: readonly number[]): NeededExperts;
+  /** Reads experts that a router may choose later. */
+  guess(layer: number, experts: readonly number[]): void;
+  /** Uses what every token uses, in equal parts for each layer and for the output (`part` = layers). */
+  useDense(part: number): Steps;
+  /** Experts that can be needed at once. */
+  readonly together: number;
+  readonly counts: ExpertCounts;
+  readonly bus: ReadBus;
+  readonly pages: PageCache | undefined;
+}
+
+export interface ExpertStoreParts {
+  readonly simulation: Simulation;
+  readonly one: ExpertsCase;
+  readonly shares: MemoryShares;
+  readonly throttle?: DiskThrottle | undefined;
+  readonly onRead: (read: FinishedRead) => void;
+}
+
+/** A read of an expert under way. */
+interface Fetch {
+  readonly pieces: readonly OneShot<void>[];
+}
+
+export function createExpertStore({ simulation, one, shares, throttle, onRead }: ExpertStoreParts): ExpertStore {
+  const { mixture, memory, policy, disk } = one;
+  const { layers, experts, expertBytes, readsPerExpert, denseBytes } = mixture;
+  const isMapped = policy.method === 'mmap';
+  const bus = createReadBus(simulation, disk, throttle);
+  const lanes = createReadLanes(simulation, policy.depth);
+  const { bytes: pieceBytes, disk: pieceDisk } = pieceReads(one);
+  const counts = {
+    ...{ needs: 0, hits: 0, demanded: 0, guessed: 0 },
+    ...{ bytes: 0, copiedBytes: 0, swappedBytes: 0, denseBytes: 0 },
+  };
+  const caches = isMapped ? undefined : createExpertCaches({ policy, slots: shares.slots, layers, experts });
+  const slotPages = createSlotPages(shares.residentSlots);
+  const places = new Map<number, number>();
+  const isSwapping = shares.residentSlots < shares.allSlots;
+  const fetches = new Map<number, Fetch>();
+
+  // The file: matrix by matrix, in each all experts of a layer, then what every token uses. A piece is an extent.
+  const extent = Math.max(1, Math.round(pieceBytes));
+  const denseStart = layers * readsPerExpert * experts * extent;
+  const hasPages = policy.method !== 'direct' || memory.dense === 'mapped';
+  const mappedBytes = (isMapped ? denseStart : 0) + (memory.dense === 'mapped' ? denseBytes : 0);
+  const pages = hasPages
+    ? createPageCache({
+        ...{ size: denseStart + denseBytes, used: mappedBytes, limit: shares.pageBytes, extentBytes: extent },
+        policy: { name: 'linux', readAhead: memory.readAhead },
+      })
+    : undefined;
+  const pieceRange = (unit: number, piece: number) => {
+    const [layer, expert] = [Math.floor(unit / experts), unit % experts];
+    const from = ((layer * readsPerExpert + piece) * experts + expert) * extent;
+    return { from, to: from + extent };
+  };
+
+  const isInPages = (unit: number): boolean =>
+    pages !== undefined &&
+    Array.from({ length: readsPerExpert }, (_, piece) => pieceRange(unit, piece)).every(
+      (range) => pages.next(range).state === 'resident',
+    );
+
+  /** What the operating system reads behind a piece: nobody waits for it. */
+  function* readBehind(cache: PageCache, range: { from: number; to: number }): Steps {
+    yield* bus.read(0, range.to - range.from);
+    counts.bytes += range.to - range.from;
+    cache.finishRead(range);
+  }
+
+  /** One piece, through the page cache or past it. */
+  function* readPiece(unit: number, piece: number, name: FinishedRead['name']): Steps {
+    const start = simulation.now;
+    if (pages === undefined || policy.method === 'direct') {
+      yield* bus.read(pieceDisk.latency, pieceBytes);
+      counts.bytes += pieceBytes;
+      onRead({ name, start, end: simulation.now, bytes: pieceBytes });
+      return;
+    }
+    const range = pieceRange(unit, piece);
+    const found = pages.next(range);
+    if (found.state === 'missing') {
+      const [wanted, ...behind] = [...pages.startRead(range, 'demand')].flatMap(({ from, to }) =>
+        from < range.to && to > range.to
+          ? [
+              { from, to: range.to },
+              { from: range.to, to },
+            ]
+          : [{ from, to }],
+      );
+      yield* bus.read(pieceDisk.latency, pieceBytes);
+      counts.bytes += pieceBytes;
+      if (wanted !== undefined) pages.finishRead(wanted);
+      onRead({ name, start, end: simulation.now, bytes: pieceBytes });
+      for (const ahead of behind) simulation.spawn('reads ahead of a piece', readBehind(pages, ahead));
+    } else if (!isMapped) {
+      yield hold(pieceBytes / memory.copyRate);
+      counts.copiedBytes += pieceBytes;
+    }
+    pages.touch(range);
+  }
+
+  const fetch = (unit: number, name: 'experts' | 'prefetch'): Fetch => {
+    const pieces = Array.from({ length: readsPerExpert }, (_, piece) =>
+      lanes.request(() => readPiece(unit, piece, name)),
+    );
+    const own = { pieces };
+    fetches.set(unit, own);
+    return own;
+  };
+
+  function* awaitFetch(unit: number, { pieces }: Fetch): Steps {
+    for (const piece of pieces) if (piece.state === 'pending') yield piece.wait();
+    fetches.delete(unit);
+  }
+
+  /** Slots that are used: what the operating system had swapped out of them comes back. @returns bytes */
+  const useSlots = (units: readonly number[]): number => {
+    if (!isSwapping) return 0;
+    return units.filter((unit) => slotPages.use(places.get(unit) ?? -1)).length * expertBytes;
+  };
+
+  function* swapIn(bytes: number): Steps {
+    if (bytes === 0) return;
+    const start = simulation.now;
+    counts.swappedBytes += bytes;
+    const seconds = swapSeconds(memory.pressure, disk, bytes);
+    // As many go to the disk as come from it.
+    const moved = (2 * bytes) / disk.bandwidth;
+    yield* bus.read(seconds - moved, 2 * bytes);
+    onRead({ name: 'swap', start, end: simulation.now, bytes });
+  }
+
+  /** What must be read of some experts of a layer. @returns by unit */
+  const missingOf = (layer: number, chosen: readonly number[]): number[] => {
+    if (caches === undefined)
+      return chosen.map((expert) => layer * experts + expert).filter((unit) => !isInPages(unit));
+    const read = caches.need(layer, chosen);
+    for (const { unit, victim } of read) {
+      places.set(unit, victim === undefined ? places.size : (places.get(victim) ?? places.size));
+      if (victim !== undefined) places.delete(victim);
+    }
+    return read.map(({ unit }) => unit);
+  };
+
+  return {
+    bus,
+    pages,
+    counts,
+    together: isMapped ? layers * experts : shares.slots,
+    need(layer, chosen) {
+      const units = chosen.map((expert) => layer * experts + expert);
+      const missing = missingOf(layer, chosen);
+      if (isMapped && pages !== undefined)
+        for (const unit of units)
+          if (!missing.includes(unit))
+            for (let piece = 0; piece < readsPerExpert; piece++) pages.touch(pieceRange(unit, piece));
+      counts.needs += units.length;
+      counts.hits += units.length - missing.length;
+      counts.demanded += missing.length;
+      const swapped = useSlots(units);
+      for (const unit of missing) fetch(unit, 'experts');
+      const awaited = units.flatMap((unit) => {
+        const under = fetches.get(unit);
+        return under === undefined ? [] : [{ unit, under }];
+      });
+      return {
+        missing: awaited.length,
+        held: units.length - awaited.length,
+        *arrive() {
+          yield* swapIn(swapped);
+          for (const { unit, under } of awaited) yield* awaitFetch(unit, under);
+        },
+      };
+    },
+    guess(layer, chosen) {
+      const missing = missingOf(layer, chosen);
+      counts.guessed += missing.length;
+      for (const unit of missing) fetch(unit, 'prefetch');
+    },
+    *useDense(part) {
+      if (pages === undefined || memory.dense === 'anonymous' || denseBytes === 0) return;
+      const each = denseBytes / (layers + 1);
+      const range = { from: denseStart + part * each, to: Math.min(denseStart + (part + 1) * each, pages.size) };
+      for (let from = range.from; from < range.to - 1; ) {
+        const found = pages.next({ from, to: range.to });
+        if (found.state !== 'missing') pages.touch(found);
+        else {
+          const start = simulation.now;
+          const wanted = pages.startRead(found, 'demand');
+          const bytes = wanted.reduce((sum, one) => sum + one.to - one.from, 0);
+          yield* bus.read(bufferedReads(disk, bytes, memory.readAhead).latency, bytes);
+          for (const one of wanted) pages.finishRead(one);
+          pages.touch(found);
+          counts.denseBytes += bytes;
+          onRead({ name: 'always used', start, end: simulation.now, bytes });
+        }
+        from = found.to;
+      }
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import {
+  type ExpertsCase,
+  type PassSeconds,
+  precisionByRank,
+  USUAL_PRECISION,
+} from '../../engine/cost/experts/experts-case.ts';
+import { expertsOf, type Routing } from '../../engine/experts/routing.ts';
+import type { RandomStream } from '../../engine/input/random-stream.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
+import type { ExpertStore } from '../hardware/expert-store.ts';
+
+/** What passes of a machine through a mixture's layers are about. */
+export interface ExpertPasses {
+  readonly simulation: Simulation;
+  readonly recorder: Recorder;
+  /** The device's name in traces. */
+  readonly device: string;
+  readonly one: ExpertsCase;
+  readonly store: ExpertStore;
+  /** Which experts tokens use; where tokens are more, it begins anew. */
+  readonly routing: Routing;
+  /** Draws which guesses are right. */
+  readonly random: RandomStream;
+}
+
+/** One pass of tokens, which share the experts that any of them uses. */
+export interface ExpertPass {
+  /** Tokens of the routing, from one to, not including, another. */
+  readonly from: number;
+  readonly to: number;
+  readonly seconds: PassSeconds;
+}
+
+/** Runs a pass through all layers with experts, and what else a token computes. */
+export function* runExpertPass(passes: ExpertPasses, pass: ExpertPass): Steps {
+  const { one, store } = passes;
+  const { layers } = one.mixture;
+  for (let layer = 0; layer < layers; layer++) yield* runExpertLayer(passes, pass, layer);
+  yield* store.useDense(layers);
+  yield* compute(passes, 'output and other layers', pass.seconds.other);
+}
+
+/**
+ * A layer: what every token uses, up to the router; then the experts that it has chosen. What is missing is read, and guesses
+ * for the next layer behind it, while the processor multiplies what is there.
+ */
+export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: number): Steps {
+  const { one, store } = passes;
+  const { seconds } = pass;
+  const name = `layer ${layer}`;
+  yield* store.useDense(layer);
+  yield* compute(passes, name, seconds.layer);
+  const chosen = union(passes.routing, pass, layer);
+  for (let first = 0; first < chosen.length; first += store.together) {
+    const group = chosen.slice(first, first + store.together);
+    const needed = store.need(layer, group);
+    if (first + store.together >= chosen.length) guessNext(passes, pass, layer);
+    const early = one.policy.hitsFirst ? needed.held : 0;
+    if (early > 0) yield* compute(passes, `${early} experts of ${name}`, early * seconds.expert);
+    yield* waitFor(passes, `experts of ${name}`, needed.arrive());
+    const late = group.length - early;
+    if (late > 0) yield* compute(passes, `${late} experts of ${name}`, late * seconds.expert);
+  }
+}
+
+function* compute({ simulation, recorder, device }: ExpertPasses, name: string, seconds: number): Steps {
+  if (seconds === 0) return;
+  const start = simulation.now;
+  yield hold(seconds);
+  recorder.span({ device, lane: 'cpu', cause: 'memory', name, start, end: simulation.now, args: {} });
+}
+
+function* waitFor({ simulation, recorder, device }: ExpertPasses, name: string, steps: Steps): Steps {
+  const start = simulation.now;
+  yield* steps;
+  const end = simulation.now;
+  recorder.span({ device, lane: 'cpu', cause: 'disk', name: `waits for ${name}`, start, end, args: {} });
+}
+
+/** The experts of a layer that any token of a pass uses, in the order of their first use. */
+function union(routing: Routing, { from, to }: ExpertPass, layer: number): number[] {
+  const chosen = new Set<number>();
+  for (let token = from; token < to; token++)
+    for (const expert of expertsOf(routing, token % routing.tokens, layer)) chosen.add(expert);
+  return [...chosen];
+}
+
+/** Reads the next layer's experts as far as they are guessed; of a pass of several tokens nothing is. */
+function guessNext(passes: ExpertPasses, { from, to }: ExpertPass, layer: number): void {
+  const { one, store, routing, random } = passes;
+  const { layers, experts, used } = one.mixture;
+  const { lookahead } = one.policy;
+  if (lookahead.kind === 'none' || to - from > 1 || layer + 1 >= layers) return;
+  const guesses =
+    lookahead.kind === 'previous-token'
+      ? from === 0
+        ? []
+        : [...expertsOf(routing, (from - 1) % routing.tokens, layer + 1)]
+      : drawGuesses({
+          actual: expertsOf(routing, from % routing.tokens, layer + 1),
+          precision: precisionByRank(one.precision ?? USUAL_PRECISION, used).slice(0, lookahead.ranks),
+          experts,
+          random,
+        });
+  store.guess(layer + 1, guesses);
+}
+
+interface GuessesCase {
+  /** The experts that the router will choose, by rank. */
+  readonly actual: ArrayLike<number>;
+  readonly precision: readonly number[];
+  readonly experts: number;
+  readonly random: RandomStream;
+}
+
+/** Each guess is right with its rank's precision; a wrong one is any other expert with equal chances. */
+function drawGuesses({ actual, precision, experts, random }: GuessesCase): number[] {
+  const right = Array.from(actual);
+  const guesses = new Set<number>();
+  for (const [rank, share] of precision.entries()) {
+    if (random.next() < share || right.length === experts) guesses.add(right[rank] as number);
+    else {
+      let wrong = random.integer(0, experts - 1);
+      while (right.includes(wrong) || (guesses.has(wrong) && guesses.size < experts - right.length))
+        wrong = random.integer(0, experts - 1);
+      guesses.add(wrong);
+    }
+  }
+  return [...guesses];
+}
