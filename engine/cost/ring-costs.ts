@@ -99,7 +99,10 @@ export function createRingCosts(
     kvBytes: reservedKvBytes(model, workload),
     embeddingRowBytes: embeddingRowBytes(model) * workload.batch,
     outputBytes: model.output.bytes,
-    devices: cluster.devices.map((device) => deviceCosts(device, model, workload, runtime)),
+    devices: cluster.devices.map((device, index) => {
+      const costs = deviceCosts(device, model, workload, runtime);
+      return index === 0 ? { ...costs, ramBuffers: costs.ramBuffers + (runtime.headBufferBytes ?? 0) } : costs;
+    }),
     ...linksFor(cluster, message),
   };
 }

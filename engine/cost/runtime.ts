@@ -8,6 +8,8 @@ export interface Runtime {
   /** c^cpu, c^gpu: compute buffers, bytes (prima.cpp Table 6). */
   readonly cpuBufferBytes: number;
   readonly gpuBufferBytes: number;
+  /** Bytes of RAM that a ring's head has beside c^cpu for inputs and logits; none unless given. */
+  readonly headBufferBytes?: number;
   /** Bytes of a value that travels between devices: 4 (F32) in prima.cpp, 2 in HELM (Eq. 4.4). */
   readonly activationBytes: number;
   /**
@@ -59,6 +61,22 @@ export function computeBufferBytes(shape: Shape, contextTokens: number): number 
     (heads + 1) * contextTokens + 4 * hiddenSize,
   );
   return VALUE_BYTES * PHYSICAL_BATCH * values;
+}
+
+/**
+ * c^cpu, c^gpu as prima.cpp's program of April 2025 reckons them (llama_model_compute_buf_size, commit 6d13836c): the
+ * activations of a batch of prompt tokens at a full KV cache, 4H + (heads + 1) n_ctx + 2 values a token, on each device
+ * alike; the head has inputs, hidden states and logits beside them, 2H + V + 1.
+ * @param contextTokens n_ctx
+ */
+export function ringBufferBytes(shape: Shape, contextTokens: number): { readonly each: number; readonly head: number } {
+  const { hiddenSize } = meanWidths(shape);
+  const heads = Math.max(...shape.kinds.map((kind) => keptHeads(kind)?.heads ?? 0));
+  const bytes = (values: number): number => VALUE_BYTES * PHYSICAL_BATCH * values;
+  return {
+    each: bytes(4 * hiddenSize + (heads + 1) * contextTokens + 2),
+    head: bytes(2 * hiddenSize + shape.vocabularySize + 1),
+  };
 }
 
 /**

@@ -45,7 +45,7 @@ export const PRIMA_OPTION_SPECS = {
   context: option('--context <tokens>', 'prima: tokens in the KV cache (default: a full one)', count(1)),
   reserved: option(
     '--reserved <tokens>',
-    'prima: tokens that it has room for (default: 1024 in llama.cpp, 256 in prima.cpp)',
+    'prima: tokens that it has room for (default: 1024)',
     count(1),
   ),
   prompt: option(

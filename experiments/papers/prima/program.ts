@@ -1,6 +1,6 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 import type { ProgramVersion } from '../../../datasets/testbeds.ts';
-import { computeBufferBytes, DEFAULT_RUNTIME, type Runtime } from '../../../engine/cost/runtime.ts';
+import { computeBufferBytes, DEFAULT_RUNTIME, type Runtime, ringBufferBytes } from '../../../engine/cost/runtime.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
 import type { PrimaOptions } from './options.ts';
@@ -9,13 +9,17 @@ import type { PrimaOptions } from './options.ts';
 export interface Program {
   /** n_ctx: tokens that the KV cache has room for. */
   readonly room: number;
-  /** c^gpu: from the model's shape (compute-buffers.ts), or the default (runtime.ts), as c^cpu always is. */
-  readonly buffers: 'shape' | 'assumed';
+  /**
+   * c^cpu and c^gpu. `ring`: as prima.cpp's program reckons them, the head's apart; `shape`: in VRAM from the model's
+   * shape, in RAM the default; `assumed`: the default (runtime.ts).
+   */
+  readonly buffers: 'ring' | 'shape' | 'assumed';
   /** Bytes of VRAM left to CUDA beside buffers, by version. */
   readonly keptBack: Readonly<Record<ProgramVersion, number>>;
 }
 
 const MIB = 2 ** 20;
+const GIB = 2 ** 30;
 /** `-c 1024` in the commands of prima.cpp's documentation (README of Lizonghang/prima.cpp). Table 5 agrees. */
 const DOCUMENTED_ROOM = 1024;
 
@@ -24,14 +28,14 @@ const NOTHING_KEPT = { 'april-2025': 0, 'july-2025': 0 } as const;
 export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', keptBack: NOTHING_KEPT };
 
 /**
- * Room: Table 5 allows at most 330 tokens (tables.ts); the documented commands decode 256 (`-n 256`), and the program
- * sizes KV caches for as many when it profiles (llama_kv_size). Kept back: 700 MiB in the released program; that of
- * April 2025, with which the paper's first version was measured, kept nothing.
+ * Room: `-c 1024` in the documented commands, for which Halda reckons a full cache (`n_kv = cparams.n_ctx`,
+ * common.cpp). Table 5 leaves room for 330 tokens at most (tables.ts). Kept back: 0.3 GiB less than is free in April
+ * 2025 (llama_profile_device, commit 6d13836c), 700 MiB within c^gpu in July (commit bdf9d8e7).
  */
 export const PRIMA_CPP: Program = {
-  room: 256,
-  buffers: 'shape',
-  keptBack: { 'april-2025': 0, 'july-2025': 700 * MIB },
+  room: DOCUMENTED_ROOM,
+  buffers: 'ring',
+  keptBack: { 'april-2025': 0.3 * GIB, 'july-2025': 700 * MIB },
 };
 
 /** exo and dllama, about which the paper says less. */
@@ -52,13 +56,23 @@ export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
 }
 
 /**
- * Buffers of a program for a model: in VRAM those of the graph; in RAM, where a process also holds its vocabulary,
- * graphs and CUDA's side on the host, the assumed 256 MiB.
+ * Buffers of a program for a model: prima.cpp's as its program reckons them, which is what Halda plans with and what is
+ * allocated; llama.cpp's graph in VRAM, and in RAM, where a process also holds its vocabulary, graphs and CUDA's side
+ * on the host, the assumed 256 MiB.
  */
 export function runtimeOf(program: Program, version: ProgramVersion, model: Model, workload: Workload): Runtime {
-  if (program.buffers === 'assumed') return DEFAULT_RUNTIME;
-  const buffers = computeBufferBytes(model, workload.reservedContext ?? workload.context);
-  return { ...DEFAULT_RUNTIME, gpuBufferBytes: buffers + program.keptBack[version] };
+  const tokens = workload.reservedContext ?? workload.context;
+  const keptBack = program.keptBack[version];
+  switch (program.buffers) {
+    case 'assumed':
+      return DEFAULT_RUNTIME;
+    case 'shape':
+      return { ...DEFAULT_RUNTIME, gpuBufferBytes: computeBufferBytes(model, tokens) + keptBack };
+    case 'ring': {
+      const { each, head } = ringBufferBytes(model, tokens);
+      return { ...DEFAULT_RUNTIME, cpuBufferBytes: each, headBufferBytes: head, gpuBufferBytes: each + keptBack };
+    }
+  }
 }
 
 /** The paper's first version, of April 2025. */
