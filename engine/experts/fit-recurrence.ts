@@ -1,5 +1,5 @@
 import type { Routing } from './routing.ts';
-import { expectedDifferent, measuredWorkingSets, type Recurrence, sharesOf } from './working-set.ts';
+import { expectedWorkingSet, measuredWorkingSets, type Recurrence, sharesOf, type WorkingSet } from './working-set.ts';
 
 const STEPS = [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4];
 const WINDOWS = [4, 8, 16, 32];
@@ -24,9 +24,9 @@ export function fitRecurrence(routing: Routing): Recurrence {
   const errorOf = (recurrence: Recurrence): number => {
     let error = 0;
     for (const [layer, share] of shares.entries()) {
-      const expected = expectedDifferent(share, recurrence, compared);
-      for (const [index, tokens] of compared.entries())
-        error += ((expected[index] as number) / (measured[layer]?.[tokens] as number) - 1) ** 2;
+      const expected = expectedWorkingSet(share, recurrence, longest);
+      const found = measured[layer] as WorkingSet;
+      for (const tokens of compared) error += (expected.different(tokens) / found.different(tokens) - 1) ** 2;
     }
     return error;
   };

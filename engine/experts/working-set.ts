@@ -1,10 +1,25 @@
 import { expertsOf, type Routing, usesOf } from './routing.ts';
 
-/**
- * D: different experts of a layer that T successive tokens use, in the mean, for T = 0, 1, …; the last entry stands for
- * all longer windows. The working set of Denning (1968).
- */
-export type WorkingSet = readonly number[];
+/** The working set of Denning (1968): how many different experts of a layer successive tokens use, in the mean. */
+export interface WorkingSet {
+  /** T of the longest window, which stands for all longer ones. */
+  readonly longest: number;
+  /** D: different experts in T tokens, 0 up to `longest`. It rises with T. */
+  readonly different: (tokens: number) => number;
+}
+
+/** A working set whose windows are computed when they are asked for, each once. */
+function workingSet(longest: number, compute: (tokens: number) => number): WorkingSet {
+  const known = new Float64Array(longest + 1).fill(Number.NaN);
+  known[0] = 0;
+  return {
+    longest,
+    different(tokens) {
+      if (Number.isNaN(known[tokens])) known[tokens] = compute(tokens);
+      return known[tokens] as number;
+    },
+  };
+}
 
 /** The working set of each layer, as a routing has it, for windows of up to `longest` tokens. */
 export function measuredWorkingSets(routing: Routing, longest: number): WorkingSet[] {
@@ -22,12 +37,10 @@ export function measuredWorkingSets(routing: Routing, longest: number): WorkingS
         last[expert] = token;
       }
     for (const token of last) gap(tokens - token - 1);
-    const most = Math.min(longest, tokens);
-    return Array.from({ length: most + 1 }, (_, window) => {
+    return workingSet(Math.min(longest, tokens), (window) => {
       let missing = 0;
-      for (let length = Math.max(1, window); length <= tokens; length++)
-        missing += (gaps[length] as number) * (length - window + 1);
-      return window === 0 ? 0 : experts - missing / (tokens - window + 1);
+      for (let length = window; length <= tokens; length++) missing += (gaps[length] as number) * (length - window + 1);
+      return experts - missing / (tokens - window + 1);
     });
   });
 }
@@ -67,20 +80,10 @@ const NEGLIGIBLE = 1e-6;
  * @param share r: probability that a token uses each expert, [experts]; their sum is k
  */
 export function expectedWorkingSet(share: ArrayLike<number>, recurrence: Recurrence, longest: number): WorkingSet {
-  const windows = Array.from({ length: longest }, (_, index) => index + 1);
-  return [0, ...expectedDifferent(share, recurrence, windows)];
-}
-
-/** The same for some windows alone, tokens. */
-export function expectedDifferent(
-  share: ArrayLike<number>,
-  recurrence: Recurrence,
-  windows: readonly number[],
-): number[] {
   const copied = copiedAfter(recurrence);
   const alone = reachesOf(copied, 1);
   const drawn = Array.from(share, (used) => drawnShare(used, alone));
-  return windows.map((tokens) => {
+  return workingSet(longest, (tokens) => {
     const reaches = reachesOf(copied, tokens);
     return drawn.reduce((different, probability) => different + 1 - unusedShare(probability, tokens, reaches), 0);
   });
@@ -141,17 +144,27 @@ export function sharesOf(routing: Routing): Float64Array[] {
  * @param slots experts that the cache holds
  * @returns share of a token's experts; 0 for fewer slots than a token uses
  */
-export function leastRecentHitRate(set: WorkingSet, slots: number): number {
-  const used = set[1] as number;
+export function leastRecentHitRate({ longest, different }: WorkingSet, slots: number): number {
+  const used = different(1);
   if (slots < used - NEGLIGIBLE) return 0;
-  const missing = (tokens: number): number => Math.max(0, (set[tokens + 1] ?? set.at(-1) ?? 0) - (set[tokens] ?? 0));
-  const last = set.length - 2;
-  let tokens = 1;
-  while (tokens < last && (set[tokens + 1] as number) <= slots) tokens++;
-  const [low, high] = [set[tokens] as number, set[tokens + 1] ?? Number.POSITIVE_INFINITY];
-  if (slots >= (set.at(-1) as number)) return 1 - missing(last) / used;
+  const last = longest - 1;
+  const missing = (tokens: number): number => Math.max(0, different(tokens + 1) - different(tokens));
+  const tokens = lastWithin(different, last, slots);
+  if (slots >= different(longest)) return 1 - missing(last) / used;
+  const [low, high] = [different(tokens), different(tokens + 1)];
   const between = high > low ? (slots - low) / (high - low) : 0;
   return 1 - ((1 - between) * missing(tokens) + between * missing(Math.min(last, tokens + 1))) / used;
+}
+
+/** The longest window from 1 up to `last` whose experts are no more than there are slots. */
+function lastWithin(different: WorkingSet['different'], last: number, slots: number): number {
+  let [low, high] = [1, Math.max(1, last)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (different(middle) <= slots) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /**
@@ -160,15 +173,12 @@ export function leastRecentHitRate(set: WorkingSet, slots: number): number {
  * @param slots experts that the cache holds
  */
 export function pooledHitRate(sets: readonly WorkingSet[], slots: number): number {
-  const longest = Math.min(...sets.map(({ length }) => length));
-  const all = Array.from({ length: longest }, (_, tokens) =>
-    sets.reduce((sum, set) => sum + (set[tokens] as number), 0),
-  );
-  const used = all[1] as number;
+  const longest = Math.min(...sets.map((set) => set.longest));
+  const all = (tokens: number): number => sets.reduce((sum, { different }) => sum + different(tokens), 0);
+  const used = all(1);
   if (slots < used - NEGLIGIBLE) return 0;
-  let tokens = 1;
-  while (tokens + 2 < longest && (all[tokens + 1] as number) <= slots) tokens++;
-  return 1 - ((all[tokens + 1] as number) - (all[tokens] as number)) / used;
+  const tokens = lastWithin(all, longest - 1, slots);
+  return 1 - (all(tokens + 1) - all(tokens)) / used;
 }
 
 /**

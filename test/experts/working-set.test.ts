@@ -12,6 +12,7 @@ import {
   pooledHitRate,
   type Recurrence,
   sharesOf,
+  type WorkingSet,
 } from '../../engine/experts/working-set.ts';
 
 const SHAPE = { layers: 6, experts: 64, used: 6, tokens: 900 };
@@ -44,7 +45,7 @@ test('a working set is the mean number of different experts in a window', () => 
           for (const expert of expertsOf(routing, token, layer)) seen.add(expert);
         return seen.size;
       });
-      assert.ok(Math.abs((set[window] as number) - mean(counts)) < 1e-9, `${window} tokens`);
+      assert.ok(Math.abs(set.different(window) - mean(counts)) < 1e-9, `${window} tokens`);
     }
 });
 
@@ -58,9 +59,9 @@ test('the closed form gives the working sets and LRU’s hits of drawn routings,
     const sets = shares.map((share) => expectedWorkingSet(share, recurrence, 200));
     const measured = measuredWorkingSets(routing, 32);
     for (const [layer, set] of sets.entries()) {
-      assert.ok(Math.abs((set[1] as number) - SHAPE.used) < 1e-6, name);
+      assert.ok(Math.abs(set.different(1) - SHAPE.used) < 1e-6, name);
       for (const tokens of [2, 4, 8, 32]) {
-        const [expected, found] = [set[tokens] as number, measured[layer]?.[tokens] as number];
+        const [expected, found] = [set.different(tokens), measured[layer]?.different(tokens) as number];
         assert.ok(Math.abs(expected / found - 1) < limit, `${name}: ${expected} and ${found} in ${tokens} tokens`);
       }
     }
@@ -96,7 +97,7 @@ test('one cache for all layers hits nothing below the experts of a token; a cach
     assert.is(lru(routing, 'all', slots), 0);
     assert.is(pooledHitRate(sets, slots), 0);
   }
-  assert.is(leastRecentHitRate(sets[0] as readonly number[], 5), 0);
+  assert.is(leastRecentHitRate(sets[0] as WorkingSet, 5), 0);
 });
 
 test('pinned experts hit what they are used of', () => {
