@@ -1,3 +1,5 @@
+import { randomStream } from '../input/random-stream.ts';
+import { createGuesser, type GuessesCase } from './draw-guesses.ts';
 import { drawRouting } from './draw-routing.ts';
 import { createExpertCaches, type ExpertCachesCase } from './expert-caches.ts';
 import { fitRecurrence } from './fit-recurrence.ts';
@@ -5,6 +7,7 @@ import { expertsOf, type Routing } from './routing.ts';
 import {
   expectedWorkingSet,
   leastRecentHitRate,
+  measuredWorkingSets,
   mostUsedHitRate,
   pooledHitRate,
   type Recurrence,
@@ -32,9 +35,36 @@ export type MissShares = readonly number[];
 
 /** What caches hit of a routing. */
 export interface Hits {
-  /** Share of a token's experts that are held. */
+  /** Share of a token's experts that are held, or were guessed. */
   readonly rate: number;
   readonly misses: MissShares;
+  /** Experts of a layer that are read since they were guessed, in the mean over layers that are guessed. */
+  readonly guessed: number;
+}
+
+/** Caches, and how experts are guessed; they aren't unless `lookahead` is given. */
+export interface HitsCase extends Omit<ExpertCachesCase, 'slots'> {
+  /** k */
+  readonly used: number;
+  readonly lookahead?: Omit<GuessesCase, 'routing'> | undefined;
+}
+
+/** Seed of what is guessed, in simulations too. */
+export const GUESSES_SEED = 1;
+
+/** Working sets of routings that were asked for: predictions ask again for every size of a cache. */
+const knownSets = new WeakMap<KnownRouting, readonly WorkingSet[]>();
+
+/** The working set of each layer; layers that share their popularity share it too. */
+function workingSetsOf(known: KnownRouting & { readonly kind: 'statistics' }): readonly WorkingSet[] {
+  const found = knownSets.get(known);
+  if (found !== undefined) return found;
+  const ofShare = new Map<ArrayLike<number>, WorkingSet>();
+  for (const share of known.shares)
+    if (!ofShare.has(share)) ofShare.set(share, expectedWorkingSet(share, known.recurrence, LONGEST));
+  const sets = known.shares.map((share) => ofShare.get(share) as WorkingSet);
+  knownSets.set(known, sets);
+  return sets;
 }
 
 /** Windows, in tokens, within which caches of almost all experts turn over. */
@@ -45,25 +75,27 @@ const DRAWN_TOKENS = 256;
 /**
  * The hits of caches by their slots. Of a recorded routing they are those of its second half in caches that the first half has
  * filled. From statistics they follow in closed form: of `lru` by the working set, of what is used most (`lfu`,
- * `pinned-hottest`) by popularity, misses of a layer independent of each other; other policies are replayed on a routing that is
- * drawn.
+ * `pinned-hottest`) by popularity, misses of a layer independent of each other; other policies, and lookahead, are replayed on a
+ * routing that is drawn.
  */
-export function createHits(
-  known: KnownRouting,
-  { policy, layers, experts, used }: Omit<ExpertCachesCase, 'slots'> & { readonly used: number },
-): (slots: number) => Hits {
+export function createHits(known: KnownRouting, one: HitsCase): (slots: number) => Hits {
+  const { policy, layers, experts, used, lookahead } = one;
   const replayed = (routing: Routing) => (slots: number) =>
-    slots === 0 ? NO_HITS(used) : replayCaches({ policy, layers, experts, slots }, routing, routing.tokens >> 1);
+    slots === 0
+      ? { rate: 0, misses: binomial(used, 1), guessed: 0 }
+      : replayCaches({ policy, layers, experts, slots, lookahead, used }, routing, routing.tokens >> 1);
   if (known.kind === 'recorded') return replayed(known.routing);
   const { shares, recurrence } = known;
   const closed = (rate: (slots: number) => number) => (slots: number) => {
     const hits = slots === 0 ? 0 : Math.min(1, Math.max(0, rate(slots)));
-    return { rate: hits, misses: binomial(used, 1 - hits) };
+    return { rate: hits, misses: binomial(used, 1 - hits), guessed: 0 };
   };
+  const drawn = () => replayed(drawRouting({ tokens: DRAWN_TOKENS, used, popularity: shares, recurrence, seed: 1 }));
+  if (lookahead !== undefined && lookahead.lookahead.kind !== 'none') return drawn();
   const isAll = policy.pool === 'all';
   switch (policy.eviction) {
     case 'lru': {
-      const sets: WorkingSet[] = shares.map((share) => expectedWorkingSet(share, recurrence, LONGEST));
+      const sets = workingSetsOf(known);
       return closed((slots) =>
         isAll ? pooledHitRate(sets, slots) : mean(sets.map((set) => leastRecentHitRate(set, slots))),
       );
@@ -76,24 +108,66 @@ export function createHits(
       );
     }
     default:
-      return replayed(drawRouting({ tokens: DRAWN_TOKENS, used, popularity: shares, recurrence, seed: 1 }));
+      return drawn();
   }
 }
 
-const NO_HITS = (used: number): Hits => ({ rate: 0, misses: binomial(used, 1) });
-
 /** The hits of caches on a routing, after its first tokens have filled them. */
-export function replayCaches(caches: ExpertCachesCase, routing: Routing, warmUp: number): Hits {
-  const own = createExpertCaches(caches);
+export function replayCaches(one: HitsCase & { readonly slots: number }, routing: Routing, warmUp: number): Hits {
+  const own = createExpertCaches(one);
   const { tokens, layers, used } = routing;
+  const guess = createGuesser(
+    { lookahead: { kind: 'none' }, ...one.lookahead, routing },
+    randomStream(GUESSES_SEED, 'guesses'),
+  );
   const counts = new Array<number>(used + 1).fill(0);
+  let guessed = 0;
   for (let token = 0; token < tokens; token++)
     for (let layer = 0; layer < layers; layer++) {
       const missing = own.need(layer, expertsOf(routing, token, layer)).length;
-      if (token >= warmUp) counts[missing] = (counts[missing] as number) + 1;
+      const ahead = layer + 1 < layers ? own.need(layer + 1, guess(token, layer + 1)).length : 0;
+      if (token < warmUp) continue;
+      counts[missing] = (counts[missing] as number) + 1;
+      guessed += ahead;
     }
-  const misses = counts.map((count) => count / (layers * (tokens - warmUp)));
-  return { rate: 1 - expected(misses) / used, misses };
+  const counted = tokens - warmUp;
+  const misses = counts.map((count) => count / (layers * counted));
+  return { rate: 1 - expected(misses) / used, misses, guessed: guessed / (Math.max(1, layers - 1) * counted) };
+}
+
+/**
+ * Uses of slots, of a token's experts in all layers, that find their slot swapped out, where the operating system keeps the
+ * `resident` slots that were used last, of whatever cache. They are those that come again after more tokens than those
+ * slots last for: of hits, and of misses whose victim was as old.
+ * @param slots of each cache
+ */
+export function swappedUses(
+  known: KnownRouting,
+  {
+    pool,
+    slots,
+    resident,
+  }: Pick<ExpertCachesCase['policy'], 'pool'> & { readonly slots: number; readonly resident: number },
+): number {
+  const sets =
+    known.kind === 'recorded'
+      ? measuredWorkingSets(known.routing, LONGEST)
+      : known.shares.map((share) => expectedWorkingSet(share, known.recurrence, LONGEST));
+  const caches = pool === 'layer' ? sets : [sumOf(sets)];
+  const usedSlots = (tokens: number): number =>
+    caches.reduce((sum, set) => sum + Math.min(slots, set[Math.min(tokens, set.length - 1)] as number), 0);
+  const last = Math.min(...caches.map(({ length }) => length)) - 2;
+  let tokens = 0;
+  while (tokens < last && usedSlots(tokens + 1) <= resident) tokens++;
+  return caches.reduce((sum, set) => {
+    const [now, next] = [set[tokens] as number, set[tokens + 1] as number];
+    return now >= slots ? sum : sum + next - now;
+  }, 0);
+}
+
+function sumOf(sets: readonly WorkingSet[]): WorkingSet {
+  const longest = Math.min(...sets.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, tokens) => sets.reduce((sum, set) => sum + (set[tokens] as number), 0));
 }
 
 /** Misses of a layer in the mean. */
