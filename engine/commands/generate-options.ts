@@ -11,7 +11,7 @@ import type { GpuPaging } from '../runtime/kv/gpu-pages.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount } from '../terminal/options.ts';
 import type { SamplerOptions } from '../text/sampling/sampler.ts';
-import { type GpuLayers, readGpuLayers } from './gpu-layers.ts';
+import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import {
   OPTIONS,
@@ -41,6 +41,8 @@ export interface GenerateRequest {
   readonly kernels: KernelOptions;
   /** Last layers that a GPU computes, with the output; 0: the CPU computes everything. */
   readonly gpuLayers: GpuLayers;
+  /** Layers whose experts are on the CPU all the same; `undefined`: none. */
+  readonly cpuExperts: CpuExperts | undefined;
   /** The GPU, by its name or a part of it; `undefined`: the fastest. */
   readonly device: string | undefined;
   /** Pages of the GPU's KV cache in RAM: those beyond a limit to its memory, or all but the newest; `undefined`: none. */
@@ -68,7 +70,7 @@ export const DEFAULT_TOKENS = 128;
 const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
 /** The options as commander passes them. */
-interface Options extends SamplingTexts, DraftTexts {
+interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts {
   readonly model?: string;
   readonly prompt: string;
   readonly chat?: true;
@@ -120,6 +122,8 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
     .addOption(OPTIONS.gpuLayers)
+    .addOption(OPTIONS.cpuMoe)
+    .addOption(OPTIONS.nCpuMoe)
     .addOption(OPTIONS.device)
     .option(
       '--gpu-memory <size>',
@@ -178,6 +182,7 @@ function readOptions(options: Options): GenerateRequest {
     seed: readSeed(options.seed),
     kernels: readKernels(options),
     gpuLayers: readGpuRequest(options),
+    cpuExperts: readCpuExperts(options, options.gpuLayers),
     device: options.device,
     gpuPaging: readGpuPaging(options),
     profile: options.profile,

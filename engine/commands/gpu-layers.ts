@@ -25,20 +25,71 @@ export function readGpuLayers(text: string | undefined): GpuLayers {
   throw new InputError('--gpu-layers', `"${text}" is not a whole number; allowed: a number of layers, all, auto`);
 }
 
+/** Layers, from the model's first, whose experts are on the CPU. */
+export type CpuExperts = number | 'all';
+
+/** `--cpu-moe` and `--n-cpu-moe`, as commander passes them. */
+export interface CpuExpertsTexts {
+  readonly cpuMoe?: true;
+  readonly nCpuMoe?: string;
+}
+
+/** Reads `--cpu-moe` and `--n-cpu-moe`. @throws InputError, also where no number of layers is on a GPU */
+export function readCpuExperts(
+  { cpuMoe, nCpuMoe }: CpuExpertsTexts,
+  gpuLayers: string | undefined,
+): CpuExperts | undefined {
+  if (cpuMoe === undefined && nCpuMoe === undefined) return undefined;
+  if (cpuMoe && nCpuMoe !== undefined)
+    throw new InputError('--cpu-moe', 'is for all layers, --n-cpu-moe for the first ones; give one of them');
+  const flag = cpuMoe ? '--cpu-moe' : '--n-cpu-moe';
+  if (gpuLayers === undefined) throw new InputError(flag, 'is used only with --gpu-layers; add it');
+  if (Number(gpuLayers) === 0) throw new InputError(flag, 'the CPU has all layers with --gpu-layers 0; leave it out');
+  if (gpuLayers === 'auto')
+    throw new InputError(flag, 'is for --gpu-layers with a number or all; auto plans whole layers');
+  return nCpuMoe === undefined ? 'all' : readCount('--n-cpu-moe', nCpuMoe, 1);
+}
+
 /**
  * The plan with the last layers and the output on the GPU.
- * @throws InputError if the model doesn't have so many layers
+ * @param cpuExperts layers whose experts are on the CPU whatever else is on the GPU
+ * @throws InputError if the model doesn't have so many layers, or none on the GPU whose experts could be on the CPU
  */
 export function planWithLayers(
   model: Model,
   gpuLayers: number | 'all',
   kvCache: Plan['kvCache'] = 'with-layers',
+  cpuExperts?: CpuExperts,
 ): SplitPlan {
   const { layers } = model;
   const onGpu = gpuLayers === 'all' ? layers : gpuLayers;
   if (onGpu > layers)
     throw new InputError('--gpu-layers', `${onGpu} of a model of ${layers} layers; allowed: 0 to ${layers}, all, auto`);
-  return asSplit(splitPlan('this machine', model, 1 + layers - onGpu, kvCache));
+  const plan = asSplit(splitPlan('this machine', model, 1 + layers - onGpu, kvCache));
+  if (cpuExperts === undefined) return plan;
+  const first = layers - onGpu;
+  const own = stageExperts(model, first, cpuExperts);
+  const stages = plan.stages.map((stage) => (stage.processor === 'gpu' ? { ...stage, cpuExperts: own } : stage));
+  return { ...plan, stages };
+}
+
+/** Layers from `first` on whose experts are on the CPU. @throws InputError if there are none */
+function stageExperts({ name, layers, kinds }: Model, first: number, cpuExperts: CpuExperts): number {
+  const flag = cpuExperts === 'all' ? '--cpu-moe' : '--n-cpu-moe';
+  const hasExperts = (layer: number): boolean => kinds[layer]?.feedForward?.kind === 'experts';
+  const mixtures = kinds.flatMap((_, layer) => (hasExperts(layer) ? [layer] : []));
+  if (mixtures.length === 0) throw new InputError(flag, `${name} has no experts; leave it out`);
+  const end = cpuExperts === 'all' ? layers : cpuExperts;
+  if (end > layers) throw new InputError(flag, `${end} of a model of ${layers} layers; allowed: 1 to ${layers}`);
+  const least = mixtures.find((layer) => layer >= first);
+  if (least === undefined)
+    throw new InputError(flag, 'the GPU has no layers with experts; give --gpu-layers more, or leave it out');
+  if (end <= least)
+    throw new InputError(
+      flag,
+      `the experts of the first ${end} are not on the GPU anyway; allowed: ${least + 1} to ${layers}`,
+    );
+  return end - first;
 }
 
 export interface AutoRequest {

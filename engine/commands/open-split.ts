@@ -1,13 +1,17 @@
+import { formatBytes } from '../input/format.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import { expertBytes } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import { openSplitModel, type SplitModel } from '../runtime/split-transformer.ts';
 import { createProgress } from '../terminal/progress.ts';
-import { type AutoRequest, type GpuLayers, planAutomatically, planWithLayers } from './gpu-layers.ts';
+import { type AutoRequest, type CpuExperts, type GpuLayers, planAutomatically, planWithLayers } from './gpu-layers.ts';
 
 export interface SplitRequest extends Omit<AutoRequest, 'threads' | 'gpu' | 'log'> {
   readonly cpu: Kernels;
   readonly gpuLayers: GpuLayers;
+  /** Layers whose experts are on the CPU all the same; `undefined`: none. */
+  readonly cpuExperts: CpuExperts | undefined;
   /** The GPU, by its name or a part of it; `undefined`: the fastest. */
   readonly device: string | undefined;
   /** Whether products round no activations (KernelOptions.exact). */
@@ -25,7 +29,7 @@ export interface OpenedSplit<Result> {
  * @throws InputError without such a GPU, for more layers than the model has, and as SplitModel does
  */
 export async function openSplit<Result>(
-  { cpu, gpuLayers, device, exact, ...asked }: SplitRequest,
+  { cpu, gpuLayers, cpuExperts, device, exact, ...asked }: SplitRequest,
   bring: (model: SplitModel, plan: SplitPlan, onLayer: (layer: number) => void) => Promise<Result>,
 ): Promise<OpenedSplit<Result> | undefined> {
   const { model, file, context, kvFormat: kvCache, paging } = asked;
@@ -36,7 +40,7 @@ export async function openSplit<Result>(
     const plan =
       gpuLayers === 'auto'
         ? await planAutomatically({ ...asked, threads: cpu.threads, gpu: device ?? adapter, log })
-        : planWithLayers(model, gpuLayers, paging === undefined ? 'with-layers' : 'host');
+        : planWithLayers(model, gpuLayers, paging === undefined ? 'with-layers' : 'host', cpuExperts);
     if (plan === undefined) {
       close();
       return undefined;
@@ -50,7 +54,12 @@ export async function openSplit<Result>(
     const progress = createProgress(onGpu);
     const brought = bring(opened, plan, (layer) => progress.step(`layer ${layer} to the GPU`));
     const result = await brought.finally(() => progress.stop());
-    log(`${onGpu} of ${model.layers} layers on ${adapter}`);
+    const away = plan.stages.reduce(
+      (sum, { from, cpuExperts: own = 0 }) => sum + expertBytes(model, from, from + own),
+      0,
+    );
+    const kept = away === 0 ? '' : `, with ${formatBytes(away)} of their experts on the CPU`;
+    log(`${onGpu} of ${model.layers} layers on ${adapter}${kept}`);
     return { result, close };
   } catch (error) {
     close();

@@ -8,7 +8,7 @@ import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvFormat } from '../model/kv-format.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
-import { type GpuLayers, readGpuLayers } from './gpu-layers.ts';
+import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
 import { type DraftRequest, type DraftTexts, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
@@ -39,6 +39,8 @@ export interface ServeRequest {
   readonly drafts: DraftRequest;
   /** Last layers that a GPU of this machine computes, with the output; 0: the CPU computes everything. */
   readonly gpuLayers: GpuLayers;
+  /** Layers whose experts are on the CPU all the same; `undefined`: none. */
+  readonly cpuExperts: CpuExperts | undefined;
   /** That GPU, by its name or a part of it; `undefined`: the fastest. */
   readonly device: string | undefined;
   /** The profile by which `auto` decides; `undefined`: the machine is measured. */
@@ -48,7 +50,7 @@ export interface ServeRequest {
 }
 
 /** The options as commander passes them. */
-interface Options extends RingOptions, DraftTexts {
+interface Options extends RingOptions, DraftTexts, CpuExpertsTexts {
   readonly model: string;
   readonly name?: string;
   readonly host: string;
@@ -115,7 +117,9 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
-    .addOption(OPTIONS.gpuLayers);
+    .addOption(OPTIONS.gpuLayers)
+    .addOption(OPTIONS.cpuMoe)
+    .addOption(OPTIONS.nCpuMoe);
   return addRingOptions(command).action((options: Options, called: Command) => run(readOptions(options, called)));
 }
 
@@ -176,6 +180,7 @@ function readOptions(options: Options, called: Command): ServeRequest {
     parallel: readCount('--parallel', options.parallel, 1, 1024),
     drafts: readDrafts(options),
     gpuLayers: readGpu(options, called),
+    cpuExperts: readCpuExperts(options, options.gpuLayers),
     ring: readRing(options, called),
     device: options.device,
     profile: options.profile,

@@ -170,7 +170,7 @@ async function openSequences(
   request: ServeRequest,
   { gguf, shape, context }: { readonly gguf: Gguf; readonly shape: Model; readonly context: number },
 ): Promise<OpenedSequences> {
-  const { model: path, kvCache, memory, parallel, gpuLayers, device, profile } = request;
+  const { model: path, kvCache, memory, parallel, gpuLayers, cpuExperts, device, profile } = request;
   if (request.ring !== undefined) {
     const { kernels } = request;
     let watch: RingWatch | undefined;
@@ -210,7 +210,7 @@ async function openSequences(
       const { exact } = request.kernels;
       const split = await openSplit(
         {
-          ...{ cpu: kernels, gpuLayers, device, exact, model: shape, file: path, context, profile },
+          ...{ cpu: kernels, gpuLayers, cpuExperts, device, exact, model: shape, file: path, context, profile },
           // The longest prompt of a pass.
           ...{ promptTokens: Math.min(PASS_TOKENS, context), kvFormat: kvCache, paging: undefined },
           signal: new AbortController().signal,

@@ -41,6 +41,11 @@ export const OPTIONS = {
     '--gpu-layers <n>',
     'the last n layers, or all, and the output run on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',
   ),
+  cpuMoe: new Option(
+    '--cpu-moe',
+    'with --gpu-layers: the experts of all layers stay on the CPU, all else of the layers is on the GPU',
+  ),
+  nCpuMoe: new Option('--n-cpu-moe <n>', 'the same for the experts of the first n layers of the model'),
   device: new Option(
     '--device <name>',
     'the GPU, by its name or a part of it, as hearth inspect --devices lists them (default: the fastest)',

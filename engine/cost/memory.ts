@@ -1,5 +1,5 @@
 import type { ProcessorKind } from '../hardware/device.ts';
-import type { Model } from '../model/model.ts';
+import { expertBytes, type Model } from '../model/model.ts';
 import type { FittedPlan, Plan, Stage } from '../plan/plan.ts';
 import { type FittedPolicy, fitPolicy, isFitted, type Release, type WeightsPolicy } from '../plan/weights-policy.ts';
 import { windowsOf } from '../plan/windows.ts';
@@ -183,11 +183,17 @@ export function gpuLayerRoom(
 export function gpuWeightBytes(plan: Plan, model: Model, device: string): number {
   const onGpu = (place: { readonly device: string; readonly processor: string }): boolean =>
     place.device === device && place.processor === 'gpu';
-  const layers = plan.stages.filter(onGpu).reduce((sum, { from, to }) => sum + to - from, 0);
+  const layers = plan.stages
+    .filter(onGpu)
+    .reduce(
+      (sum, { from, to, cpuExperts = 0 }) =>
+        sum + (to - from) * model.layer.bytes - expertBytes(model, from, from + cpuExperts),
+      0,
+    );
   const output = onGpu(plan.output) ? model.output.bytes : 0;
   const shared = model.tiedEmbeddings && output > 0;
   const embedding = onGpu(plan.embedding) && !shared ? model.embedding.bytes : 0;
-  return layers * model.layer.bytes + embedding + output;
+  return layers + embedding + output;
 }
 
 /**

@@ -122,6 +122,12 @@ function routerOf({ kinds }: Shape, { layer = 0 }: Tensor): Router | undefined {
   return feedForward?.kind === 'experts' ? feedForward.router : undefined;
 }
 
+/** Bytes of the experts of layers `from` up to `to`. */
+export function expertBytes({ tensors }: Pick<Model, 'tensors'>, from: number, to: number): number {
+  const isOfThem = ({ experts, layer = -1 }: Tensor): boolean => experts !== undefined && layer >= from && layer < to;
+  return totalBytes(tensors.filter(isOfThem));
+}
+
 function totalBytes(tensors: readonly Tensor[]): number {
   return tensors.reduce((sum, tensor) => sum + tensor.bytes, 0);
 }

@@ -36,6 +36,11 @@ export interface Stage extends Place {
    */
   readonly streamed?: 'ahead' | 'in-turn';
   /**
+   * On a GPU of a split: its first layers of which the CPU has the experts, while all else is on the GPU (llama.cpp's
+   * `--n-cpu-moe`, which counts from the model's first layer). Missing: none.
+   */
+  readonly cpuExperts?: number;
+  /**
    * On a chip with an NPU: the NPU's part of every operator; the stage's GPU has the rest (HeteroLLM). All stages of a
    * chip have the same partition.
    */

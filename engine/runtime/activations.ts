@@ -39,6 +39,8 @@ export interface Activations {
   ones(width: number): Vector;
   /** A layer's buffers. */
   of(kind: LayerKind): LayerBuffers;
+  /** What goes to a mixture on another processor: [tokens][hidden], then [tokens][used][expert, weight]. */
+  crossing(kind: LayerKind): Vector;
 }
 
 /** [tokens][layers · inputs] both */
@@ -112,6 +114,7 @@ export function createActivations(
       ? undefined
       : { inputs: kernels.vector(most * inputValues), projected: kernels.vector(most * inputValues) };
   const routes = new Map<number, Vector>();
+  const crossing = lazily(() => kernels.vector(most * (hiddenSize + widths.routes)));
   const ones = lazily(() => kernels.vector(new Float32Array(Math.max(...Object.values(widths))).fill(1)));
   const buffersOf = (kind: LayerKind, tokens: number): LayerBuffers => {
     const own = layerWidths(kind, hiddenSize);
@@ -140,6 +143,7 @@ export function createActivations(
         ),
         queryDivisors: divisors?.slice(0, tokens),
       },
+      crossing: (kind) => crossing().slice(0, tokens * (hiddenSize + layerWidths(kind, hiddenSize).routes)),
       of(kind) {
         const found = byKind.get(kind) ?? buffersOf(kind, tokens);
         byKind.set(kind, found);

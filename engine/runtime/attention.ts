@@ -7,7 +7,7 @@ import { type KeptHeads, keptHeads, type LayerKind, recurrenceOf } from '../mode
 import type { Activations } from './activations.ts';
 import type { HeldSlice } from './kv/page-pool.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
-import type { LayerSettings } from './layer-operations.ts';
+import type { ExpertsCrossing, LayerSettings } from './layer-operations.ts';
 import type { LayerVectors, RecurrenceInputs } from './recurrence.ts';
 
 /** One layer's keys and values of tokens `from` up to, not including, `to`. */
@@ -91,6 +91,8 @@ export function withSinks(inputs: MixerInputs, { attn_sinks: sinks }: LayerVecto
 export interface LayerBatches {
   readonly operations: readonly Operation[];
   readonly later?: Iterator<readonly Operation[], readonly Operation[]>;
+  /** The way to experts on another processor, after all batches. */
+  readonly crossing?: ExpertsCrossing | undefined;
 }
 
 /** Stores keys and values of the tokens in a cache of the whole context, unless it is another layer's, and attends to it. */

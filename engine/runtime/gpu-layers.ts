@@ -77,7 +77,7 @@ export interface GpuLoading {
  * @throws InputError if the GPU has no memory for them, with the number of layers that fit
  */
 export async function loadToGpu(
-  { gpu, part }: { readonly gpu: Kernels; readonly part: ModelPart },
+  { gpu, part }: { readonly gpu: Kernels; readonly part: Pick<ModelPart, 'load'> },
   layers: readonly number[],
   { cache = () => {}, onLayer = () => {} }: GpuLoading = {},
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { LayerKind } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';
 import { type LayerBatches, type MixerInputs, mixerInputs } from './attention.ts';
 import type { LayersMixing } from './context-cache.ts';
-import { type LayerSettings, layerOperations } from './layer-operations.ts';
+import { expertOperations, type LayerSettings, layerOperations } from './layer-operations.ts';
 import { writePositions } from './positions.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
@@ -67,8 +67,21 @@ export function layerBatches(
   const { promptExperts = 'together' } = settings;
   const divided = (all: readonly Operation[]): readonly Operation[] => byRuns(all, runs, promptExperts);
   const [before, after] = [divided(operations.before), divided(operations.after)];
-  if (waiting.length === 0) return { operations: [...before, ...first, ...after] };
-  return { operations: [...before, ...first], later: inTurn(waiting, after) };
+  const { crossing: whole } = operations;
+  const crossing = whole && { ...whole, meanwhile: divided(whole.meanwhile), beyond: divided(whole.beyond) };
+  if (waiting.length === 0) return { operations: [...before, ...first, ...after], crossing };
+  return { operations: [...before, ...first], later: inTurn(waiting, after), crossing };
+}
+
+/** A layer's experts by themselves, for the tokens of all segments (expertOperations). */
+export function expertBatch(
+  settings: LayerSettings,
+  weights: LayerWeights,
+  activations: Activations,
+  segments: readonly Pick<Segment, 'tokens' | 'multiplied'>[],
+): readonly Operation[] {
+  const { promptExperts = 'together' } = settings;
+  return byRuns(expertOperations(settings, weights, activations), multipliedRuns(segments), promptExperts);
 }
 
 /** Consecutive tokens that are multiplied in one way. */
@@ -82,7 +95,7 @@ export function outputMultiplied(work: readonly Pick<Segment, 'multiplied'>[]): 
   return work.some(({ multiplied }) => multiplied !== undefined) ? 'singly' : undefined;
 }
 
-function multipliedRuns(segments: readonly PassSegment[]): MultipliedRun[] {
+function multipliedRuns(segments: readonly Pick<Segment, 'tokens' | 'multiplied'>[]): MultipliedRun[] {
   const runs: { count: number; multiplied: MultiplyOperation['multiplied'] }[] = [];
   for (const { tokens, multiplied } of segments) {
     const last = runs.at(-1);

@@ -3,7 +3,7 @@ import type { Multiplied, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 import { describe } from '../model/block/describe.ts';
-import { isTextStep, type LayerStep } from '../model/block/layer-step.ts';
+import { type BufferName, expertSteps, isTextStep, type LayerStep } from '../model/block/layer-step.ts';
 import type { Experts, LayerKind } from '../model/layer-kind.ts';
 import type { Activations, LayerBuffers, LayerInputBuffers } from './activations.ts';
 import type { Rotations } from './rotations.ts';
@@ -30,6 +30,22 @@ export function promptExperts({ name }: Pick<Kernels, 'name'>): Multiplied {
 export interface LayerOperations {
   readonly before: readonly Operation[];
   readonly after: readonly Operation[];
+  /** What follows `after` where the layer's experts are on another processor. */
+  readonly crossing?: ExpertsCrossing;
+}
+
+/** The way of tokens to experts on another processor, and back. */
+export interface ExpertsCrossing {
+  /**
+   * What the experts read, as `after` leaves it: the normalised stream [tokens][hidden], then the choices
+   * [tokens][used][expert, weight]. Their weighted sum takes the place of the former.
+   */
+  readonly values: Vector;
+  /** The place of that sum: [tokens][hidden] */
+  readonly sum: Vector;
+  /** Operations that don't need the sum, and those that do. */
+  readonly meanwhile: readonly Operation[];
+  readonly beyond: readonly Operation[];
 }
 
 /** The operations of a layer's description, with the vectors and weights that it names. */
@@ -42,16 +58,70 @@ export function layerOperations(
   const buffers = activations.of(layer.kind);
   const bind = (step: LayerStep): Operation[] => bound(step, { settings, layer, activations, buffers });
   const mixing = steps.findIndex(isTextStep);
-  if (mixing < 0) return { before: steps.flatMap(bind), after: [] };
+  const experts = layer.products.ffn_down_exps === undefined ? expertSteps(steps) : undefined;
+  const own = experts === undefined ? steps : steps.slice(0, experts.from);
+  const crossing = experts && expertsCrossing(steps.slice(experts.to - 1), { layer, activations, buffers, bind });
+  const leaving = crossing === undefined ? [] : leaveForExperts(crossing, activations, buffers);
+  const others = crossing === undefined ? {} : { crossing };
+  if (mixing < 0) return { before: [...own.flatMap(bind), ...leaving], after: [], ...others };
   const { queryDivisors } = activations.positions;
   const tempered: Operation[] =
     queryDivisors === undefined || steps[mixing]?.kind !== 'attend'
       ? []
       : [{ kind: 'divide-rows', divisors: queryDivisors, y: buffers.q }];
   return {
-    before: [...steps.slice(0, mixing).flatMap(bind), ...tempered],
-    after: steps.slice(mixing + 1).flatMap(bind),
+    before: [...own.slice(0, mixing).flatMap(bind), ...tempered],
+    after: [...own.slice(mixing + 1).flatMap(bind), ...leaving],
+    ...others,
   };
+}
+
+/** @param rest the mixture's sum, and the steps after it */
+function expertsCrossing(
+  [sum, ...rest]: readonly LayerStep[],
+  { layer, activations, buffers, bind }: Omit<BoundLayer, 'settings'> & { bind(step: LayerStep): Operation[] },
+): ExpertsCrossing {
+  const { y, accumulate } = sum as LayerStep & { readonly kind: 'combine-experts' };
+  const needsSum = rest.findIndex((step) => touches(step, y));
+  const first = needsSum < 0 ? rest.length : needsSum;
+  const values = activations.crossing(layer.kind);
+  const own = values.slice(0, activations.h.values.length);
+  const arriving: Operation = accumulate ? { kind: 'add', x: own, y: buffers[y] } : copied(own, buffers[y]);
+  return {
+    ...{ values, sum: own },
+    meanwhile: rest.slice(0, first).flatMap(bind),
+    beyond: [arriving, ...rest.slice(first).flatMap(bind)],
+  };
+}
+
+/** Puts what experts read where it is fetched from. */
+function leaveForExperts({ values, sum }: ExpertsCrossing, { h }: Activations, { routes }: LayerBuffers): Operation[] {
+  return [copied(h, sum), copied(routes, values.slice(sum.values.length, values.values.length))];
+}
+
+/** The sum of chosen experts' results, from the normalised stream and `routes`, in place of the former. */
+export function expertOperations(
+  settings: LayerSettings,
+  layer: LayerWeights,
+  activations: Activations,
+): readonly Operation[] {
+  const { steps } = describe(layer.kind, settings.shape.hiddenSize);
+  const { from, to } = expertSteps(steps) as { from: number; to: number };
+  const products = steps.slice(from, to - 1);
+  const own = { settings, layer, activations, buffers: activations.of(layer.kind) };
+  return [...products, { kind: 'combine-experts', y: 'h' } as const].flatMap((step) => bound(step, own));
+}
+
+/** Copies all values of a vector. */
+function copied(x: Vector, y: Vector): Operation {
+  const width = x.values.length;
+  return { kind: 'copy-columns', x: { values: x, width, first: 0 }, y: { values: y, width, first: 0 }, columns: width };
+}
+
+/** Whether a step after a mixture reads or writes a buffer. */
+function touches(step: LayerStep, buffer: BufferName): boolean {
+  const { x, y, gate, up } = step as Partial<Record<'x' | 'y' | 'gate' | 'up', unknown>>;
+  return [x, y, gate, up].includes(buffer);
 }
 
 interface BoundLayer {

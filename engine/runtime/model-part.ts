@@ -5,20 +5,22 @@ import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
+import type { LayerBatches } from './attention.ts';
+import { type CrossedExperts, createCrossedExperts } from './crossed-experts.ts';
 import { embedOperations, hiddenOperations, outputPart, type TokenRange } from './forward.ts';
 import type { SliceKernels } from './kv/page-pool.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
-import { promptExperts } from './layer-operations.ts';
+import { type ExpertsCrossing, promptExperts } from './layer-operations.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
 import type { StateKernels } from './layer-states.ts';
 import { lazily } from './lazily.ts';
 import { otherEvents } from './other-events.ts';
 import { growingRows, runTogether } from './passes.ts';
 import { positionVectors, writePositions } from './positions.ts';
-import { repeatedLayers } from './repeated-layers.ts';
+import { type LayerStretch, type LayersToRun, repeatedLayers } from './repeated-layers.ts';
 import type { Rotations } from './rotations.ts';
-import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
+import type { LayerPiece, LayerWeights, WeightsLoader } from './transformer-weights.ts';
 import { rowsOf } from './wanted-rows.ts';
 
 /** Some layers of a model, with embedding and output if requested: the part that a device of a ring computes. */
@@ -27,8 +29,10 @@ export interface ModelPart {
   readonly settings: TransformerSettings;
   /** The most tokens that go through its layers at once. */
   readonly mostTokens: number;
-  /** Loads these layers unless they are loaded already. */
-  load(from: number, to: number): void;
+  /** Loads these layers unless they are loaded already, the first `withoutExperts` of them but for their experts. */
+  load(from: number, to: number, withoutExperts?: number): void;
+  /** Loads the experts of those of these layers that have any: what multiplies them for another processor. */
+  experts(from: number, to: number): CrossedExperts;
   /** Loads the output layer unless it is loaded already; `logits` does so too. */
   loadOutput(): void;
   /** In whose memory a layer's keys and values, or its states, are. */
@@ -54,8 +58,9 @@ export interface ModelPart {
    * Runs layers `from` up to, not including, `to` on the stream, which has the tokens of all segments, one after the
    * other. Other events of the process are handled between slow layers; nothing else may use the stream meanwhile.
    * `begin` of a ContextCache comes before.
+   * @param experts multiplies those of layers that are loaded without; a sequence always comes with the same
    */
-  run(from: number, to: number, segments: readonly Segment[]): Promise<void>;
+  run(from: number, to: number, segments: readonly Segment[], experts?: CrossedExperts): Promise<void>;
   /**
    * The logits of the wanted ones of the tokens in the stream, in order, by default of the last: [wanted][vocabulary], in
    * memory that the next call overwrites.
@@ -105,7 +110,20 @@ export function createModelPart({
     promptExperts: promptExperts(kernels),
   };
   const activationsOf = createActivations(kernels, model, rotations(), mostTokens);
-  const layers = new Map<number, LayerWeights>();
+  /** Layers without their experts, their experts, and both. */
+  const others = new Map<number, LayerWeights>();
+  const ofExperts = new Map<number, LayerWeights>();
+  const whole = new Map<number, LayerWeights>();
+  const pieceOf = (known: Map<number, LayerWeights>, layer: number, piece: LayerPiece): LayerWeights => {
+    const found = known.get(layer) ?? weights.layer(layer, piece);
+    known.set(layer, found);
+    return found;
+  };
+  const loadWhole = (layer: number): void => {
+    if (whole.has(layer)) return;
+    const own = pieceOf(others, layer, 'others');
+    whole.set(layer, { ...own, products: { ...own.products, ...pieceOf(ofExperts, layer, 'experts').products } });
+  };
   const embedding = lazily(weights.embedding);
   const output = lazily(weights.output);
   const logitsOf = lazily(() => growingRows(kernels, model.vocabularySize));
@@ -120,29 +138,63 @@ export function createModelPart({
     for (const { operations } of outputPart(own)) kernels.run(operations);
     return logits;
   };
-  const operationsOf = (segment: Segment, from: number, to: number): Operation[] => {
-    const activations = activationsOf(segment.tokens);
-    const own = {
-      activations,
-      segments: passSegments({ ...layerSettings, rotations: rotations() }, activations, [segment]),
+  /** The batches of a layer, for segments whose positions are written. */
+  const batchesOf = (segments: readonly Segment[], experts: CrossedExperts | undefined) => {
+    const activations = activationsOf(segments.reduce((sum, one) => sum + one.tokens, 0));
+    const settings = { ...layerSettings, rotations: rotations() };
+    const own = { activations, segments: passSegments(settings, activations, segments) };
+    return (layer: number): LayerBatches => {
+      const found = (experts?.has(layer) ? others : whole).get(layer) as LayerWeights;
+      return layerBatches(layerSettings, found, layer, own);
     };
-    const numbers = Array.from({ length: to - from }, (_, index) => from + index);
-    return numbers.flatMap((layer) => [
-      ...layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own).operations,
-    ]);
+  };
+  const stretchesOf = (segment: Segment, { from, to, experts }: LayersToRun): LayerStretch<readonly Operation[]>[] => {
+    const batches = batchesOf([segment], experts);
+    const stretches: LayerStretch<readonly Operation[]>[] = [];
+    let program: Operation[] = [];
+    for (let layer = from; layer < to; layer++) {
+      const { operations, crossing } = batches(layer);
+      program.push(...operations);
+      if (crossing === undefined) continue;
+      stretches.push({ program, crossing: { layer, ...crossing } });
+      program = [...crossing.beyond];
+    }
+    return [...stretches, { program }];
+  };
+  /** Has experts of a layer multiplied on another processor. */
+  const cross = async (
+    { layer, values, sum }: { readonly layer: number } & Pick<ExpertsCrossing, 'values' | 'sum'>,
+    segments: readonly Segment[],
+    experts: CrossedExperts | undefined,
+    meanwhile: () => void,
+  ): Promise<void> => {
+    const arriving = kernels.read(values);
+    meanwhile();
+    await arriving;
+    experts?.multiply(layer, segments, values.values);
+    kernels.write(sum);
   };
   /** Seconds of the last layer, and its number of tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
 
   // Where operations are only encoded here, other events needn't be waited for between layers.
-  const repeated = kernels.name === 'webgpu' ? repeatedLayers(kernels, operationsOf) : undefined;
+  const repeated = kernels.name === 'webgpu' ? repeatedLayers(kernels, stretchesOf) : undefined;
 
   return {
     model,
     settings,
     mostTokens,
-    load(from, to) {
-      for (let layer = from; layer < to; layer++) if (!layers.has(layer)) layers.set(layer, weights.layer(layer));
+    load(from, to, withoutExperts = 0) {
+      for (let layer = from; layer < from + withoutExperts; layer++) pieceOf(others, layer, 'others');
+      for (let layer = from + withoutExperts; layer < to; layer++) loadWhole(layer);
+    },
+    experts(from, to) {
+      const own = new Map<number, LayerWeights>();
+      for (let layer = from; layer < to; layer++) {
+        const isMixture = model.kinds[layer]?.feedForward?.kind === 'experts';
+        if (isMixture) own.set(layer, pieceOf(ofExperts, layer, 'experts'));
+      }
+      return createCrossedExperts({ kernels, settings: layerSettings, activationsOf, weights: own });
     },
     loadOutput() {
       output();
@@ -159,30 +211,40 @@ export function createModelPart({
     embed(tokens) {
       kernels.run(embedOperations(model, { table: embedding(), tokens, y: activationsOf(tokens.length).x }));
     },
-    async run(from, to, segments) {
+    async run(from, to, segments, experts) {
       const tokens = segments.reduce((sum, one) => sum + one.tokens, 0);
-      const activations = activationsOf(tokens);
+      const { positions } = activationsOf(tokens);
       const [one] = segments;
-      const again = segments.length === 1 && one !== undefined ? repeated?.operations(one, from, to) : undefined;
-      if (again !== undefined && one !== undefined) {
-        writePositions(rotations(), activations.positions, { first: 0, count: tokens, position: one.position });
-        for (const vector of positionVectors(activations.positions)) kernels.write(vector);
-        again.run([], one.position);
+      const again = segments.length === 1 && one && repeated?.stretches(one, { from, to, experts });
+      if (again && one) {
+        const { position } = one;
+        writePositions(rotations(), positions, { first: 0, count: tokens, position });
+        for (const vector of positionVectors(positions)) kernels.write(vector);
+        for (const { program, crossing } of again) {
+          program.run([], position);
+          if (crossing) await cross(crossing, segments, experts, () => crossing.meanwhile.run([], position));
+        }
         return;
       }
-      const own = {
-        activations,
-        segments: passSegments({ ...layerSettings, rotations: rotations() }, activations, segments),
+      const batches = batchesOf(segments, experts);
+      for (const vector of positionVectors(positions)) kernels.write(vector);
+      const runLayers = async (first: number, end: number): Promise<void> => {
+        let parts: LayerBatches[] = [];
+        for (let layer = first; layer < end; layer++) {
+          const batch = batches(layer);
+          const { crossing } = batch;
+          parts.push(batch);
+          if (crossing === undefined) continue;
+          runTogether(kernels, parts);
+          await cross({ layer, ...crossing }, segments, experts, () => kernels.run(crossing.meanwhile));
+          parts = [{ operations: crossing.beyond }];
+        }
+        runTogether(kernels, parts);
       };
-      for (const vector of positionVectors(activations.positions)) kernels.write(vector);
-      const batches = (layer: number) => layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own);
       for (let layer = from; layer < to; ) {
         const together = tokens > last.tokens ? 1 : Math.max(1, Math.min(to - layer, Math.floor(TURN / last.seconds)));
         const start = performance.now();
-        runTogether(
-          kernels,
-          Array.from({ length: together }, (_, index) => batches(layer + index)),
-        );
+        await runLayers(layer, layer + together);
         last = { seconds: (performance.now() - start) / 1000 / together, tokens };
         layer += together;
         if (layer < to) await otherEvents();

@@ -1,5 +1,6 @@
 import type { Model } from '../model/model.ts';
 import type { ContextCache } from './context-cache.ts';
+import type { CrossedExperts } from './crossed-experts.ts';
 import { allFinite } from './finite-logits.ts';
 import type { TokenRange } from './forward.ts';
 import type { LargestLogits } from './largest-logits.ts';
@@ -14,6 +15,8 @@ export interface Stage {
   readonly part: ModelPart;
   readonly from: number;
   readonly to: number;
+  /** What multiplies experts of them on the other processor. */
+  readonly experts?: CrossedExperts | undefined;
 }
 
 /** Tokens of a sequence in a pass, and what each stage keeps for it, in their order. */
@@ -78,13 +81,13 @@ export function createSplitPasses({ embedding, stages, output, chooses, path }: 
         to.arrive(all.length);
         at = to;
       };
-      for (const [index, { part, from, to }] of stages.entries()) {
+      for (const [index, { part, from, to, experts }] of stages.entries()) {
         await cross(part);
         const segments = work.map(({ caches, position, tokens, multiplied }) => ({
           cache: caches[index] as ContextCache,
           ...{ position, tokens: tokens.length, multiplied },
         }));
-        await part.run(from, to, segments);
+        await part.run(from, to, segments, experts);
       }
       await cross(output);
     },

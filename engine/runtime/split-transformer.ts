@@ -8,7 +8,7 @@ import { DeviceFailureError } from '../kernels/device-failure-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { CachePlace, KeyValueCache } from '../kernels/key-value-cache.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
-import type { Model } from '../model/model.ts';
+import { expertBytes, type Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import { type ContextCache, cacheOf, rewindTogether, wholeCache } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
@@ -111,23 +111,30 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
 
     /** Brings the layers of a stage to its processor. @param cache makes what the layer keeps, which needs memory too */
     const load = async (
-      { part, from, to }: Stage,
+      { part, from, to, experts }: Stage,
       cache: (layer: number) => void,
       onLayer?: (layer: number) => void,
     ) => {
       const layers = Array.from({ length: to - from }, (_, index) => from + index);
-      if (part === parts.gpu) return await loadToGpu({ gpu, part }, layers, { cache, onLayer });
+      if (part === parts.gpu) {
+        const loaded: Pick<ModelPart, 'load'> = {
+          load: (layer, end) => part.load(layer, end, experts?.has(layer) ? end - layer : 0),
+        };
+        return await loadToGpu({ gpu, part: loaded }, layers, { cache, onLayer });
+      }
       part.load(from, to);
       layers.forEach(cache);
     };
     const stagesOf = (plan: SplitPlan): Stage[] =>
-      plan.stages.map(({ processor, from, to }) => ({ part: parts[processor], from, to }));
+      plan.stages.map(({ processor, from, to, cpuExperts = 0 }) => ({
+        ...{ part: parts[processor], from, to },
+        experts: cpuExperts === 0 ? undefined : parts.cpu.experts(from, from + cpuExperts),
+      }));
     const passesOf = (plan: SplitPlan, stages: readonly Stage[]): SplitPasses => {
       const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
       outer.output.loadOutput();
       const passes = createSplitPasses({ ...outer, chooses: plan.output.processor === 'gpu', stages, path });
-      const onGpu = stages.reduce((sum, { part, from, to }) => sum + (part === parts.gpu ? to - from : 0), 0);
-      return withLayersNamed(passes, whatWasThere(model, onGpu));
+      return withLayersNamed(passes, whatWasThere(plan, model));
     };
     return {
       model,
@@ -195,14 +202,20 @@ function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): voi
   if (planned !== layers) throw new InputError('plan', `has ${planned} layers; ${name} has ${layers}`);
   const streamed = stages.some((stage) => stage.streamed !== undefined);
   if (streamed) throw new InputError('plan', 'streams weights to the GPU, which is predicted and simulated only');
+  if (stages.some(({ processor, cpuExperts }) => processor === 'cpu' && cpuExperts !== undefined))
+    throw new InputError('plan', 'has layers on the CPU with experts on the CPU; only a stage on a GPU may have these');
   if (kvCache === 'host' && stages.filter(({ processor }) => processor === 'gpu').length > 1)
     throw new InputError('plan', 'has several stages on the GPU, whose KV cache is in RAM; allowed: one');
 }
 
 /** How many layers a GPU had, and what to do; WebGPU can't say how much memory is free. */
-function whatWasThere({ layers, layer }: Model, onGpu: number): string {
+function whatWasThere({ stages }: SplitPlan, model: Model): string {
+  const { layers, layer } = model;
+  const own = stages.filter(({ processor }) => processor === 'gpu');
+  const onGpu = own.reduce((sum, { from, to }) => sum + to - from, 0);
+  const away = own.reduce((sum, { from, cpuExperts = 0 }) => sum + expertBytes(model, from, from + cpuExperts), 0);
   const fewer = `--gpu-layers ${Math.floor(onGpu / 2)} halves that`;
-  const bytes = `${formatBytes(onGpu * layer.bytes)} without their caches`;
+  const bytes = `${formatBytes(onGpu * layer.bytes - away)} without their caches`;
   return `it had ${onGpu} of ${layers}, ${bytes}; ${fewer}, and hearth profile measures how much memory is free`;
 }
 

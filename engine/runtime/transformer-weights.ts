@@ -19,7 +19,7 @@ import {
 import type { LayerKind } from '../model/layer-kind.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
-import type { ExpertBytes } from './weights/expert-slots.ts';
+import type { ExpertBytes } from './weights/placed-experts.ts';
 
 /** y = W·x + b; most have no b. */
 export interface Linear {
@@ -78,9 +78,13 @@ export interface Rows {
 /** The norm before the output layer, and its matrix. */
 export type OutputWeights = Pick<Weights, 'outputNorm' | 'output'>;
 
+/** A layer's weights: all, the matrices of its experts with their biases, or all but those. */
+export type LayerPiece = 'all' | 'experts' | 'others';
+
 /** Loads parts of a model; parts whose tensors the file lacks must not be requested. */
 export interface WeightsLoader {
-  layer(index: number): LayerWeights;
+  /** @param piece default: all */
+  layer(index: number, piece?: LayerPiece): LayerWeights;
   embedding(): Matrix;
   /** The matrices of a layer's experts, and the bytes of the file that each expert's are in. */
   expertBytes(layer: number): ExpertBytes[];
@@ -132,8 +136,9 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   };
   const blockOf = (layer: number): Block => describe(shape.kinds[layer] as LayerKind, shape.hiddenSize);
 
-  const layer = (index: number): LayerWeights => {
+  const layer = (index: number, piece: LayerPiece = 'all'): LayerWeights => {
     const { steps, weights } = blockOf(index);
+    const isWanted = (ofExperts: boolean): boolean => piece === 'all' || ofExperts === (piece === 'experts');
     const kind = shape.kinds[index] as LayerKind;
     const products: Partial<Record<LayerProduct, Linear>> = {};
     const vectors: Partial<Record<LayerNorm | LayerVector, Vector>> = {};
@@ -141,13 +146,15 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
     const inProducts = new Set<TensorRole>();
     for (const step of steps) {
       if (step.kind !== 'multiply' && step.kind !== 'multiply-experts' && step.kind !== 'multiply-heads') continue;
-      const { name, rows } = placeOf(step.weight, index);
       const bias = step.kind === 'multiply-heads' ? undefined : step.bias;
-      products[step.weight] = { ...matrix(name, rows), ...(bias !== undefined && { bias: ofLayer(bias) }) };
       inProducts.add(step.weight);
       if (bias !== undefined) inProducts.add(bias);
+      if (!isWanted(step.kind === 'multiply-experts')) continue;
+      const { name, rows } = placeOf(step.weight, index);
+      products[step.weight] = { ...matrix(name, rows), ...(bias !== undefined && { bias: ofLayer(bias) }) };
     }
-    for (const { role } of weights.filter((weight) => !inProducts.has(weight.role)))
+    const alone = isWanted(false) ? weights.filter(({ role }) => !inProducts.has(role)) : [];
+    for (const { role } of alone)
       vectors[role as LayerNorm | LayerVector] = role === 'ffn_gate_inp_scale' ? routerNorm(index) : ofLayer(role);
     return { index, kind, products, vectors };
   };

@@ -29,6 +29,7 @@ const DEFAULTS: GenerateRequest = {
   seed: 1,
   kernels: { implementation: 'auto' },
   gpuLayers: 0,
+  cpuExperts: undefined,
   device: undefined,
   gpuPaging: undefined,
   profile: undefined,
@@ -62,6 +63,7 @@ test('every option reaches the request', async () => {
       seed: 3,
       kernels: { implementation: 'native', threads: 4 },
       gpuLayers: 0,
+      cpuExperts: undefined,
       gpuPaging: undefined,
       device: undefined,
       profile: undefined,
@@ -111,7 +113,38 @@ test('drafts come from a model, from the text, or both', async () => {
   });
 });
 
+test('experts of all layers, or of the first ones, stay on the CPU', async () => {
+  const cpuExperts = async (...options: readonly string[]) => {
+    const request = await requested('--gpu-layers', 'all', ...options);
+    return typeof request === 'string' ? request : request.cpuExperts;
+  };
+  assert.is(await cpuExperts(), undefined);
+  assert.is(await cpuExperts('--cpu-moe'), 'all');
+  assert.is(await cpuExperts('--n-cpu-moe', '3'), 3);
+});
+
 const MISTAKES: readonly [string, readonly string[], string][] = [
+  ['experts on the CPU without a GPU', ['--cpu-moe'], '--cpu-moe: is used only with --gpu-layers; add it'],
+  [
+    'experts on the CPU, where all layers are',
+    ['--gpu-layers', '0', '--n-cpu-moe', '2'],
+    '--n-cpu-moe: the CPU has all layers with --gpu-layers 0; leave it out',
+  ],
+  [
+    'experts on the CPU under a plan of whole layers',
+    ['--gpu-layers', 'auto', '--cpu-moe'],
+    '--cpu-moe: is for --gpu-layers with a number or all; auto plans whole layers',
+  ],
+  [
+    'experts of all layers and of some',
+    ['--gpu-layers', 'all', '--cpu-moe', '--n-cpu-moe', '2'],
+    '--cpu-moe: is for all layers, --n-cpu-moe for the first ones; give one of them',
+  ],
+  [
+    'experts of no layer',
+    ['--gpu-layers', 'all', '--n-cpu-moe', '0'],
+    '--n-cpu-moe: "0" is not a whole number between 1 and 10000000',
+  ],
   ['pages without a limit', ['--kv-pages', '64'], '--kv-pages: is used only with --kv-memory; add it'],
   ['a misspelt choice', ['--kernels', 'referenc'], '--kernels: unknown "referenc"; did you mean "reference"?'],
   ['an empty stop string', ['--stop', ''], '--stop: is empty; give the text at which to stop'],

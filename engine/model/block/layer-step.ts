@@ -136,6 +136,16 @@ export type TextStep =
   /** The convolution and the update of the state, from `channels` to `attended`. */
   | { readonly kind: 'recur' };
 
+/**
+ * A mixture's steps from the first product with chosen experts up to their sum, which follow one another. They read the
+ * normalised stream in `h`, and `routes`.
+ */
+export function expertSteps(steps: readonly LayerStep[]): { readonly from: number; readonly to: number } | undefined {
+  const from = steps.findIndex(({ kind }) => kind === 'multiply-experts');
+  const to = steps.findIndex(({ kind }) => kind === 'combine-experts') + 1;
+  return from < 0 ? undefined : { from, to };
+}
+
 export function isTextStep(step: LayerStep): step is TextStep {
   return step.kind === 'attend' || step.kind === 'recur';
 }
