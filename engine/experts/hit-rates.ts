@@ -125,7 +125,7 @@ export function replayCaches(one: HitsCase & { readonly slots: number }, routing
   for (let token = 0; token < tokens; token++)
     for (let layer = 0; layer < layers; layer++) {
       const missing = own.need(layer, expertsOf(routing, token, layer)).length;
-      const ahead = layer + 1 < layers ? own.need(layer + 1, guess(token, layer + 1)).length : 0;
+      const ahead = layer + 1 < layers ? own.bring(layer + 1, guess(token, layer + 1)).length : 0;
       if (token < warmUp) continue;
       counts[missing] = (counts[missing] as number) + 1;
       guessed += ahead;
@@ -155,19 +155,21 @@ export function swappedUses(
       : known.shares.map((share) => expectedWorkingSet(share, known.recurrence, LONGEST));
   const caches = pool === 'layer' ? sets : [sumOf(sets)];
   const usedSlots = (tokens: number): number =>
-    caches.reduce((sum, set) => sum + Math.min(slots, set[Math.min(tokens, set.length - 1)] as number), 0);
-  const last = Math.min(...caches.map(({ length }) => length)) - 2;
+    caches.reduce((sum, { different }) => sum + Math.min(slots, different(tokens)), 0);
+  const last = Math.min(...caches.map(({ longest }) => longest)) - 1;
   let tokens = 0;
   while (tokens < last && usedSlots(tokens + 1) <= resident) tokens++;
-  return caches.reduce((sum, set) => {
-    const [now, next] = [set[tokens] as number, set[tokens + 1] as number];
+  return caches.reduce((sum, { different }) => {
+    const [now, next] = [different(tokens), different(tokens + 1)];
     return now >= slots ? sum : sum + next - now;
   }, 0);
 }
 
 function sumOf(sets: readonly WorkingSet[]): WorkingSet {
-  const longest = Math.min(...sets.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, tokens) => sets.reduce((sum, set) => sum + (set[tokens] as number), 0));
+  return {
+    longest: Math.min(...sets.map(({ longest }) => longest)),
+    different: (tokens) => sets.reduce((sum, set) => sum + set.different(tokens), 0),
+  };
 }
 
 /** Misses of a layer in the mean. */

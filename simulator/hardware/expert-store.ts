@@ -3,6 +3,7 @@ import type { MemoryShares } from '../../engine/cost/experts/memory-shares.ts';
 import { bufferedReads, pieceReads } from '../../engine/cost/experts/piece-reads.ts';
 import { swapSeconds } from '../../engine/cost/experts/pressure.ts';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
+import type { ReadUnit } from '../../engine/experts/unit-cache.ts';
 import { hold, type Steps } from '../event-loop/effect.ts';
 import type { OneShot } from '../event-loop/one-shot.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
@@ -32,9 +33,10 @@ export interface ExpertCounts {
 /** What experts of a layer are there when a router has chosen. */
 export interface NeededExperts {
   readonly held: number;
-  readonly missing: number;
-  /** Waits until they are all in memory. */
-  arrive(): Steps;
+  /** Waits for what the operating system had swapped out of their slots. */
+  return(): Steps;
+  /** Waits for each of the others, in the order of their reads. */
+  readonly arrivals: readonly (() => Steps)[];
 }
 
 export interface FinishedRead {
@@ -182,16 +184,21 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     onRead({ name: 'swap', start, end: simulation.now, bytes });
   }
 
-  /** What must be read of some experts of a layer. @returns by unit */
-  const missingOf = (layer: number, chosen: readonly number[]): number[] => {
-    if (caches === undefined)
-      return chosen.map((expert) => layer * experts + expert).filter((unit) => !isInPages(unit));
-    const read = caches.need(layer, chosen);
-    for (const { unit, victim } of read) {
+  /** Units take slots. @returns them */
+  const placed = (read: readonly ReadUnit[]): number[] => {
+    for (const { unit, victim, kept } of read) {
+      if (!kept) continue;
       places.set(unit, victim === undefined ? places.size : (places.get(victim) ?? places.size));
       if (victim !== undefined) places.delete(victim);
     }
     return read.map(({ unit }) => unit);
+  };
+
+  /** What must be read of some experts of a layer. @returns by unit */
+  const missingOf = (layer: number, chosen: readonly number[]): number[] => {
+    if (caches === undefined)
+      return chosen.map((expert) => layer * experts + expert).filter((unit) => !isInPages(unit));
+    return placed(caches.need(layer, chosen));
   };
 
   return {
@@ -216,16 +223,17 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
         return under === undefined ? [] : [{ unit, under }];
       });
       return {
-        missing: awaited.length,
         held: units.length - awaited.length,
-        *arrive() {
-          yield* swapIn(swapped);
-          for (const { unit, under } of awaited) yield* awaitFetch(unit, under);
-        },
+        return: () => swapIn(swapped),
+        arrivals: awaited.map(
+          ({ unit, under }) =>
+            () =>
+              awaitFetch(unit, under),
+        ),
       };
     },
     guess(layer, chosen) {
-      const missing = missingOf(layer, chosen);
+      const missing = caches === undefined ? missingOf(layer, chosen) : placed(caches.bring(layer, chosen));
       counts.guessed += missing.length;
       for (const unit of missing) fetch(unit, 'prefetch');
     },

@@ -1,11 +1,6 @@
-import {
-  type ExpertsCase,
-  type PassSeconds,
-  precisionByRank,
-  USUAL_PRECISION,
-} from '../../engine/cost/experts/experts-case.ts';
+import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts-case.ts';
+import type { Guesser } from '../../engine/experts/draw-guesses.ts';
 import { expertsOf, type Routing } from '../../engine/experts/routing.ts';
-import type { RandomStream } from '../../engine/input/random-stream.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { hold, type Steps } from '../event-loop/effect.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
@@ -21,8 +16,7 @@ export interface ExpertPasses {
   readonly store: ExpertStore;
   /** Which experts tokens use; where tokens are more, it begins anew. */
   readonly routing: Routing;
-  /** Draws which guesses are right. */
-  readonly random: RandomStream;
+  readonly guess: Guesser;
 }
 
 /** One pass of tokens, which share the experts that any of them uses. */
@@ -44,7 +38,7 @@ export function* runExpertPass(passes: ExpertPasses, pass: ExpertPass): Steps {
 
 /**
  * A layer: what every token uses, up to the router; then the experts that it has chosen. What is missing is read, and guesses
- * for the next layer behind it, while the processor multiplies what is there.
+ * for the next layer behind it. With hits first the processor multiplies what is there meanwhile, and the others as they come.
  */
 export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: number): Steps {
   const { one, store } = passes;
@@ -57,11 +51,17 @@ export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: n
     const group = chosen.slice(first, first + store.together);
     const needed = store.need(layer, group);
     if (first + store.together >= chosen.length) guessNext(passes, pass, layer);
-    const early = one.policy.hitsFirst ? needed.held : 0;
-    if (early > 0) yield* compute(passes, `${early} experts of ${name}`, early * seconds.expert);
-    yield* waitFor(passes, `experts of ${name}`, needed.arrive());
-    const late = group.length - early;
-    if (late > 0) yield* compute(passes, `${late} experts of ${name}`, late * seconds.expert);
+    yield* waitFor(passes, `slots of ${name}`, needed.return());
+    if (!one.policy.hitsFirst) {
+      for (const arrive of needed.arrivals) yield* waitFor(passes, `experts of ${name}`, arrive());
+      yield* compute(passes, `${group.length} experts of ${name}`, group.length * seconds.expert);
+      continue;
+    }
+    if (needed.held > 0) yield* compute(passes, `${needed.held} experts of ${name}`, needed.held * seconds.expert);
+    for (const arrive of needed.arrivals) {
+      yield* waitFor(passes, `experts of ${name}`, arrive());
+      yield* compute(passes, `an expert of ${name}`, seconds.expert);
+    }
   }
 }
 
@@ -88,45 +88,6 @@ function union(routing: Routing, { from, to }: ExpertPass, layer: number): numbe
 }
 
 /** Reads the next layer's experts as far as they are guessed; of a pass of several tokens nothing is. */
-function guessNext(passes: ExpertPasses, { from, to }: ExpertPass, layer: number): void {
-  const { one, store, routing, random } = passes;
-  const { layers, experts, used } = one.mixture;
-  const { lookahead } = one.policy;
-  if (lookahead.kind === 'none' || to - from > 1 || layer + 1 >= layers) return;
-  const guesses =
-    lookahead.kind === 'previous-token'
-      ? from === 0
-        ? []
-        : [...expertsOf(routing, (from - 1) % routing.tokens, layer + 1)]
-      : drawGuesses({
-          actual: expertsOf(routing, from % routing.tokens, layer + 1),
-          precision: precisionByRank(one.precision ?? USUAL_PRECISION, used).slice(0, lookahead.ranks),
-          experts,
-          random,
-        });
-  store.guess(layer + 1, guesses);
-}
-
-interface GuessesCase {
-  /** The experts that the router will choose, by rank. */
-  readonly actual: ArrayLike<number>;
-  readonly precision: readonly number[];
-  readonly experts: number;
-  readonly random: RandomStream;
-}
-
-/** Each guess is right with its rank's precision; a wrong one is any other expert with equal chances. */
-function drawGuesses({ actual, precision, experts, random }: GuessesCase): number[] {
-  const right = Array.from(actual);
-  const guesses = new Set<number>();
-  for (const [rank, share] of precision.entries()) {
-    if (random.next() < share || right.length === experts) guesses.add(right[rank] as number);
-    else {
-      let wrong = random.integer(0, experts - 1);
-      while (right.includes(wrong) || (guesses.has(wrong) && guesses.size < experts - right.length))
-        wrong = random.integer(0, experts - 1);
-      guesses.add(wrong);
-    }
-  }
-  return [...guesses];
+function guessNext({ one, store, guess }: ExpertPasses, { from, to }: ExpertPass, layer: number): void {
+  if (to - from === 1 && layer + 1 < one.mixture.layers) store.guess(layer + 1, guess(from, layer + 1));
 }

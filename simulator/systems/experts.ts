@@ -1,5 +1,7 @@
 import type { ExpertsCase } from '../../engine/cost/experts/experts-case.ts';
 import { memoryShares } from '../../engine/cost/experts/memory-shares.ts';
+import { createGuesser } from '../../engine/experts/draw-guesses.ts';
+import { GUESSES_SEED } from '../../engine/experts/hit-rates.ts';
 import type { Routing } from '../../engine/experts/routing.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { createRecorder } from '../../engine/trace/recorder.ts';
@@ -21,6 +23,7 @@ export interface ExpertsRun {
   readonly outputTokens: number;
   /** Decoded tokens at the beginning that fill caches and don't count; half of them unless given. */
   readonly warmUp?: number;
+  /** Of what is guessed. */
   readonly seed?: number;
   readonly throttle?: DiskThrottle;
   /** `tokens`: the trace has no spans. */
@@ -49,7 +52,15 @@ const DEVICE = 'machine';
 
 /** Simulates a case that predictExperts predicts. */
 export function simulateExperts(run: ExpertsRun): SimulatedExperts {
-  const { one, routing, outputTokens, warmUp = outputTokens >> 1, seed = 1, throttle, record = 'tokens' } = run;
+  const {
+    one,
+    routing,
+    outputTokens,
+    warmUp = outputTokens >> 1,
+    seed = GUESSES_SEED,
+    throttle,
+    record = 'tokens',
+  } = run;
   const promptTokens = one.prompt === undefined ? 0 : (run.promptTokens ?? 0);
   const shares = memoryShares(one);
   const recorder = createRecorder({ spans: record === 'spans' });
@@ -61,9 +72,10 @@ export function simulateExperts(run: ExpertsRun): SimulatedExperts {
     onRead: ({ name, start, end, bytes }) =>
       recorder.span({ device: DEVICE, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } }),
   });
+  const guesses = randomStream(seed, 'guesses');
   const passes: ExpertPasses = {
     ...{ simulation, recorder, device: DEVICE, one, store, routing },
-    random: randomStream(seed, 'guesses'),
+    guess: createGuesser({ lookahead: one.policy.lookahead, precision: one.precision, routing }, guesses),
   };
   let before: ExpertCounts = store.counts;
   function* request(): Steps {

@@ -15,7 +15,7 @@ export interface ExpertsCase {
   readonly memory: MixtureMemory;
   readonly disk: DiskReads;
   readonly policy: ExpertsPolicy;
-  /** How often the guess of each rank is right under `next-router`, the first first; USUAL_PRECISION unless given. */
+  /** How often the guess of each rank is right under `next-router` (createGuesser); USUAL_PRECISION unless given. */
   readonly precision?: readonly number[];
 }
 
@@ -59,21 +59,4 @@ export interface MixtureMemory {
   readonly readAhead: number;
   /** Bytes per second at which file pages are copied into slots. */
   readonly copyRate: number;
-}
-
-/**
- * How often guesses of the next layer's router, on this layer's state, are right, by rank from first to last of the
- * experts that it chooses: published for Kimi-K3 (waste, §34: .922 .802 .643 .533 .394 .279 at ranks 1, 4, 7, 10, 13 and 16 of
- * 16). Other models are guessed better: 73 to 89 % of all were right (GLM-5.2, Qwen3).
- */
-export const USUAL_PRECISION: readonly number[] = [0.922, 0.802, 0.643, 0.533, 0.394, 0.279];
-
-/** The precision of each rank of `used`, where it is known for some ranks, evenly spaced from first to last. */
-export function precisionByRank(known: readonly number[], used: number): number[] {
-  return Array.from({ length: used }, (_, rank) => {
-    const at = used === 1 ? 0 : (rank * (known.length - 1)) / (used - 1);
-    const [low, share] = [Math.floor(at), at % 1];
-    const [one, next] = [known[low] as number, known[low + 1] ?? 0];
-    return one + share * (next - one);
-  });
 }
