@@ -6,6 +6,7 @@ import { layersText } from '../../engine/plan/plan-text.ts';
 import { barChart, type Figure, type LineSeries, lineChart, type MarkSymbol } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { markOf } from '../report/charts/scheduler-marks.ts';
+import { fastest, plannedRows } from './best.ts';
 import { CAUSE_NAMES } from './findings.ts';
 import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
 import type { SweepRow } from './sweep.ts';
@@ -35,6 +36,55 @@ const SYSTEM_SCHEDULERS = [
 
 /** The answer that a chart shows. */
 export type Answer = 'simulated' | 'predicted';
+
+/** Series of the first chart besides the best plan: a scheduler, and the published system that divides layers alike. */
+const COMPARED = ['halda', 'single-device'] as const;
+
+/**
+ * Output tokens per second by model size on a log axis: the best plan of all, halda's, that of one device alone, and what
+ * is published for both.
+ */
+export function rateChart(rows: readonly SweepRow[], models: readonly string[]): Figure {
+  const rate = (seconds: number | undefined): number | null => (seconds === undefined ? null : 1 / seconds);
+  const planned = plannedRows(rows);
+  const best = models.map((model) => {
+    const own = planned.filter((row) => row.model.label === model);
+    return own.length === 0 ? undefined : fastest(own);
+  });
+  const of = (scheduler: string) =>
+    models.map((model) => rows.find((row) => row.scheduler === scheduler && row.model.label === model));
+  const compared = COMPARED.flatMap((scheduler): LineSeries[] => {
+    const [own, mark] = [of(scheduler), markOf(scheduler)];
+    return [
+      {
+        ...{ name: scheduler === 'halda' ? 'halda' : 'one device alone', x: models, ...mark },
+        y: own.map((row) => rate(tpotOf(row, 'simulated'))),
+        hover: own.map(planHover),
+      },
+      {
+        ...{ name: `${publishedSystem(scheduler)} (published)`, x: models, colour: mark.colour },
+        symbol: `${mark.symbol}-open` as MarkSymbol,
+        dash: 'dash',
+        y: own.map((row) => rate(row?.published?.seconds)),
+        hover: own.map((row) => (row?.published === undefined ? '' : row.published.cell.table)),
+      },
+    ];
+  });
+  const series: LineSeries[] = [
+    {
+      ...{ name: 'best plan', x: models, colour: markOf('optimal').colour, symbol: 'diamond', width: 4 },
+      y: best.map((row) => rate(row?.outcome.simulatedSeconds)),
+      hover: best.map((row) => (row === undefined ? '' : `${row.scheduler}: ${planHover(row)}`)),
+    },
+    ...compared,
+  ];
+  return lineChart({
+    x: { title: 'model, by bytes of weights', categories: models },
+    y: { title: 'tokens per second (log scale)', scale: 'log' },
+    series: series.filter(({ y }) => y.some((value) => value !== null)),
+    height: 400,
+  });
+}
 
 /** TPOT by model size on a log axis: an answer solid, published values dashed and hollow (prima.cpp Fig. 7). */
 export function tpotChart(rows: readonly SweepRow[], models: readonly string[], answer: Answer): Figure {

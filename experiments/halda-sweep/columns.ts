@@ -68,9 +68,8 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
   return [
     { key: 'cluster', value: ({ cluster }) => cluster },
     { title: 'model', value: modelText, on: 'terminal', wraps: true, label: true },
-    { title: 'model', key: 'model', value: ({ model }) => model.label, label: true, on: 'page' },
-    { title: 'format', key: 'mix', value: ({ model }) => model.model.mix, label: true, on: 'page' },
-    { title: 'weights', value: ({ model }) => model.model.bytes, unit: 'bytes', on: 'page' },
+    { title: 'model', key: 'model', value: ({ model }) => model.label, label: true, filter: true, on: 'page' },
+    { key: 'mix', value: ({ model }) => model.model.mix },
     { key: 'model_bytes', value: ({ model }) => model.model.bytes },
     { title: 'scheduler', key: 'scheduler', value: ({ scheduler }) => scheduler, label: true },
     { key: 'status', value: ({ outcome }) => outcome.status },
@@ -81,13 +80,7 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
       text: ({ outcome }) => (outcome.status === 'planned' ? formatSeconds(outcome.breakdown.tokenSeconds) : '–'),
       align: 'right',
     },
-    {
-      title: 'with\noverlap',
-      key: 'overlapped_tpot_s',
-      value: (row) => planned(row)?.overlapped?.tokenSeconds,
-      unit: 'seconds',
-      on: 'page',
-    },
+    { key: 'overlapped_tpot_s', value: (row) => planned(row)?.overlapped?.tokenSeconds },
     SIMULATED,
     TOKENS_PER_SECOND,
     {
@@ -99,7 +92,8 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
     },
     {
       title: 'layers: CPU+GPU',
-      value: ({ outcome }) => (outcome.status === 'planned' ? layersText(outcome.plan) : outcome.message),
+      value: ({ outcome }) =>
+        outcome.status === 'planned' ? layersText(outcome.plan).replaceAll(/(?<!,) /g, '\u00a0') : outcome.message,
       on: 'page',
     },
     {
@@ -110,20 +104,8 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
       align: 'right',
     },
     { key: 'layers', value: ({ outcome }) => sharesText(planOf(outcome)) },
-    {
-      title: 'RAM (GiB)',
-      key: 'ram_bytes',
-      value: (row) => planned(row)?.memory.ramBytes,
-      unit: 'gibibytes',
-      on: 'page',
-    },
-    {
-      title: 'VRAM (GiB)',
-      key: 'vram_bytes',
-      value: (row) => planned(row)?.memory.vramBytes,
-      unit: 'gibibytes',
-      on: 'page',
-    },
+    { key: 'ram_bytes', value: (row) => planned(row)?.memory.ramBytes },
+    { key: 'vram_bytes', value: (row) => planned(row)?.memory.vramBytes },
     {
       title: 'memory\npressure',
       key: 'memory_pressure',

@@ -45,6 +45,43 @@ export function firstFindings(rows: readonly SweepRow[], informed: readonly Swee
   return [winnersSentence(planned), ...misled];
 }
 
+/** Tokens per second of the fastest plans, and how far halda is from them, in a sentence; none if nothing runs. */
+export function rateSentence(rows: readonly SweepRow[]): string[] {
+  const planned = plannedRows(rows);
+  const labels = modelsOf(planned);
+  const rates = labels
+    .map((model) => 1 / rankedSeconds(fastest(planned.filter((row) => row.model.label === model))))
+    .sort((one, other) => one - other);
+  const [slowest, quickest] = [rates[0], rates.at(-1)];
+  if (slowest === undefined || quickest === undefined) return [];
+  const range = rates.length === 1 ? threeDigits(slowest) : `${threeDigits(slowest)} to ${threeDigits(quickest)}`;
+  const halda = ratiosToBest(planned, 'halda');
+  const worst = largest(halda);
+  const equal = halda.filter(({ ratio }) => ratio < SAME).length;
+  const behind =
+    worst === undefined
+      ? ''
+      : `; halda’s plans are as fast on ${equal} of ${halda.length} models${worst.ratio < SAME ? '' : `, and at worst take ${formatDeviation(worst.ratio)}`}`;
+  return [`The best plans on ${planned[0]?.cluster} write ${range} tokens/s${behind}.`];
+}
+
+/**
+ * A line for each model, the largest first: tokens per second of its best plan, on which devices, and which don't help.
+ * @param devices of the cluster, by name
+ */
+export function modelFindings(rows: readonly SweepRow[], devices: readonly string[]): string[] {
+  const planned = plannedRows(rows);
+  const best = modelsOf(planned).map((model) => fastest(planned.filter((row) => row.model.label === model)));
+  return best
+    .sort((one, other) => other.model.model.bytes - one.model.model.bytes)
+    .map((row) => {
+      const used = planShares(row.outcome.plan).map(({ device }) => device);
+      const idle = devices.filter((name) => !used.includes(name));
+      const help = idle.length === 0 ? '' : `; ${enumerate(idle)} ${idle.length === 1 ? 'doesn’t' : 'don’t'} help`;
+      return `${threeDigits(1 / rankedSeconds(row))} tokens/s: ${row.model.label} on ${enumerate(used)}${help}.`;
+    });
+}
+
 /** Who has the fastest plans by simulation, and how far halda is from them. */
 export function winnersSentence(planned: readonly Planned[]): string {
   const labels = modelsOf(planned);

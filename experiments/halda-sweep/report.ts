@@ -5,10 +5,11 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { enumerate, formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
-import type { Block, ChartBlock, Section } from '../report/page/page.ts';
+import type { Block, ChartBlock, Page, Section } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
-import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
+import { causesChart, layersChart, rateChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
 import { FIT_NOTE, isFitted, tableOf } from './columns.ts';
+import { modelFindings, rateSentence } from './findings.ts';
 import type { SweepInputs } from './inputs.ts';
 import { allRows, type ClusterResults, placeOf } from './results.ts';
 import { subsetFindings } from './subsets.ts';
@@ -23,11 +24,12 @@ export interface SweepReport {
   readonly belief: string | undefined;
 }
 
-/** The page of halda-sweep: three sections per cluster, then the assumptions common to all. */
+/** The page of halda-sweep: sections per cluster, charts first, then the assumptions common to all. */
 export function sweepPage(report: SweepReport): NonNullable<Results['page']> {
   const { clusters } = report.inputs;
   return {
     title: `Schedulers compared: ${enumerate(clusters.map(({ truth }) => truth.name))}`,
+    ...headlineOf(report),
     sections: [
       ...clusters.flatMap(({ truth }, index) =>
         clusterSections(truth, report.results[index] as ClusterResults, clusters.length === 1 ? '' : `${truth.name}: `),
@@ -36,6 +38,22 @@ export function sweepPage(report: SweepReport): NonNullable<Results['page']> {
     ],
   };
 }
+
+/** What was found, and a line for each of the largest models. */
+function headlineOf({ inputs, results }: SweepReport): Pick<Page, 'headline' | 'findings'> {
+  const lines = results.map(({ rows }, index) =>
+    modelFindings(rows, inputs.clusters[index]?.truth.devices.map(({ name }) => name) ?? []),
+  );
+  const each = Math.max(1, Math.floor(MOST_FINDINGS / lines.length));
+  const [headline] = results.flatMap(({ rows }) => rateSentence(rows));
+  return {
+    ...(headline !== undefined && { headline }),
+    findings: lines.flatMap((own) => own.slice(0, each)).slice(0, MOST_FINDINGS),
+  };
+}
+
+/** Lines below the first picture. */
+const MOST_FINDINGS = 3;
 
 function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterResults, prefix: string): Section[] {
   const models = modelsBySize(rows);
@@ -46,7 +64,13 @@ function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterRes
     blocks: [
       {
         kind: 'chart',
-        title: 'Time per output token',
+        title: `${prefix}Tokens per second by model`,
+        note: 'Simulated here, solid; published, dashed and hollow.',
+        variants: [{ label: '', figure: rateChart(rows, models) }],
+      },
+      {
+        kind: 'chart',
+        title: `${prefix}Time per output token`,
         choose: 'Answer',
         note: 'Solid: simulated or predicted here, for the plan of each scheduler. Dashed and hollow: published for the system that divides layers alike. Schedulers with the same plan lie on each other; a click on a name in the legend hides it.',
         variants: (['simulated', 'predicted'] as const).map((label) => ({
@@ -54,7 +78,13 @@ function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterRes
           figure: tpotChart(rows, models, label),
         })),
       },
-      tableBlock(tableOf(allRows({ rows, informed })), { title: 'Every plan' }),
+    ],
+  };
+  const everything = tableOf(allRows({ rows, informed }));
+  const every: Section = {
+    title: `${prefix}Every plan`,
+    blocks: [
+      tableBlock(everything, { fold: `The ${everything.rows.length} plans and what stands in their way` }),
       ...(rows.some(isFitted) ? [{ kind: 'text' as const, text: FIT_NOTE }] : []),
       ...comparison(rows),
     ],
@@ -103,7 +133,7 @@ function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterRes
             ],
           },
         ];
-  return [times, plans, ...offered];
+  return [times, plans, ...offered, every];
 }
 
 function causes(rows: readonly SweepRow[], models: readonly string[]): ChartBlock[] {

@@ -1,6 +1,6 @@
 import type { Figure, LineSeries, MarkSymbol } from '../report/charts/chart.ts';
 import { SYMBOLS } from '../report/charts/chart.ts';
-import { colour } from '../report/charts/colours.ts';
+import { colour, PALE } from '../report/charts/colours.ts';
 import { scatterChart } from '../report/charts/scatter.ts';
 import type { Answer, Comparison } from './comparison.ts';
 
@@ -25,8 +25,6 @@ export interface AgainstPublished<One extends Comparison> {
   /** Milliseconds that both axes include at least. */
   readonly least?: readonly [low: number, high: number];
 }
-
-const PALE = '#cbd2d9';
 
 /**
  * Published times against predicted or simulated ones on log axes, with a band around equality: points above it are too

@@ -6,6 +6,7 @@ import type { Frame, Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
 import { aimsMarkdown } from './aims.ts';
 import { tablesMarkdown } from './by-table.ts';
+import { cellsChart, cellsFinding, cellsHeadline } from './cells-chart.ts';
 import type { Comparison, PaperName } from './comparison.ts';
 import { contradictionsMarkdown } from './contradicted.ts';
 import { type CoverageRule, type CoveredCell, coverageCsv, coverageOf, coverageSection } from './coverage.ts';
@@ -128,10 +129,14 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>, left
     clusters: NAMES.flatMap((name) => papers[name].clusters),
     page: {
       title: 'Three papers, cell by cell',
+      search: true,
+      headline: cellsHeadline(comparisons),
+      findings: NAMES.flatMap((name) => cellsFinding(name, comparisons)),
       sections: [
         {
           title: 'Summary',
           blocks: [
+            cellsChart(comparisons, blind),
             {
               kind: 'text',
               text: 'A line per group of cells. Errors are over prints that no constant was fitted to; fitted ones are counted and in no error. Configurations are what the prints are about: prints of one quantity count once. Nearly all cells were seen by whoever made the models (datasets/published/PROTOCOL.md). Predicted: closed forms; simulated: event by event; "judged" is the answer that is held against the target. Without a target nothing is claimed.',
@@ -141,20 +146,22 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>, left
             ),
           ],
         },
-        leftOutSection(leftOut),
-        registerSection(register),
-        coverageSection(covered),
+        ...[leftOutSection(leftOut), registerSection(register), coverageSection(covered)].map((section) => ({
+          ...section,
+          part: 'All papers: left out, register and coverage',
+        })),
         ...NAMES.flatMap((name) => sectionsOf(name, papers[name])),
       ],
     },
   };
 }
 
-/** The sections of one paper's page: titles are prefixed with its name, and its summary precedes the first. */
+/** The sections of one paper's page as a part of its name; its summary precedes the first. */
 function sectionsOf(name: PaperName, { page: { sections, summary, subtitle } }: Reproduced): Section[] {
   const introduction = [subtitle, ...[summary].flat()].map((text) => ({ kind: 'text', text }) as const);
   return sections.map(({ title, blocks }, index) => ({
-    title: `${PAPER_TITLES[name]} · ${title}`,
+    title,
+    part: PAPER_TITLES[name],
     blocks: [...(index === 0 ? introduction : []), ...blocks],
   }));
 }

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js-dist-min';
 import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import { type Figure, layoutOf } from '../report/charts/chart.ts';
-import { PALETTE, SURFACE } from '../report/charts/colours.ts';
+import { PALETTE, RULE, SURFACE } from '../report/charts/colours.ts';
 import type { SceneResult, Step } from './steps.ts';
 import { stepLabel } from './text.ts';
 
@@ -27,7 +27,7 @@ export function blocksFigure({ steps, loads }: SceneResult): Figure {
   const layout = layoutOf({ x: { title: '' }, y: { title: '' }, height }, [], []);
   const filled = cells.filter(({ share }) => share > 0);
   const block = { type: 'bar', orientation: 'h', width: 0.74 } as const;
-  const outline = { color: '#9aa5b1', width: 1 };
+  const outline = { color: RULE, width: 1 };
   const data: Data[] = [
     {
       ...block,

@@ -46,6 +46,8 @@ export interface Column<Row> {
   readonly label?: boolean;
   /** Cells break where the table is too wide: at spaces, or after commas only. A page breaks all cells but labels. */
   readonly wraps?: boolean | 'items';
+  /** On a page: the reader may choose one of its values. */
+  readonly filter?: boolean;
   /** On a page: the colour behind the cell. */
   readonly tone?: (row: Row) => Tone | undefined;
   /** Where the column is shown; on both unless given. */
@@ -88,10 +90,11 @@ export function tableBlock<Row>(
     kind: 'table',
     ...(title !== undefined && { title }),
     ...(fold !== undefined && { fold }),
-    columns: columns.map(({ title: head = '', label = false, ...column }) => ({
+    columns: columns.map(({ title: head = '', label = false, filter = false, ...column }) => ({
       title: head,
       align: alignment(column),
       label,
+      ...(filter && { filter }),
     })),
     rows: table.rows.map((row) => columns.map((column) => pageText(column, row))),
     ...(coloured && { tones: table.rows.map((row) => columns.map(({ tone }) => tone?.(row))) }),

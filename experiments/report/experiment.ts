@@ -27,7 +27,7 @@
  *       },
  *     });
  *
- * That gives `--help`, `--seed`, `--json` and `--out`; writes report.html, rounds.json and rounds.csv together or not
+ * That gives `--help`, `--seed`, `--json`, `--out` and `--figures`; writes report.html, rounds.json and rounds.csv together or not
  * at
  * all; prints subtitle, text and findings, or the JSON; and ends with code 2 and one line on stderr for bad input
  * (options, files, values), and with 1 and one line for a defect. Options are in options.ts, tables in columns.ts,
@@ -39,6 +39,7 @@ import type { LoadedCluster } from '../../datasets/load.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 import { reportError, stopWithoutOutput } from '../../engine/terminal/report-error.ts';
 import { terminalWidth, wrapText } from '../../engine/terminal/table.ts';
+import { drawFigures, figureTools } from './figures/draw-figures.ts';
 import { count, declareOptions, type OptionSpecs, type OptionValues, readOptions } from './options.ts';
 import { type Page, renderPage } from './page/page.ts';
 import { provenanceSection } from './provenance.ts';
@@ -49,6 +50,8 @@ export interface CommonOptions {
   readonly seed: number;
   readonly json: boolean;
   readonly out: string;
+  /** Folder for the charts as figures of papers; `undefined`: none are drawn. */
+  readonly figures: string | undefined;
 }
 
 export interface Experiment<Specs extends OptionSpecs> {
@@ -97,6 +100,8 @@ export interface Results {
   readonly clusters?: readonly LoadedCluster[];
 }
 
+const FIGURES = '--figures';
+
 /** Runs an experiment with the arguments of the process. */
 export async function runExperiment<const Specs extends OptionSpecs>(experiment: Experiment<Specs>): Promise<void> {
   stopWithoutOutput();
@@ -110,9 +115,16 @@ export async function runExperiment<const Specs extends OptionSpecs>(experiment:
   };
   try {
     const options = readCommandLine(experiment);
+    // What is missing is said before a long run.
+    const tools = options.figures === undefined ? undefined : figureTools(FIGURES);
     const results = await experiment.run(options, frame);
     for (const bar of bars) bar.stop();
-    if (results !== undefined) publish(experiment, results, options);
+    if (results === undefined) return;
+    const figures = tools && results.page ? await drawFigures(results.page, tools) : undefined;
+    publish(experiment, results, options);
+    if (options.figures === undefined || figures === undefined) return;
+    writeFiles(options.figures, figures, FIGURES);
+    process.stderr.write(`${figures.size} files of figures are in ${options.figures}\n`);
   } catch (error) {
     for (const bar of bars) bar.stop();
     process.exitCode = reportError(error, experiment.name);
@@ -136,15 +148,21 @@ function readCommandLine<Specs extends OptionSpecs>(
     '--out <dir>',
     `where report.html, ${[...files, json].join(', ')} go (default: "${out?.shown ?? standard}")`,
   );
+  command.option(
+    `${FIGURES} <dir>`,
+    'also draw every chart for papers: SVG and PDF in one and two columns’ width, and CSV (needs Chromium)',
+  );
   if (examples !== undefined) command.addHelpText('after', `\n${examples}`);
   command.parse();
-  const given: { readonly json?: boolean; readonly out?: string } = command.opts();
+  const given: { readonly json?: boolean; readonly out?: string; readonly figures?: string } = command.opts();
   // Reports a folder that can't be written to before any inputs are read.
   if (given.out !== undefined || out === undefined) checkOutput(given.out ?? standard);
   const read = readOptions(command, experiment.options);
   const folder = given.out ?? out?.of(read) ?? standard;
   checkOutput(folder);
-  return { ...read, ...readOptions(command, { seed: seedOption(seed) }), json: given.json === true, out: folder };
+  if (given.figures !== undefined) checkOutput(given.figures, FIGURES);
+  const common = { json: given.json === true, out: folder, figures: given.figures };
+  return { ...read, ...readOptions(command, { seed: seedOption(seed) }), ...common };
 }
 
 function seedOption({

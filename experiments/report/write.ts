@@ -25,10 +25,10 @@ export function checkOutput(directory: string, flag = '--out'): void {
 /**
  * Writes a set of files together or not at all: everything is written to temporary files beside the targets before the
  * first is renamed. If that fails nothing is left of the attempt, and files of an earlier run stay as they were.
- * @param files text by path relative to `directory`, which is made if it doesn't exist
+ * @param files contents by path relative to `directory`, which is made if it doesn't exist
  * @throws InputError naming the path
  */
-export function writeFiles(directory: string, files: ReadonlyMap<string, string>, flag = '--out'): void {
+export function writeFiles(directory: string, files: ReadonlyMap<string, string | Uint8Array>, flag = '--out'): void {
   checkOutput(directory, flag);
   const made: string[] = [];
   const temporary = new Map<string, string>();

@@ -4,7 +4,7 @@ import { type DrawnKind, type TimelineBar, timelineBars } from '../../engine/tra
 import { type TimelineRow, timelineRows } from '../../engine/trace/timeline-rows.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { type Figure, layoutOf } from '../report/charts/chart.ts';
-import { INK, PALETTE, SURFACE } from '../report/charts/colours.ts';
+import { INK, PALE, PALETTE, SURFACE } from '../report/charts/colours.ts';
 import { memoryLines } from './memory.ts';
 
 interface KindStyle {
@@ -167,7 +167,7 @@ function separators(rows: readonly TimelineRow[]): Partial<Shape>[] {
         x1: 1,
         y0: middle,
         y1: middle,
-        line: { color: '#cbd2d9', width: 1 },
+        line: { color: PALE, width: 1 },
       },
     ];
   });

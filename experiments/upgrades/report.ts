@@ -1,7 +1,7 @@
 import { MEMORY_REGIMES } from '../../datasets/random-cluster.ts';
 import { formatPercent, threeDigits } from '../../engine/input/format.ts';
 import { barChart, type Figure } from '../report/charts/chart.ts';
-import { colour } from '../report/charts/colours.ts';
+import { colour, PALE } from '../report/charts/colours.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { type Answer, UPGRADES } from './homes.ts';
@@ -44,18 +44,36 @@ function regimeText({ regime }: UpgradeGroup): string {
 
 function firstChart(groups: readonly UpgradeGroup[]): Figure {
   return barChart({
-    categories: groups.map((group) => `${group.model}<br>${regimeText(group).replace(' (', '<br>(')}`),
-    categoryTitle: 'model, and all memory of the home as a share of its weights',
+    categories: groups.map((group) => `${group.model}<br>${regimeText(group)}`).reverse(),
+    categoryTitle: '',
     value: { title: 'share of homes', range: [0, 1] },
     arrange: 'stack',
+    horizontal: true,
     series: [...BOUGHT, 'none' as const].map((name, index) => ({
       name: name === 'none' ? 'none gains 5 %' : name,
-      colour: name === 'none' ? '#cbd2d9' : colour(index),
-      values: groups.map(({ first, homes }) => first[name] / homes),
+      colour: name === 'none' ? PALE : colour(index),
+      values: groups.map(({ first, homes }) => first[name] / homes).reverse(),
     })),
     height: 440,
   });
 }
+
+/** Homes by the upgrade that gains most, over all groups: the largest shares first. */
+function mostGained(groups: readonly UpgradeGroup[]): { readonly name: string; readonly share: number }[] {
+  const homes = groups.reduce((sum, group) => sum + group.homes, 0);
+  return BOUGHT.map((name) => ({ name, share: groups.reduce((sum, { first }) => sum + first[name], 0) / homes })).sort(
+    (one, other) => other.share - one.share,
+  );
+}
+
+/** The group in which an upgrade is first most often, in a line. */
+function whereFirst(name: (typeof BOUGHT)[number], groups: readonly UpgradeGroup[]): string {
+  const share = ({ first, homes }: UpgradeGroup): number => first[name] / homes;
+  const most = groups.reduce((one, other) => (share(other) > share(one) ? other : one));
+  return `${formatPercent(share(most))} of homes gain most from ${WHAT[name]}: ${most.model}, memory ${most.regime} (median gain ×${threeDigits(most.medianGain[name])}).`;
+}
+
+const WHAT = { disk: 'a faster disk', memory: 'more memory', GPU: 'a larger GPU', links: 'faster links' } as const;
 
 /** In each memory regime, the upgrade that most homes should make first. */
 export function findingsOf(groups: readonly UpgradeGroup[]): string[] {
@@ -68,8 +86,15 @@ export function findingsOf(groups: readonly UpgradeGroup[]): string[] {
 }
 
 export function upgradesPage(groups: readonly UpgradeGroup[], answer: Answer): NonNullable<Results['page']> {
+  const counted = groups.filter(({ homes }) => homes > 0);
+  const [most] = mostGained(counted);
   return {
     title: 'Which home clusters should upgrade what first?',
+    ...(most !== undefined &&
+      counted.length > 0 && {
+        headline: `${WHAT[most.name as keyof typeof WHAT].replace(/^./, (letter) => letter.toUpperCase())} gains most for ${formatPercent(most.share)} of homes, more than any other upgrade; which one does depends on how much of the model fits in memory.`,
+        findings: (['GPU', 'disk', 'memory'] as const).map((name) => whereFirst(name, counted)),
+      }),
     sections: [
       {
         title: 'The first upgrade',

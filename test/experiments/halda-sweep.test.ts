@@ -187,7 +187,7 @@ test('the same input writes the same bytes; only clocks differ', async () => {
 
 testReport(
   () => join(out, 'report.html'),
-  4,
+  5,
   async (page) => {
     await page.locator('figure select:has(option:text("cpu-gpu-split"))').first().selectOption('cpu-gpu-split');
     await page.waitForSelector('figure .annotation-text:has-text("no plan")');

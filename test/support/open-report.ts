@@ -46,15 +46,7 @@ export function testReport(
 }
 
 /** The toolbar of charts: what a reader can do with a chart in the page. */
-export const TOOLBAR: readonly string[] = [
-  'Download plot as a PNG',
-  'Zoom',
-  'Pan',
-  'Zoom in',
-  'Zoom out',
-  'Autoscale',
-  'Reset axes',
-];
+export const TOOLBAR: readonly string[] = ['Zoom', 'Pan', 'Zoom in', 'Zoom out', 'Autoscale', 'Reset axes'];
 
 /** Titles of buttons that no chart should have. */
 function strangers(titles: readonly string[]): string[] {

@@ -19,7 +19,7 @@ export const PICTURES: readonly Picture[] = [
   {
     file: 'experiments/pictures/halda-sweep.png',
     script: 'experiments/halda-sweep.ts',
-    charts: ['Time per output token'],
+    charts: ['Tokens per second by model'],
     width: 1180,
   },
   {

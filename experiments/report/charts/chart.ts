@@ -1,6 +1,7 @@
 /** Plotly figures as plain data, in one style: white, light grid, colours that colour-blind readers tell apart. */
 
 import type { Annotation, Data, Layout } from 'plotly.js-dist-min';
+import { SANS } from '../../../engine/design/design.ts';
 import { type Axis, axisOf } from './axis.ts';
 import { INK, SURFACE } from './colours.ts';
 
@@ -160,7 +161,7 @@ export function layoutOf(
     height: height ?? 460,
     // The toolbar, which appears above the chart, stands beside nothing.
     margin: { l: 70, r: 20, t: 36, b: 60 },
-    font: { family: 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif', size: 13, color: INK },
+    font: { family: SANS, size: 13, color: INK },
     paper_bgcolor: SURFACE,
     plot_bgcolor: SURFACE,
     hoverlabel: { align: 'left' },

@@ -1,20 +1,9 @@
-import { GRID, INK, PALETTE, RULE, SURFACE } from '../charts/colours.ts';
-
-/** What colours become on a dark page; those of the palette that are too dim become lighter. */
-const DARK: Readonly<Record<string, string>> = {
-  [INK]: '#e4e7eb',
-  [SURFACE]: '#16191d',
-  [GRID]: '#2f353c',
-  [RULE]: '#7b8794',
-  [PALETTE[0]]: '#4aa3df',
-  [PALETTE[6]]: '#a394d8',
-  [PALETTE[7]]: '#a0a0a0',
-};
+import { DARK } from '../charts/colours.ts';
 
 /**
  * The program of a page with charts: unpacks the plotting library, draws every figure, redraws it when the reader
- * chooses another variant or the system turns dark, puts legends below charts on narrow screens, and fits figures to
- * paper. It reads the figures from JSON elements beside them.
+ * chooses another variant or the system turns dark, puts legends below charts on narrow screens, fits figures to paper,
+ * and saves a chart as it is on paper. It reads the figures from JSON elements beside them.
  */
 export const CHARTS = `
 'use strict';
@@ -31,7 +20,7 @@ export const CHARTS = `
     displaylogo: false,
     showSendToCloud: false,
     plotlyServerURL: '',
-    modeBarButtonsToRemove: ['lasso2d', 'select2d'],
+    modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'],
   };
   const darkColours = ${JSON.stringify(DARK)};
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -57,12 +46,29 @@ export const CHARTS = `
       return Plotly.react(plot, data, layout, options);
     };
     if (select) select.addEventListener('change', draw);
+    const save = async (format) => {
+      const at = select ? select.selectedIndex : 0;
+      const { data, layout } = JSON.parse(text)[at];
+      const size = { width: Math.max(480, plot.clientWidth), height: layout.height ?? 450 };
+      const link = document.createElement('a');
+      link.href = await Plotly.toImage({ data, layout }, { ...size, format, scale: format === 'png' ? 3 : 1 });
+      link.download = JSON.parse(figure.dataset.names)[at] + '.' + format;
+      link.click();
+    };
+    for (const button of figure.querySelectorAll('.saves button')) {
+      button.addEventListener('click', () => save(button.dataset.format));
+    }
     draw();
     return draw;
   });
   const drawAll = () => drawings.forEach((draw) => draw());
   dark.addEventListener('change', drawAll);
   narrow.addEventListener('change', drawAll);
+
+  // What is drawn in a closed part gets its width when the part is opened.
+  for (const part of document.querySelectorAll('details')) {
+    part.addEventListener('toggle', () => part.open && part.querySelectorAll('.plot').forEach(Plotly.Plots.resize));
+  }
 
   const PAPER = 680;
   const fit = (width) => {
@@ -71,7 +77,10 @@ export const CHARTS = `
       Plotly.relayout(plot, width ? { width, autosize: false } : { width: null, autosize: true });
     }
   };
-  window.addEventListener('beforeprint', () => fit(PAPER));
+  window.addEventListener('beforeprint', () => {
+    for (const part of document.querySelectorAll('details.part')) part.open = true;
+    fit(PAPER);
+  });
   window.addEventListener('afterprint', () => fit());
 })();
 `;

@@ -1,45 +1,51 @@
-/** The style of pages: light or dark as the system is, readable from 390 px to wide screens, and in print. */
-export const STYLE = `
-:root { color-scheme: light dark;
-  --ink: #1f2933; --soft: #52606d; --line: #e4e7eb; --rule: var(--rule); --tint: #f0f5fa; --accent: #0072b2;
-  --page: #ffffff; --around: #f7f8fa; --good: #dff3ea; --fair: #fdf1d3; --bad: #fbe0d6; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e4e7eb; --soft: #a8b3bf; --line: #2f353c; --rule: #4a525b; --tint: #1d2630; --accent: #6cb8ea;
-    --page: #16191d; --around: #0f1114; --good: #173b2c; --fair: #423610; --bad: #4a261a; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--around); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 1140px; margin: 0 auto; padding: 40px 36px 64px; background: var(--page); }
-h1 { font-size: 30px; line-height: 1.2; margin: 0 0 4px; letter-spacing: -0.01em; }
-h2 { font-size: 21px; margin: 48px 0 8px; }
-h3 { font-size: 16px; margin: 28px 0 6px; }
-p { max-width: 86ch; margin: 0 0 12px; }
-.subtitle { color: var(--soft); margin-bottom: 24px; }
-.summary { background: var(--tint); border-left: 4px solid var(--accent); padding: 16px 20px; border-radius: 4px; }
-.summary p { margin: 0; max-width: none; }
-.summary p + p { margin-top: 8px; }
-figure { margin: 16px 0 28px; break-inside: avoid; }
-figcaption { font-weight: 600; margin-bottom: 4px; }
-figure .note { color: var(--soft); font-size: 14px; margin: 0 0 8px; max-width: none; }
-.choice { display: inline-flex; align-items: center; gap: 8px; font-size: 14px; color: var(--soft); margin: 4px 0 8px; }
-.choice select { font: inherit; color: var(--ink); padding: 4px 8px; border: 1px solid var(--rule); border-radius: 4px;
-  background: var(--page); }
+import { STYLE as DESIGN } from '../../../engine/design/design.ts';
+
+/** The style of reports: the common design, and what is theirs alone. Readable from 390 px to wide screens, and in print. */
+export const STYLE = `${DESIGN}
+body { background: var(--around); }
+main { max-width: 1180px; margin: 0 auto; padding: var(--gap-l) 36px 64px; background: var(--page); }
+.headline { font-size: var(--text-more); line-height: 1.35; max-width: 60ch; margin: 0 0 var(--gap); text-wrap: pretty; }
+.findings { margin: 0 0 var(--gap); padding: 0; list-style: none; }
+.findings li { padding: var(--gap-xs) var(--gap-s) var(--gap-xs) 0.75rem; border-left: 4px solid var(--accent); }
+.subtitle { color: var(--soft); font-size: var(--text-less); max-width: none; margin: 0 0 var(--gap); }
+figure { break-inside: avoid; }
+figure > header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: var(--gap-xs) var(--gap); }
+.choice { display: inline-flex; align-items: center; gap: var(--gap-s); font-size: var(--text-less); color: var(--soft);
+  margin: var(--gap-xs) var(--gap) var(--gap-xs) 0; }
+.choice select, .choice input { max-width: 100%; min-width: 0; }
 .plot { width: 100%; }
-nav ol { display: flex; flex-wrap: wrap; gap: 4px 24px; padding: 0; margin: 20px 0 0; list-style: none; font-size: 14.5px; }
-a { color: var(--accent); }
-.scroll { overflow-x: auto; margin: 12px 0 24px; }
-table { border-collapse: collapse; width: 100%; font-size: 13.5px; line-height: 1.4;
-  font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; font-size: 16px; padding: 0 0 8px; }
-th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 2px solid var(--rule); vertical-align: bottom; }
-th, td { padding: 4px 12px 4px 0; }
+.contents { font-size: var(--text-less); }
+.contents ol { list-style: none; margin: 0; padding: 0; }
+.contents li { padding: 2px 0; }
+.contents li.part { font-weight: 600; margin-top: var(--gap-s); }
+.contents a { text-decoration: none; }
+.contents a:hover { text-decoration: underline; }
+.contents input { width: 100%; }
+.contents > details { margin: 0; }
+.contents > summary, .part > summary { font-weight: 600; }
+nav.contents > ol { display: flex; flex-wrap: wrap; gap: 0 var(--gap-l); }
+body.listed nav.contents { position: sticky; top: 0; z-index: 2; background: var(--page); border-bottom: 1px solid var(--line);
+  padding: var(--gap-s) 0; margin: 0 0 var(--gap); }
+nav.contents details ol { max-height: 60vh; overflow-y: auto; }
+.found { color: var(--soft); min-height: 1.4em; margin: 0; }
+section, details.part { scroll-margin-top: 7rem; }
+@media screen and (min-width: 1200px) {
+  body.listed main { display: grid; grid-template-columns: 15rem minmax(0, 1fr); column-gap: var(--gap-l); max-width: 1440px; align-items: start; }
+  body.listed main > * { grid-column: 2; }
+  body.listed main > nav.contents { grid-column: 1; grid-row: 1 / span 9999; align-self: start; height: 100vh; overflow-y: auto;
+    border-bottom: 0; border-right: 1px solid var(--line); padding: var(--gap) var(--gap) 0 0; margin: 0; }
+  body.listed nav.contents details ol { max-height: none; }
+  section, details.part { scroll-margin-top: var(--gap); }
+}
+details.part { border-top: 2px solid var(--line); padding: var(--gap-s) 0; }
+details.part > summary { font-size: var(--text-more); color: var(--ink); }
+details.part > summary + section > h2 { margin-top: var(--gap); }
+.scroll { margin: 0.75rem 0 1.5rem; }
 th[aria-sort] { cursor: pointer; }
 th[aria-sort=ascending]::after { content: ' ↑'; }
 th[aria-sort=descending]::after { content: ' ↓'; }
 td[data-repeats]:empty::after { content: attr(data-repeats); }
 td.label, .whole { white-space: nowrap; }
-td { border-bottom: 1px solid var(--line); vertical-align: top; }
 th.right, td.right { text-align: right; padding-right: 16px; }
 td.right { white-space: nowrap; }
 td.good { background: var(--good); }
@@ -47,21 +53,23 @@ td.fair { background: var(--fair); }
 td.bad { background: var(--bad); }
 td.good, td.fair, td.bad { padding-left: 6px; box-shadow: inset -8px 0 var(--page); }
 tr.group td { border-top: 2px solid var(--rule); }
-details { margin: 8px 0 16px; }
-summary { cursor: pointer; color: var(--accent); font-weight: 600; }
-footer { margin-top: 56px; color: var(--soft); font-size: 13px; border-top: 1px solid var(--line); padding-top: 12px; }
+details { margin: var(--gap-s) 0 var(--gap); }
+summary { color: var(--accent); font-weight: 600; }
+[hidden] { display: none !important; }
 @media (max-width: 720px) {
   main { padding: 20px 14px 40px; }
-  h1 { font-size: 24px; }
+  h1 { font-size: 1.5rem; }
+  .headline { font-size: 1.125rem; }
+  td.label { white-space: normal; }
 }
 @media print {
-  nav { display: none; }
+  nav, .saves, .choice { display: none !important; }
   body { background: #fff; font-size: 11pt; }
   main { max-width: none; padding: 0; }
   .scroll { overflow: visible; }
   table { font-size: 8.5pt; }
   thead { display: table-header-group; }
-  tr, .summary { break-inside: avoid; }
+  tr { break-inside: avoid; }
   h2, h3, figcaption, caption { break-after: avoid; }
 }
 `;

@@ -6,7 +6,9 @@ const UNITS: Readonly<Record<string, number>> = {
 
 /**
  * The program of a page with tables: a click on a column's title, or Enter on it, sorts the rows by it, first ascending,
- * then descending, then as they were. Numbers are compared as numbers, with their units; rows without one come last.
+ * then descending, then as they were. Numbers are compared as numbers, with their units; rows without one come last. A
+ * filter shows the rows with one value of a column, and the search of a page those that contain all of its words, in the
+ * parts that have any.
  */
 export const TABLES = `
 'use strict';
@@ -23,17 +25,28 @@ export const TABLES = `
     if (a !== undefined) return -1;
     return b !== undefined ? 1 : one.localeCompare(other);
   };
+  const nameGroups = (table) => {
+    let group = '';
+    for (const row of table.tBodies[0].rows) {
+      if (row.cells[0].textContent !== '') group = row.cells[0].textContent;
+      row.dataset.group = group;
+    }
+  };
+  const repeatNames = (rows, repeats) => {
+    for (const row of rows) if (row.dataset.group) row.cells[0].dataset.repeats = repeats ? row.dataset.group : '';
+  };
   for (const table of document.querySelectorAll('table')) {
     const body = table.tBodies[0];
     const rows = Array.from(body.rows);
-    if (rows.length < 3) continue;
-    if ('groups' in table.dataset) {
-      let group = '';
+    if ('groups' in table.dataset) nameGroups(table);
+    const filter = table.closest('.scroll').previousElementSibling?.querySelector('select[data-column]');
+    filter?.addEventListener('change', () => {
       for (const row of rows) {
-        if (row.cells[0].textContent !== '') group = row.cells[0].textContent;
-        row.dataset.group = group;
+        const cell = row.cells[filter.dataset.column];
+        row.hidden = filter.value !== '' && (cell.textContent || row.dataset.group) !== filter.value;
       }
-    }
+    });
+    if (rows.length < 3) continue;
     const textOf = (row, index) => (index === 0 && row.dataset.group) || (row.cells[index]?.textContent ?? '');
     const heads = Array.from(table.tHead.rows[0].cells);
     const sort = (head, index) => {
@@ -47,7 +60,7 @@ export const TABLES = `
         return isMissing(one) === isMissing(other) ? sign * compare(one, other) : compare(one, other);
       });
       // Rows of a group that no longer stand together repeat its name.
-      for (const row of rows) if (row.dataset.group) row.cells[0].dataset.repeats = order === 'none' ? '' : row.dataset.group;
+      repeatNames(rows, order !== 'none');
       body.append(...sorted);
     };
     heads.forEach((head, index) => {
@@ -62,5 +75,34 @@ export const TABLES = `
       });
     });
   }
+
+  const contents = document.querySelector('nav.contents details');
+  if (contents && matchMedia('(max-width: 1199px)').matches) contents.open = false;
+  const search = document.getElementById('search');
+  search?.addEventListener('input', () => {
+    const words = search.value.toLowerCase().split(/\\s+/).filter((word) => word !== '');
+    let found = 0;
+    for (const table of document.querySelectorAll('main table')) {
+      const title = table.caption?.textContent ?? '';
+      const part = table.closest('details.part')?.querySelector('summary').textContent ?? '';
+      const section = table.closest('section')?.querySelector('h2')?.textContent ?? '';
+      for (const row of table.tBodies[0].rows) {
+        const text = [part, section, title, row.dataset.group ?? '', row.textContent].join(' ').toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+        if (!row.hidden) found++;
+      }
+      repeatNames(table.tBodies[0].rows, words.length > 0);
+      table.closest('.scroll').hidden = !Array.from(table.tBodies[0].rows).some((row) => !row.hidden);
+    }
+    for (const section of document.querySelectorAll('main section')) {
+      const tables = Array.from(section.querySelectorAll('.scroll'));
+      section.hidden = words.length > 0 && tables.every((table) => table.hidden);
+    }
+    for (const part of document.querySelectorAll('details.part')) {
+      part.hidden = Array.from(part.querySelectorAll('section')).every((section) => section.hidden);
+      part.open = words.length > 0;
+    }
+    document.getElementById('found').textContent = words.length === 0 ? '' : found + (found === 1 ? ' row' : ' rows');
+  });
 })();
 `;

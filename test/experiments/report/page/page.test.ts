@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Page as BrowserPage, chromium } from 'playwright-core';
@@ -71,7 +71,7 @@ const REPORT: Page = {
 test('a report without charts has escaped text and no plotting library', () => {
   const page = renderPage({ ...REPORT, sections: REPORT.sections.slice(1) });
   assert.match(page, '<h1>A &lt;b&gt;title&lt;/b&gt;</h1>');
-  assert.match(page, '<div class="summary"><p>What it says &amp; why.</p></div>');
+  assert.match(page, '<p class="headline">What it says &amp; why.</p>');
   assert.not.match(page, 'plotly');
 });
 
@@ -111,6 +111,41 @@ test('sections of a report with several have links, and the page weighs less tha
   assert.ok(page.length < 1.0e6);
 });
 
+test('the finding and its picture come first, figures of findings next, and the rest of the summary below the charts', () => {
+  const page = renderPage({
+    ...REPORT,
+    findings: ['1.56 tokens/s: Llama-3-70B.'],
+    summary: ['One finds this. The rest is long.', 'And more.'],
+    headline: 'One finds this.',
+  });
+  const order = [
+    '<h1>',
+    'One finds this.',
+    'Choose one',
+    '1.56',
+    'what was run',
+    'No choice',
+    'And more.',
+    'Some text.',
+  ];
+  const places = order.map((text) => page.indexOf(text, page.indexOf('<main>')));
+  assert.equal(
+    places,
+    places.toSorted((one, other) => one - other),
+  );
+  assert.ok(places.every((place) => place > 0));
+});
+
+test('sections of one part are folded together, and many sections have a search', () => {
+  const part = ['One', 'Two'].map((title) => ({ title, part: 'A paper', blocks: [] }));
+  const page = renderPage({ ...REPORT, search: true, sections: [...REPORT.sections, ...part] });
+  assert.match(
+    page,
+    /<details class="part"><summary>A paper<\/summary><section id="section-3">.*<section id="section-4">/s,
+  );
+  assert.match(page, 'id="search"');
+});
+
 interface OpenedPage {
   readonly page: BrowserPage;
   readonly file: string;
@@ -137,7 +172,7 @@ function testPage(
       const events: string[] = [];
       page.on('pageerror', (error) => events.push(`error ${error}`));
       page.on('console', (message) => events.push(`console ${message.text()}`));
-      page.on('request', (request) => events.push(`request ${request.url()}`));
+      page.on('request', (request) => request.url().startsWith('blob:') || events.push(`request ${request.url()}`));
       await page.goto(`file://${file}`);
       await check({ page, file, events });
       assert.equal(events, [`request file://${file}`]);
@@ -161,6 +196,29 @@ testPage('a browser draws every chart, and asks nobody for anything', REPORT, {}
   await page.waitForSelector('figure:first-of-type svg .bars');
   assert.equal(await drawn(), ['bars', 'bars']);
 });
+
+testPage(
+  'a chart is saved as SVG and PNG, named after it and its variant',
+  REPORT,
+  { dark: true },
+  async ({ page }) => {
+    await page.waitForSelector('figure:first-of-type svg.main-svg');
+    await page.locator('select').selectOption('bars');
+    for (const [format, begin] of [
+      ['SVG', '<svg'],
+      ['PNG', '\u0089PNG'],
+    ] as const) {
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: `Save Choose one as ${format}` }).click();
+      const download = await saved;
+      assert.is(download.suggestedFilename(), `choose-one-bars.${format.toLowerCase()}`);
+      const text = readFileSync((await download.path()) ?? '', 'latin1');
+      assert.ok(text.startsWith(begin), text.slice(0, 20));
+      // As on paper, though the page is dark.
+      if (format === 'SVG') assert.match(text, 'rgb(255, 255, 255)');
+    }
+  },
+);
 
 /** Eight lines with long names, so that a legend beside them leaves a phone no room for the chart. */
 const CROWDED: Page = {
@@ -268,6 +326,34 @@ testPage('a table is sorted by a column, by mouse and by keyboard', TIMES, {}, a
   assert.equal(await rows(), ['a 1.05 s', 'a 640 ms', 'b 12.5 ms', 'b –']);
   await page.keyboard.press('Enter');
   assert.equal(await rows(), asWritten);
+});
+
+const FOUND: Page = {
+  ...TIMES,
+  search: true,
+  sections: [
+    { title: 'Other', part: 'A paper', blocks: [{ kind: 'table', columns: [{ title: 'x' }], rows: [['y']] }] },
+    { title: 'More', part: 'A paper', blocks: [] },
+    ...TIMES.sections.map((section) => ({
+      ...section,
+      blocks: section.blocks.map((block) =>
+        block.kind === 'table' ? { ...block, columns: [{ title: 'model', filter: true }, { title: 'time' }] } : block,
+      ),
+    })),
+  ],
+};
+
+testPage('rows are filtered by a column, and searched in all tables and folded parts', FOUND, {}, async ({ page }) => {
+  const rows = (): Promise<string[]> =>
+    page.locator('tbody tr:visible').evaluateAll((all) => all.map((row) => row.textContent?.replace(/\s/, ' ') ?? ''));
+  await page.getByLabel('model').selectOption('b');
+  assert.equal(await rows(), ['b–', '12.5 ms']);
+  await page.getByLabel('model').selectOption('');
+  await page.getByLabel('Search').fill('paper y');
+  assert.equal(await rows(), ['y']);
+  assert.is(await page.locator('#found').textContent(), '1 row');
+  await page.getByLabel('Search').fill('b 12.5');
+  assert.equal(await rows(), ['12.5 ms']);
 });
 
 test.run();
