@@ -1,16 +1,16 @@
 import { tmpdir } from 'node:os';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { HELM_PAGING } from '../cost/kv-pages.ts';
-import { EVICTIONS, type EvictionName } from '../experts/evictions.ts';
+import type { ExpertsPolicy } from '../experts/experts-policy.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvFormat } from '../model/kv-format.ts';
-import type { ExpertsPolicy } from '../runtime/budgeted-weights.ts';
 import type { GpuPaging } from '../runtime/kv/gpu-pages.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount } from '../terminal/options.ts';
 import type { SamplerOptions } from '../text/sampling/sampler.ts';
+import { EXPERT_OPTIONS, type ExpertTexts, expertFlags, readExperts } from './expert-options.ts';
 import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import {
@@ -56,7 +56,7 @@ export interface GenerateRequest {
   readonly memory: number | undefined;
   /** Paging of the KV cache; `undefined`: it stays in memory as a whole. */
   readonly paging: KvPaging | undefined;
-  readonly experts: ExpertsPolicy | undefined;
+  readonly experts: Partial<ExpertsPolicy> | undefined;
   /** A record of experts that tokens use whatever routers choose. */
   readonly routing: string | undefined;
   readonly drafts: DraftRequest;
@@ -70,7 +70,7 @@ export const DEFAULT_TOKENS = 128;
 const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
 /** The options as commander passes them. */
-interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts {
+interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts, ExpertTexts {
   readonly model?: string;
   readonly prompt: string;
   readonly chat?: true;
@@ -92,8 +92,6 @@ interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts {
   readonly kvMemory?: string;
   readonly kvPages?: string;
   readonly kvFolder?: string;
-  readonly expertSlots?: string;
-  readonly expertEviction?: string;
   readonly routing?: string;
   readonly trace?: string;
   readonly force?: true;
@@ -146,16 +144,12 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(SPECULATION_OPTIONS.draft)
     .addOption(SPECULATION_OPTIONS.lookup)
     .addOption(SPECULATION_OPTIONS.draftTokens)
-    .option(
-      '--expert-slots <n>',
-      'experts of each layer that stay in memory; others are read when tokens choose them (default: as --memory has room for)',
-    )
-    .addOption(
-      new Option(
-        '--expert-eviction <policy>',
-        'with --expert-slots or --memory: which leave for others (default: lru)',
-      ).choices(Object.keys(EVICTIONS)),
-    )
+    .addOption(EXPERT_OPTIONS.slots)
+    .addOption(EXPERT_OPTIONS.pool)
+    .addOption(EXPERT_OPTIONS.eviction)
+    .addOption(EXPERT_OPTIONS.reads)
+    .addOption(EXPERT_OPTIONS.depth)
+    .addOption(EXPERT_OPTIONS.lookahead)
     .option(
       '--routing <file>',
       'tokens use the experts of this record of hearth routing, whatever routers choose: for measurements with random weights',
@@ -190,7 +184,7 @@ function readOptions(options: Options): GenerateRequest {
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
-    experts: readExperts(options),
+    experts: readExperts(options, options.memory),
     routing: readRouting(options),
     drafts,
     trace: optional(options.trace, (path) =>
@@ -210,7 +204,7 @@ function readOptions(options: Options): GenerateRequest {
 /** @throws InputError, also for what only a CPU does */
 function readGpuRequest(options: Options): GpuLayers {
   const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, trace, draft, lookup } = options;
-  const { expertSlots, expertEviction, routing } = options;
+  const { routing } = options;
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
   if (gpuMemory !== undefined && gpuLayers === undefined)
@@ -224,7 +218,7 @@ function readGpuRequest(options: Options): GpuLayers {
   const onCpu = pagesFromGpu(options) ? undefined : kvMemory;
   const alone = {
     ...{ '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--routing': routing },
-    ...{ '--expert-slots': expertSlots, '--expert-eviction': expertEviction },
+    ...expertFlags(options),
     ...{ '--draft': draft, '--lookup': lookup },
   };
   for (const [name, value] of Object.entries(alone)) {
@@ -234,16 +228,6 @@ function readGpuRequest(options: Options): GpuLayers {
     }
   }
   return readGpuLayers(gpuLayers);
-}
-
-function readExperts({ expertSlots, expertEviction, memory }: Options): ExpertsPolicy | undefined {
-  if (expertEviction !== undefined && expertSlots === undefined && memory === undefined)
-    throw new InputError('--expert-eviction', 'is used only with --expert-slots or --memory; add one');
-  if (expertSlots === undefined && expertEviction === undefined) return undefined;
-  return {
-    slots: optional(expertSlots, (text) => readCount('--expert-slots', text)),
-    eviction: EVICTIONS[(expertEviction ?? 'lru') as EvictionName],
-  };
 }
 
 /** @throws InputError where a text is not only continued */

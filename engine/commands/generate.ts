@@ -5,7 +5,6 @@ import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
-import { formatBytes, formatPercent } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
@@ -15,7 +14,7 @@ import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
 import { fittingRouting } from '../runtime/replayed-routes.ts';
 import type { PartTime } from '../runtime/transformer.ts';
-import type { ExpertReads } from '../runtime/weights/expert-slots.ts';
+import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { type Generated, generate, type LanguageModel, PROMPT_PART, type VerifyingModel } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
@@ -25,6 +24,7 @@ import type { SpeculationFigures } from '../text/speculation/create-speculation.
 import { lookAhead } from '../text/speculation/look-ahead.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
+import { describeReads } from './expert-options.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
 import { openSplit } from './open-split.ts';
 import { describeSpeculation, openDrafts } from './speculation.ts';
@@ -58,11 +58,6 @@ async function run(request: GenerateRequest): Promise<void> {
   } finally {
     kernels.close();
   }
-}
-
-function describeReads({ needs, reads, bytes }: ExpertReads): string {
-  const held = formatPercent(1 - reads / needs);
-  return `experts: ${reads} of ${needs} needed were read, ${formatBytes(bytes)}; ${held} were held`;
 }
 
 interface Generation {

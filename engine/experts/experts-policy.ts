@@ -17,6 +17,15 @@ export interface ExpertsPolicy {
   readonly hitsFirst: boolean;
 }
 
+/**
+ * What is done where nothing is asked for. Measured by `experiments/experts.ts` (docs/experts.md): direct reads, four under
+ * way at once, a cache for each layer.
+ */
+export const USUAL_EXPERTS: ExpertsPolicy = {
+  ...{ slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', depth: 4 },
+  ...{ lookahead: { kind: 'none' }, hitsFirst: true },
+};
+
 /** Evictions that a plan names. */
 export const EXPERTS_EVICTIONS = ['lru', 'lfu', 'slru', 'lfru', 'random', 'pinned-hottest'] as const;
 export type ExpertsEviction = EvictionName | 'pinned-hottest';

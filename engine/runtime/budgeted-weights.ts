@@ -1,11 +1,14 @@
-import type { Eviction } from '../experts/unit-cache.ts';
+import { totalmem } from 'node:os';
+import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
+import type { ExpertMatrix } from '../model/block/layer-weight.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
+import { createGuesses } from './expert-guesses.ts';
+import { expertKernels } from './expert-kernels.ts';
 import type { Rotations } from './rotations.ts';
-import { slottedKernels } from './slotted-kernels.ts';
 import type { PassHooks } from './transformer.ts';
 import { activationsBytes } from './transformer-bytes.ts';
 import {
@@ -16,17 +19,13 @@ import {
   type WeightsSource,
   weightsLoader,
 } from './transformer-weights.ts';
-import {
-  createExpertSlots,
-  type ExpertReads,
-  type ExpertSlotsOptions,
-  type PlacedExperts,
-  readingBytes,
-  slotBytes,
-} from './weights/expert-slots.ts';
+import { type BroughtExperts, createExpertSlots, passingSlots } from './weights/expert-slots.ts';
+import type { AccessObserver, ExpertReads } from './weights/layer-experts.ts';
+import { createMappedExperts } from './weights/mapped-experts.ts';
 import { pagesOf } from './weights/mapped-weights.ts';
 import { type MemoryUse, planBudget } from './weights/memory-budget.ts';
 import { placeTensors } from './weights/place-tensors.ts';
+import { type PlacedExperts, readingBytes, slotBytes } from './weights/placed-experts.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-counters.ts';
 import { weightsPartOf } from './weights/weights-layout.ts';
 import { createWeightsStream } from './weights/weights-stream.ts';
@@ -40,16 +39,11 @@ export interface BudgetedWeightsCase {
   readonly kvBytes: number;
   /** Memory limit of the process in bytes. */
   readonly budget: number;
-  readonly experts?: ExpertsPolicy | undefined;
+  /** How the experts of a mixture are kept in memory and read; default: USUAL_EXPERTS. */
+  readonly experts?: Partial<ExpertsPolicy> | undefined;
+  /** Called with each access to experts, as it is made. */
+  readonly onExperts?: AccessObserver | undefined;
   readonly recorder?: RunRecorder | undefined;
-}
-
-/** How the experts of a mixture are kept in memory. */
-export interface ExpertsPolicy {
-  /** Slots of each layer; default: as many as the budget has room for. */
-  readonly slots?: number | undefined;
-  /** Default: the least recently used leave. */
-  readonly eviction?: Eviction | undefined;
 }
 
 /** Weights within a memory budget, and the hooks that load them in time. */
@@ -58,8 +52,8 @@ export interface BudgetedWeights {
   readonly hooks: PassHooks;
   /** Kernels with which passes run: the given ones, or such that read experts first. */
   readonly kernels: Kernels;
-  /** Experts of each layer that stay, and what was read so far, if experts are read when tokens choose them. */
-  readonly slots: number | undefined;
+  /** How experts are brought, and what was read so far, if they are read when tokens choose them. */
+  readonly experts: ExpertsPlan | undefined;
   readonly expertReads: ExpertReads | undefined;
 }
 
@@ -82,19 +76,28 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
     loadWeights({ ...source, place: (tensor) => stream.place(tensor, variant) }, model),
   ) as [Weights, Weights];
   let running: number | undefined;
-  const slots =
+  const weightsOf = (layer: number): LayerWeights => variants[0].layers[layer] as LayerWeights;
+  const brought = experts && bringExperts(options, experts, weightsOf);
+  const guess =
     experts &&
-    createExpertSlots({
-      ...experts,
-      eviction: options.experts?.eviction ?? { kind: 'lru' },
-      ...{ kernels: source.kernels, pages, fileBytes: source.file.size, recorder },
-      productOf: (layer, role) => (variants[0].layers[layer] as LayerWeights).products[role] as Linear,
+    createGuesses({
+      ...{
+        kernels: source.kernels,
+        lookahead: experts.policy.lookahead,
+        layers: [...experts.layers.keys()],
+        weightsOf,
+      },
     });
-  const slotsOf = () => (running === undefined ? undefined : slots?.layers.get(running));
   return {
-    slots: experts?.slots,
-    expertReads: slots?.counts,
-    kernels: slots === undefined ? source.kernels : slottedKernels(source.kernels, slotsOf),
+    experts,
+    expertReads: brought?.counts,
+    kernels:
+      experts === undefined || brought === undefined
+        ? source.kernels
+        : expertKernels({
+            ...{ kernels: source.kernels, running: () => running, experts: brought.layers, guess },
+            hitsFirst: experts.policy.hitsFirst,
+          }),
     weights: {
       ...variants[0],
       get layers() {
@@ -128,16 +131,40 @@ function alwaysUsed(matrices: readonly GgufTensor[]): GgufTensor[] {
   return matrices.filter(({ name }) => !/_exps\.weight$/.test(name));
 }
 
+/** How the experts of a mixture are brought into memory. */
+export interface ExpertsPlan {
+  readonly policy: ExpertsPolicy;
+  /** By index of the layer. */
+  readonly layers: ReadonlyMap<number, PlacedExperts>;
+  /** Slots of each layer, or of all together; 0 for pages of the mapped file. */
+  readonly slots: number;
+  /** Experts that a token uses in a layer. */
+  readonly used: number;
+}
+
+function bringExperts(
+  { source, onExperts: observe, recorder }: BudgetedWeightsCase,
+  { policy, layers, slots, used }: ExpertsPlan,
+  weightsOf: (layer: number) => LayerWeights,
+): BroughtExperts {
+  const { kernels, file } = source;
+  const pages = pagesOf(kernels, file, { threads: policy.depth, cached: policy.method === 'pread' });
+  const productOf = (layer: number, role: ExpertMatrix): Linear => weightsOf(layer).products[role] as Linear;
+  const common = { pages, layers, productOf, observe, recorder };
+  if (policy.method === 'mmap') return createMappedExperts(common);
+  return createExpertSlots({ ...common, kernels, policy, slots, passing: passingSlots(policy, used) });
+}
+
 /**
- * Slots for experts in what always-used weights leave of the budget.
+ * Slots for experts in what always-used weights leave of the budget, and of the memory that this process may have.
  * @returns `undefined` where all weights fit, or not even the experts of one token
  */
 function planExperts(
-  { budget, experts: policy = {}, source, model }: BudgetedWeightsCase,
+  { budget, experts: asked = {}, source, model }: BudgetedWeightsCase,
   fixed: readonly MemoryUse[],
   output: readonly GgufTensor[],
   all: readonly (readonly GgufTensor[])[],
-): Pick<ExpertSlotsOptions, 'layers' | 'slots'> | undefined {
+): ExpertsPlan | undefined {
   const loader = weightsLoader(source, model);
   const layers = new Map<number, PlacedExperts>();
   let used = 0;
@@ -146,21 +173,46 @@ function planExperts(
     used = Math.max(used, feedForward.router.used);
     layers.set(layer, { experts: feedForward.router.experts, matrices: loader.expertBytes(layer) });
   }
+  const [option] = Object.keys(asked);
   if (layers.size === 0) {
-    if (policy.slots !== undefined)
-      throw new InputError('--expert-slots', `${model.name} has no experts; leave it out`);
-    return undefined;
+    if (option === undefined) return undefined;
+    throw new InputError(optionOf(option), `${model.name} has no experts; leave it out`);
   }
+  const policy: ExpertsPolicy = { ...USUAL_EXPERTS, ...asked };
   const bytesOf = (tensors: readonly GgufTensor[]): number => placeTensors(tensors, source.file.size).bytes;
   const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
   const kept = sum(fixed.map(({ bytes }) => bytes)) + bytesOf(output);
-  if (policy.slots === undefined && kept + sum(all.map(bytesOf)) <= budget) return undefined;
-  const room = budget - kept - sum(all.map((tensors) => bytesOf(alwaysUsed(tensors)))) - readingBytes(layers);
-  const most = Math.min(Math.floor(room / slotBytes(layers)), ...[...layers.values()].map(({ experts }) => experts));
-  const { slots = most } = policy;
-  if (policy.slots !== undefined && (slots < used || slots > most))
-    throw new InputError('--expert-slots', `${slots} are asked for; ${used} to ${most} are possible here`);
-  return slots < used ? undefined : { layers, slots };
+  if (policy.method === 'mmap') return { policy, layers, used, slots: 0 };
+  const isFit = policy.slots === 'fit';
+  if (isFit && kept + sum(all.map(bytesOf)) <= budget) return undefined;
+  const placed = [...layers.values()];
+  // Slots beyond what the system leaves would be hits that are read back from elsewhere.
+  const memory = Math.min(budget, isFit ? availableMemory() : Number.POSITIVE_INFINITY);
+  const room =
+    memory - kept - sum(all.map((tensors) => bytesOf(alwaysUsed(tensors)))) - readingBytes(placed, policy.depth);
+  const isPool = policy.pool === 'all';
+  const passing = passingSlots(policy, used);
+  const each = isPool ? slotBytes(placed) : sum(placed.map((one) => slotBytes([one])));
+  const experts = isPool ? sum(placed.map((one) => one.experts)) : Math.min(...placed.map((one) => one.experts));
+  const most = Math.min(Math.floor(room / each) - passing, experts);
+  const one = passing > 0 ? 1 : used;
+  if (policy.slots !== 'fit') {
+    if (policy.slots >= one && policy.slots <= most) return { policy, layers, slots: policy.slots, used };
+    throw new InputError('--expert-slots', `${policy.slots} are asked for; ${one} to ${most} are possible here`);
+  }
+  // One cache for all layers hits nothing before it holds what a token uses in all of them.
+  const least = isPool ? one * layers.size : one;
+  return most < least ? undefined : { policy, layers, slots: most, used };
+}
+
+/** The option of `hearth generate` that asks for a part of a policy. */
+function optionOf(part: string): string {
+  return part === 'method' ? '--expert-reads' : part === 'hitsFirst' ? 'experts' : `--expert-${part}`;
+}
+
+/** Memory that this process may have, bytes: of the machine, or of its cgroup. */
+function availableMemory(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
 /** The matrices by output and layer. Vectors are small and read when the model is loaded. */

@@ -6,7 +6,7 @@ import type { Passes } from './passes.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
 import { createTokenHistory } from './token-history.ts';
 import { type Transformer, VERIFIED_TOKENS } from './transformer.ts';
-import type { ExpertReads } from './weights/expert-slots.ts';
+import type { ExpertReads } from './weights/layer-experts.ts';
 
 export interface TransformerParts {
   readonly model: Model;

@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { ExpertsPolicy } from '../experts/experts-policy.ts';
 import type { Routing } from '../experts/routing.ts';
 import { withFile } from '../gguf/file-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
@@ -13,7 +14,7 @@ import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-for
 import type { Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
-import { budgetedWeights, type ExpertsPolicy } from './budgeted-weights.ts';
+import { budgetedWeights, type ExpertsPlan } from './budgeted-weights.ts';
 import { type ContextCache, contextOf, pagedCache } from './context-cache.ts';
 import { createTransformer } from './create-transformer.ts';
 import { createPagedCache } from './kv/paged-cache.ts';
@@ -30,7 +31,7 @@ import { createTexts, type Texts } from './texts.ts';
 import type { PartTime, PassHooks, Transformer } from './transformer.ts';
 import { kvCacheBytes, kvCachesBytes } from './transformer-bytes.ts';
 import { loadWeights, type WeightsSource } from './transformer-weights.ts';
-import type { ExpertReads } from './weights/expert-slots.ts';
+import type { AccessObserver, ExpertReads } from './weights/layer-experts.ts';
 import { mappedWeights } from './weights/mapped-weights.ts';
 import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights, equalWindows, windowHooks } from './weights/window-weights.ts';
@@ -51,8 +52,10 @@ export interface LoadOptions {
    * are mapped, and the operating system keeps as much of them as fits.
    */
   readonly memory?: number | undefined;
-  /** How the experts of a mixture are kept in memory, with `memory` or, with `slots`, without a limit. */
-  readonly experts?: ExpertsPolicy | undefined;
+  /** How the experts of a mixture are kept in memory and read, with `memory`, with `slots`, or with `mmap` as its method. */
+  readonly experts?: Partial<ExpertsPolicy> | undefined;
+  /** Called with each access to experts that are read when tokens choose them. */
+  readonly onExperts?: AccessObserver | undefined;
   /** Keeps keys and values in pages, partly in memory (HELM 4.2.2). Default: all are in memory in one piece. */
   readonly paging?: KvPaging | undefined;
   /** Policy for mapped weights; excludes `memory`. Default: they are left to the operating system. */
@@ -165,7 +168,7 @@ function loadPasses(
   options: Omit<LoadOptions, 'paging'>,
   kvBytesOf: (model: Model, context: number) => number,
 ): LoadedPasses {
-  const { kvCache = DEFAULT_KV_FORMAT, memory, experts, recorder, routing } = options;
+  const { kvCache = DEFAULT_KV_FORMAT, memory, experts, onExperts, recorder, routing } = options;
   const kernels = routing === undefined ? options.kernels : replayedRoutes(options.kernels, routing);
   const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
@@ -184,18 +187,18 @@ function loadPasses(
       );
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
     const parts = { source, model, rotations, contextLength, kvBytes };
-    const budget = memory ?? (experts?.slots === undefined ? undefined : Number.POSITIVE_INFINITY);
+    const isBrought = typeof experts?.slots === 'number' || experts?.method === 'mmap';
+    const budget = memory ?? (isBrought ? Number.POSITIVE_INFINITY : undefined);
     const {
       weights,
       hooks: own,
       kernels: computing,
-      slots,
+      experts: plan,
       expertReads,
     } = budget === undefined
-      ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels, ...NO_SLOTS }
-      : budgetedWeights({ ...parts, budget, experts, recorder });
-    if (slots !== undefined)
-      warn(`${path}: ${slots} experts of each layer stay in memory; others are read when tokens choose them`);
+      ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels, ...ALL_MAPPED }
+      : budgetedWeights({ ...parts, budget, experts, onExperts, recorder });
+    if (plan !== undefined) warn(`${path}: ${describeExperts(plan)}; others are read when tokens choose them`);
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);
     const common = { model, settings, rotations, weights, kernels: computing, hooks, mostTokens };
@@ -204,7 +207,13 @@ function loadPasses(
   });
 }
 
-const NO_SLOTS = { slots: undefined, expertReads: undefined };
+const ALL_MAPPED = { experts: undefined, expertReads: undefined };
+
+function describeExperts({ policy: { pool, method }, slots, layers }: ExpertsPlan): string {
+  if (method === 'mmap') return 'the page cache keeps what it has room for of the experts';
+  const all = [...layers.values()].reduce((sum, { experts }) => sum + experts, 0);
+  return pool === 'all' ? `${slots} of ${all} experts stay in memory` : `${slots} experts of each layer stay in memory`;
+}
 
 function pagesOf(
   { memory: budget, pageTokens }: KvPaging,

@@ -53,7 +53,8 @@ test('every option reaches the request', async () => {
     ...['--temperature', '0', '--top-k', '0', '--top-p', '1', '--min-p', '.1', '--repeat-penalty', '1.1'],
     ...['--kernels', 'native', '--threads', '4', '--context', '64', '--kv', 'F32'],
     ...['--memory', '600MiB', '--trace', 'run.json', '--force'],
-    ...['--expert-slots', '12', '--expert-eviction', 'slru', '--routing', 'r.json'],
+    ...['--expert-slots', '12', '--expert-eviction', 'slru', '--expert-lookahead', 'next-router:3'],
+    ...['--expert-pool', 'all', '--expert-reads', 'pread', '--expert-depth', '2', '--routing', 'r.json'],
     ...['--kv-memory', '200MiB', '--kv-pages', '256', '--kv-folder', '/data'],
   ];
   assert.equal(await requested(...options), {
@@ -72,7 +73,10 @@ test('every option reaches the request', async () => {
     },
     ...{
       memory: 600 * 2 ** 20,
-      experts: { slots: 12, eviction: { kind: 'slru', share: 0.8 } },
+      experts: {
+        ...{ slots: 12, pool: 'all', eviction: 'slru', method: 'pread', depth: 2 },
+        lookahead: { kind: 'next-router', ranks: 3 },
+      },
       routing: 'r.json',
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
     },

@@ -1,155 +1,236 @@
-import { createUnitCache, type Eviction } from '../../experts/unit-cache.ts';
-import type { ByteRange, FilePages } from '../../kernels/file-pages.ts';
+import { createExpertCaches } from '../../experts/expert-caches.ts';
+import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
+import type { ReadUnit } from '../../experts/unit-cache.ts';
+import { type FilePages, type PageBuffer, READ_ALIGNMENT } from '../../kernels/file-pages.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
-import type { Matrix } from '../../kernels/matrix.ts';
 import type { Vector } from '../../kernels/vector.ts';
 import type { ExpertMatrix } from '../../model/block/layer-weight.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
-import { createSlotReader, stagingBytes, type WantedBytes } from './slot-reader.ts';
-
-/** A layer's experts by their places in the file. */
-export interface PlacedExperts {
-  readonly experts: number;
-  readonly matrices: readonly ExpertBytes[];
-}
-
-/** Places in the file of a matrix of each of a layer's experts. */
-export interface ExpertBytes {
-  readonly role: ExpertMatrix;
-  /** Rows of an expert's. */
-  readonly rows: number;
-  rangeOf(expert: number): ByteRange;
-}
-
-/** The matrix of all experts, as a layer's operations know it. */
-export interface ExpertProduct {
-  readonly matrix: Matrix;
-  readonly bias?: Vector; // [experts][rows]
-}
-
-/** The same in slots, which hold some of the experts. */
-export interface SlotMatrix {
-  readonly matrix: Matrix;
-  readonly bias: Vector | undefined; // [slots][rows]
-}
-
-/** The experts of a layer that are in memory. */
-export interface LayerSlots {
-  /** Experts that can be held at the same time. */
-  readonly slots: number;
-  /** Brings different experts, at most as many as there are slots, into slots. @returns the slot of each */
-  need(experts: readonly number[]): ReadonlyMap<number, number>;
-  /** The slots that stand for the matrix of an operation. */
-  matrixOf(matrix: Matrix): SlotMatrix | undefined;
-}
+import { type ExpertRead, finishRead, isRead, nextRead } from './expert-reads.ts';
+import {
+  type AccessObserver,
+  type ExpertReads,
+  type LayerExperts,
+  type NeededExperts,
+  noReads,
+  type PlacedMatrix,
+} from './layer-experts.ts';
+import {
+  byRole,
+  type ExpertBytes,
+  type ExpertProduct,
+  expertMatrixBytes,
+  type PlacedExperts,
+  slotStride,
+} from './placed-experts.ts';
 
 export interface ExpertSlotsOptions {
   readonly kernels: Pick<Kernels, 'matrix' | 'vector' | 'write'>;
+  /** As many threads as reads are under way at once. */
   readonly pages: FilePages;
-  readonly fileBytes: number;
   /** Layers with experts, by their index. */
   readonly layers: ReadonlyMap<number, PlacedExperts>;
   readonly productOf: (layer: number, role: ExpertMatrix) => ExpertProduct;
-  /** Slots of each layer. */
+  readonly policy: Pick<ExpertsPolicy, 'pool' | 'eviction'>;
+  /** Slots of each layer, or of all together. */
   readonly slots: number;
-  readonly eviction: Eviction;
+  /** Experts that pass through, besides (passingSlots). */
+  readonly passing: number;
+  readonly observe?: AccessObserver | undefined;
   readonly recorder?: RunRecorder | undefined;
 }
 
-/** How often experts were needed, by the tokens of a pass together, and what was read of them. */
-export interface ExpertReads {
-  readonly needs: number;
-  readonly reads: number;
-  readonly bytes: number;
-}
-
-export interface ExpertSlots {
-  /** By layer. */
-  readonly layers: ReadonlyMap<number, LayerSlots>;
+/** The experts of a mixture, and what was read of them. */
+export interface BroughtExperts {
+  /** By index of the layer. */
+  readonly layers: ReadonlyMap<number, LayerExperts>;
   /** Since they were made. */
   readonly counts: ExpertReads;
 }
 
-/** Bytes of memory that each slot of all layers takes. */
-export function slotBytes(layers: ReadonlyMap<number, PlacedExperts>): number {
-  const ofLayer = ({ matrices }: PlacedExperts): number =>
-    matrices.reduce((sum, { rangeOf }) => sum + length(rangeOf(0)), 0);
-  return [...layers.values()].reduce((sum, layer) => sum + ofLayer(layer), 0);
-}
-
-/** Bytes of memory that reading takes besides. */
-export function readingBytes(layers: ReadonlyMap<number, PlacedExperts>): number {
-  return stagingBytes(largestMatrix(layers));
+/** Slots for experts that aren't kept: those of a token, where a policy keeps experts out. */
+export function passingSlots({ eviction }: Pick<ExpertsPolicy, 'eviction'>, used: number): number {
+  return eviction === 'pinned-hottest' ? used : 0;
 }
 
 /**
- * Slots for the experts of a mixture that doesn't fit into memory: a token's experts are read when a router has chosen them,
- * unless they are held, in place of others.
+ * Slots for the experts of a mixture that doesn't fit into memory: a token's experts are read when a router has chosen
+ * them, unless they are held, in place of others.
  */
-export function createExpertSlots(options: ExpertSlotsOptions): ExpertSlots {
-  const { kernels, pages, fileBytes, layers, productOf, slots, eviction, recorder } = options;
-  const reader = createSlotReader(pages, { fileBytes, largest: largestMatrix(layers), recorder });
-  const counts = { needs: 0, reads: 0, bytes: 0 };
+export function createExpertSlots(options: ExpertSlotsOptions): BroughtExperts {
+  const { layers, policy, slots, passing, observe, recorder } = options;
+  const all = [...layers];
+  const experts = all[0]?.[1].experts ?? 0;
+  const caches = createExpertCaches({ policy, slots, layers: all.length, experts });
+  const counts = noReads();
+  const shared = policy.pool === 'all' ? createSlotMemory(options, all) : undefined;
+  /** Experts of each layer that were read ahead and not needed yet. */
+  const guessed = all.map(() => new Set<number>());
   const byLayer = new Map(
-    [...layers].map(([layer, { matrices }]) => {
-      const memory = matrices.map((own) => slotMemory({ kernels, pages, slots }, own, productOf(layer, own.role)));
-      const cache = createUnitCache({ slots, eviction, sparesNeeded: true, seed: layer });
-      const places = new Map<number, number>();
-      const own: LayerSlots = {
-        slots,
-        need(experts) {
-          const missing = cache.need(experts);
-          for (const { unit, victim } of missing) {
-            places.set(unit, victim === undefined ? places.size : (places.get(victim) as number));
-            if (victim !== undefined) places.delete(victim);
-          }
-          const wanted = missing.flatMap(({ unit }) =>
-            memory.map((one) => one.wanted(unit, places.get(unit) as number)),
-          );
-          counts.needs += experts.length;
-          counts.reads += missing.length;
-          counts.bytes += wanted.reduce((sum, { to }) => sum + to.length, 0);
-          reader.read(wanted, `${missing.length} of ${experts.length} experts of layer ${layer}`);
-          return places;
-        },
-        matrixOf: (matrix) => memory.find(({ of }) => of === matrix.id)?.inSlots,
+    all.map((own, ordinal): [number, LayerExperts] => {
+      const [layer] = own;
+      const memory = shared ?? createSlotMemory(options, [own]);
+      const place = shared === undefined ? 0 : ordinal;
+      const numberOf = (unit: number): number => unit - caches.unitOf(ordinal, 0);
+      const observed = (kind: 'need' | 'bring', asked: readonly number[], read: readonly ReadUnit[]): void =>
+        observe?.({ layer: ordinal, kind, experts: asked, read: read.map(({ unit }) => numberOf(unit)) });
+      const start = (read: readonly ReadUnit[], what: string): void => {
+        for (const one of read) counts.bytes += memory.read(place, one, numberOf(one.unit), what);
       };
-      return [layer, own] as const;
+      const need = (asked: readonly number[]): NeededExperts => {
+        memory.release();
+        const missing = caches.need(ordinal, asked);
+        observed('need', asked, missing);
+        counts.needs += asked.length;
+        counts.reads += missing.length;
+        for (const expert of guessed[ordinal] as Set<number>) if (!asked.includes(expert)) counts.wrong += 1;
+        (guessed[ordinal] as Set<number>).clear();
+        start(missing, `${missing.length} of ${asked.length} experts of layer ${layer}`);
+        const late = memory.late(asked.map((expert) => caches.unitOf(ordinal, expert)));
+        return {
+          placeOf: (expert) => memory.slotOf(caches.unitOf(ordinal, expert)),
+          ready: asked.filter((expert) => !late.has(caches.unitOf(ordinal, expert))),
+          next() {
+            const begin = performance.now() / 1000;
+            const { come, waited } = nextRead(late, memory.finish);
+            counts.waited += waited;
+            const span = { lane: 'cpu', cause: 'disk', name: `waits for experts of layer ${layer}`, args: {} } as const;
+            if (come.length > 0) recorder?.span({ ...span, start: begin, end: begin + waited });
+            return come.map(numberOf);
+          },
+        };
+      };
+      const bring = (asked: readonly number[]): void => {
+        const read = caches.bring(ordinal, asked);
+        observed('bring', asked, read);
+        counts.ahead += read.length;
+        for (const { unit } of read) (guessed[ordinal] as Set<number>).add(numberOf(unit));
+        start(read, `${read.length} experts of layer ${layer}, ahead`);
+      };
+      const placed: LayerExperts['placed'] = ({ matrix }) => memory.matrixOf(place, matrix.id);
+      return [layer, { atOnce: passing > 0 ? passing : slots, need, bring, placed }];
     }),
   );
   return { layers: byLayer, counts };
 }
 
-function slotMemory(
-  { kernels, pages, slots }: Pick<ExpertSlotsOptions, 'kernels' | 'pages' | 'slots'>,
-  { rows, rangeOf }: ExpertBytes,
-  { matrix, bias }: ExpertProduct,
-) {
-  const bytes = length(rangeOf(0));
-  const { bytes: source } = pages.buffer(slots * bytes);
-  const { type, columns } = matrix;
-  const inSlots: SlotMatrix = {
-    matrix: kernels.matrix({ source, type, rows: slots * rows, columns }),
-    bias: bias && kernels.vector(slots * rows),
+/** Memory of slots for the experts of some layers, and the reads under way into them. */
+interface SlotMemory {
+  /** Starts to read an expert into a slot. @returns its bytes */
+  read(place: number, unit: ReadUnit, expert: number, what: string): number;
+  slotOf(unit: number): number;
+  /** Reads of these units that are under way, in the order in which they were started. */
+  late(units: readonly number[]): Map<number, ExpertRead>;
+  finish(unit: number, read: ExpertRead): void;
+  /** Frees the slots of experts that aren't kept. */
+  release(): void;
+  /** The slots that stand for a matrix of a layer. @param place of the layer among those of this memory */
+  matrixOf(place: number, matrix: number): PlacedMatrix | undefined;
+}
+
+function createSlotMemory(
+  { kernels, pages, productOf, slots, passing, recorder }: ExpertSlotsOptions,
+  layers: readonly (readonly [layer: number, placed: PlacedExperts])[],
+): SlotMemory {
+  const room = slots + passing;
+  const roles = [...byRole(layers.map(([, placed]) => placed))].map(([role, matrices]) => {
+    const of = new Map([...matrices.keys()].map((place) => [place, productOf(layers[place]?.[0] as number, role)]));
+    return createSlotRole({ kernels, pages, room, matrices, of });
+  });
+  const free = Array.from({ length: room }, (_, index) => room - 1 - index);
+  const slotsOf = new Map<number, number>();
+  const unkept = new Set<number>();
+  /** Reads under way by unit, in the order in which they were started. */
+  const underWay = new Map<number, ExpertRead>();
+  const finish = (unit: number, read: ExpertRead): void => {
+    finishRead(read, recorder);
+    underWay.delete(unit);
+  };
+  /** Takes the slot of a unit away; a read into it that is under way ends first. */
+  const freed = (unit: number): number => {
+    const read = underWay.get(unit);
+    for (const job of read?.jobs ?? []) job.cancel();
+    if (read !== undefined) finish(unit, read);
+    const slot = slotsOf.get(unit) as number;
+    slotsOf.delete(unit);
+    return slot;
   };
   return {
-    of: matrix.id,
-    inSlots,
-    wanted(expert: number, slot: number): WantedBytes {
-      if (bias !== undefined && inSlots.bias !== undefined) {
-        inSlots.bias.values.set(bias.values.subarray(expert * rows, (expert + 1) * rows), slot * rows);
-        kernels.write(inSlots.bias);
+    read(place, { unit, victim, kept }, expert, what) {
+      const slot = victim === undefined ? (free.pop() as number) : freed(victim);
+      slotsOf.set(unit, slot);
+      if (!kept) unkept.add(unit);
+      const reads = roles.flatMap((role) => role.read(place, expert, slot) ?? []);
+      underWay.set(unit, { what, jobs: reads.map(({ job }) => job) });
+      return reads.reduce((sum, { bytes }) => sum + bytes, 0);
+    },
+    slotOf: (unit) => slotsOf.get(unit) as number,
+    late(units) {
+      const needed = new Set(units);
+      for (const [unit, read] of [...underWay]) if (isRead(read)) finish(unit, read);
+      return new Map([...underWay].filter(([unit]) => needed.has(unit)));
+    },
+    finish,
+    release() {
+      for (const unit of unkept) free.push(freed(unit));
+      unkept.clear();
+    },
+    matrixOf(place, matrix) {
+      for (const role of roles) {
+        const found = role.matrixOf(place);
+        if (found?.of === matrix) return { ...found, experts: room };
       }
-      return { range: rangeOf(expert), to: source.subarray(slot * bytes, (slot + 1) * bytes) };
+      return undefined;
     },
   };
 }
 
-function largestMatrix(layers: ReadonlyMap<number, PlacedExperts>): number {
-  const all = [...layers.values()].flatMap(({ matrices }) => matrices);
-  return Math.max(...all.map(({ rangeOf }) => length(rangeOf(0))));
+interface SlotRoleCase extends Pick<ExpertSlotsOptions, 'kernels' | 'pages'> {
+  readonly room: number;
+  /** By place of the layer among those of the memory. */
+  readonly matrices: ReadonlyMap<number, ExpertBytes>;
+  readonly of: ReadonlyMap<number, ExpertProduct>;
 }
 
-function length({ from, to }: ByteRange): number {
-  return to - from;
+/** Slots for one matrix of each expert: gate, up or down. */
+function createSlotRole({ kernels, pages, room, matrices, of }: SlotRoleCase) {
+  const stride = slotStride([...matrices.values()]);
+  const [first] = [...matrices.values()] as [ExpertBytes];
+  // Slots of a single layer lie in their pages as in the file, if each is whole pages: reads go there without a copy.
+  const inPages = matrices.size === 1 && stride % READ_ALIGNMENT === 0;
+  const begin = inPages ? first.rangeOf(0).from % READ_ALIGNMENT : 0;
+  const buffer: PageBuffer = pages.buffer(begin + room * stride);
+  const biases = new Map<number, Vector>();
+  const biasOf = (rows: number): Vector => {
+    const known = biases.get(rows) ?? kernels.vector(room * rows);
+    biases.set(rows, known);
+    return known;
+  };
+  const placed = new Map(
+    [...matrices].map(([place, own]) => {
+      const { matrix, bias } = of.get(place) as ExpertProduct;
+      const strideRows = stride / (expertMatrixBytes(own) / own.rows);
+      const rows = (room - 1) * strideRows + own.rows;
+      const { type, columns } = matrix;
+      const inSlots = kernels.matrix({ source: buffer.bytes, offset: begin, type, rows, columns });
+      return [place, { of: matrix.id, matrix: inSlots, bias: bias && biasOf(own.rows) }];
+    }),
+  );
+  return {
+    matrixOf: (place: number) => placed.get(place),
+    /** `undefined` for a layer without this matrix. */
+    read(place: number, expert: number, slot: number) {
+      const own = matrices.get(place);
+      if (own === undefined) return undefined;
+      const bias = of.get(place)?.bias;
+      const inSlots = placed.get(place)?.bias;
+      if (bias !== undefined && inSlots !== undefined) {
+        const { rows } = own;
+        inSlots.values.set(bias.values.subarray(expert * rows, (expert + 1) * rows), slot * rows);
+        kernels.write(inSlots);
+      }
+      const range = own.rangeOf(expert);
+      return { job: pages.read(range, buffer, begin + slot * stride), bytes: range.to - range.from };
+    },
+  };
 }

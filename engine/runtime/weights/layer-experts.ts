@@ -1,0 +1,58 @@
+import type { MultiplyExpertsOperation } from '../../kernels/operation.ts';
+
+/** Experts of a layer that are brought into memory when its tokens have chosen them, and where they are multiplied. */
+export interface LayerExperts {
+  /** Experts that can be in memory together. */
+  readonly atOnce: number;
+  /** Needs different experts, at most `atOnce`; what isn't in memory is read. */
+  need(experts: readonly number[]): NeededExperts;
+  /** Reads different experts ahead of their need, as far as others may leave for them. */
+  bring(experts: readonly number[]): void;
+  /** The matrix and bias with which an operation multiplies what is needed; `undefined` for one of other weights. */
+  placed(operation: MultiplyExpertsOperation): PlacedMatrix | undefined;
+}
+
+export type PlacedMatrix = Pick<MultiplyExpertsOperation, 'matrix' | 'bias' | 'experts'>;
+
+/** Experts that were needed last. */
+export interface NeededExperts {
+  /** The number of an expert in the placed matrices. */
+  placeOf(expert: number): number;
+  /** Experts that are in memory already. */
+  readonly ready: readonly number[];
+  /** Waits until more of them are in memory. @returns those; none once all are */
+  next(): readonly number[];
+}
+
+/** What was needed and read of experts. */
+export interface ExpertReads {
+  /** Experts that a layer needed, by the tokens of a pass together. */
+  readonly needs: number;
+  /** Those of them that had to be read after the router had chosen. */
+  readonly reads: number;
+  /** Experts that were read ahead of that, and those of them that the next token of their layer didn't need. */
+  readonly ahead: number;
+  readonly wrong: number;
+  /** Bytes that were asked for; with `mmap`, bytes that came from the disk. */
+  readonly bytes: number;
+  /** Seconds in which nothing was multiplied, since experts were awaited. */
+  readonly waited: number;
+}
+
+/** An access to a layer's experts, layers being numbered among those that have experts. */
+export interface ExpertAccess {
+  readonly layer: number;
+  readonly kind: 'need' | 'bring';
+  readonly experts: readonly number[];
+  /** Those of them that are read. */
+  readonly read: readonly number[];
+}
+
+export type AccessObserver = (access: ExpertAccess) => void;
+
+/** The same while it is counted. */
+export type ExpertCounts = { -readonly [count in keyof ExpertReads]: number };
+
+export function noReads(): ExpertCounts {
+  return { needs: 0, reads: 0, ahead: 0, wrong: 0, bytes: 0, waited: 0 };
+}
