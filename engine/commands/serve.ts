@@ -141,6 +141,7 @@ async function openServedModel(request: ServeRequest): Promise<OpenedModel & { c
     grammars: createGrammars(tokenizer),
     ring: watch?.state,
     chatPrompt: chat?.of,
+    chatTemplate: template,
     reasoning,
     callForm: callFormOf(template ?? ''),
   };

@@ -11,10 +11,11 @@ import { type ConnectionLimits, createConnections } from './connections.ts';
 import { askChat } from './forms/chat.ts';
 import { askCompletion } from './forms/completions.ts';
 import { askEmbeddings, embed } from './forms/embeddings.ts';
+import { askInfill } from './forms/infill.ts';
 import { askMessage, countMessageTokens } from './forms/messages.ts';
 import { askOllamaChat, askOllamaEmbeddings, askOllamaText, ollamaEmbed, ollamaFacts } from './forms/ollama.ts';
 import { askResponse } from './forms/responses.ts';
-import { tokenize } from './forms/tokenize.ts';
+import { detokenize, tokenize } from './forms/tokenize.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { PAGE_PATHS, readPage } from './page-files.ts';
@@ -51,6 +52,7 @@ const TEXTS: Readonly<Record<string, AskText>> = {
   '/v1/completions': askCompletion,
   '/v1/responses': askResponse,
   '/v1/messages': askMessage,
+  '/infill': askInfill,
   '/api/chat': askOllamaChat,
   '/api/generate': askOllamaText,
 };
@@ -64,6 +66,7 @@ const OLLAMA_VERSION = '0.12.0';
 const COUNTS: Readonly<Record<string, (model: ServedModel, body: unknown) => Promise<object>>> = {
   '/v1/messages/count_tokens': countMessageTokens,
   '/tokenize': tokenize,
+  '/detokenize': detokenize,
 };
 
 /** Paths that need no key: they say nothing about the model. */
@@ -305,7 +308,9 @@ function spellings(path: string): string[] {
 }
 
 const FACTS = [
-  ...['/v1/models', '/health', '/metrics', '/ring', '/api/tags', '/api/ps', '/api/version'].map((one) => `GET ${one}`),
+  ...['/v1/models', '/health', '/props', '/slots', '/metrics', '/ring', '/api/tags', '/api/ps', '/api/version'].map(
+    (one) => `GET ${one}`,
+  ),
   'POST /api/show',
 ];
 
@@ -324,6 +329,14 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
     throw new ApiError(404, `there is no model "${id.slice(0, 100)}" here`, 'model', 'model_not_found');
   });
   app.get('/models', async () => ({ object: 'list', data: [{ ...listed, context_length: model.contextLength }] }));
+  app.get('/props', async () => serverProps(model));
+  app.get('/slots', async () => slots(model));
+  for (const path of ['/v1/rerank', '/v1/reranking', '/v1/score'].flatMap(spellings))
+    app.post(path, async () => {
+      const problem =
+        'reranking needs a model with a classification head, and this server continues texts; use /v1/embeddings';
+      throw new ApiError(501, problem, null, 'not_supported_error');
+    });
   const ollama = ollamaFacts(model);
   app.get('/api/tags', async () => ollama.tags);
   app.get('/api/ps', async () => ollama.running);
@@ -339,6 +352,24 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
   });
   for (const { path, headers, bytes } of readPage())
     app.get(path, async (_request, reply) => reply.headers(headers).send(bytes));
+}
+
+/** What llama.cpp's server says of itself and its model, as far as it applies. */
+function serverProps({ name, contextLength, chatTemplate }: ServedModel): object {
+  return {
+    default_generation_settings: { n_ctx: contextLength, params: {} },
+    total_slots: MOST_AT_ONCE,
+    ...{ model_alias: name, model_path: name, chat_template: chatTemplate ?? '' },
+    ...{ modalities: { vision: false, audio: false }, build_info: 'hearth' },
+  };
+}
+
+/** Texts that run at once, in the form of llama.cpp's slots: here they share memory, so as many more may run. */
+function slots({ contextLength, engine }: ServedModel): object[] {
+  const { running } = engine.load;
+  return Array.from({ length: Math.max(MOST_AT_ONCE, running) }, (_, id) => {
+    return { id, n_ctx: contextLength, speculative: false, is_processing: id < running };
+  });
 }
 
 function failure(error: unknown): string {

@@ -17,7 +17,7 @@ export interface ServedModel {
   readonly contextLength: number;
   /** Values of a hidden state, and so of an embedding. */
   readonly hiddenSize: number;
-  readonly tokenizer: Pick<Tokenizer, 'size' | 'encodeInTurns' | 'bytesOf' | 'stops'>;
+  readonly tokenizer: Pick<Tokenizer, 'size' | 'encodeInTurns' | 'bytesOf' | 'stops' | 'fillMarks'>;
   readonly engine: BatchEngine;
   /** Of its vocabulary. */
   readonly grammars: Grammars;
@@ -34,6 +34,8 @@ export interface ServedModel {
         variables: Readonly<Record<string, unknown>>,
       ) => Promise<ChatPrompt>)
     | undefined;
+  /** The text of that template. */
+  readonly chatTemplate: string | undefined;
   /** The marks of its thoughts; `undefined`: it has none that are known. */
   readonly reasoning: Reasoning | undefined;
   /** How it writes calls of tools. */

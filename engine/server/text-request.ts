@@ -31,6 +31,8 @@ export interface TextRequest {
   readonly seed: number | undefined;
   readonly stops: readonly string[];
   readonly topLogprobs: number | undefined;
+  /** The same of the prompts' tokens. */
+  readonly promptLogprobs?: number;
   /** What the texts must be; `undefined`: anything. */
   readonly grammar: Grammar | undefined;
   /** Added to the logits of tokens. */
@@ -131,9 +133,19 @@ export async function promptOf(
  * @throws ApiError 400 if a prompt leaves no room for an answer, before any has started
  */
 export function startTexts(model: ServedModel, request: TextRequest, signal: AbortSignal): Choice[] {
-  const { prompts, count, penalties, stops, topLogprobs, grammar, bias = new Map(), stopTokens } = request;
+  const {
+    prompts,
+    count,
+    penalties,
+    stops,
+    topLogprobs,
+    promptLogprobs,
+    grammar,
+    bias = new Map(),
+    stopTokens,
+  } = request;
   const queued = queuedRuns(MOST_AT_ONCE);
-  for (const prompt of prompts) checkPrompt(prompt, model.contextLength);
+  for (const prompt of prompts) checkPrompt(prompt, model.contextLength, request.tokens);
   const seed = request.seed ?? randomInt(2 ** 32);
   return prompts.flatMap((prompt, promptIndex) =>
     Array.from({ length: count }, (_, number): Choice => {
@@ -149,6 +161,7 @@ export function startTexts(model: ServedModel, request: TextRequest, signal: Abo
         ...{ prompt, tokens, sampler, draftSampler, stops, signal },
         ...(stopTokens === undefined ? {} : { stopTokens }),
         ...(topLogprobs === undefined ? {} : { topLogprobs }),
+        ...(promptLogprobs === undefined ? {} : { promptLogprobs }),
       };
       const run = queued(() => submit(model, parts));
       return { index: promptIndex * count + number, run };
@@ -167,9 +180,9 @@ function submit({ engine }: ServedModel, request: BatchRequest): RunningRequest 
   }
 }
 
-function checkPrompt(prompt: readonly number[], contextLength: number): void {
+function checkPrompt(prompt: readonly number[], contextLength: number, tokens: number | undefined): void {
   if (prompt.length === 0) throw new ApiError(400, 'prompt: is empty', 'prompt', 'invalid_value');
-  if (prompt.length < contextLength) return;
+  if (prompt.length < contextLength || (tokens === 0 && prompt.length === contextLength)) return;
   const has = `the prompt has ${prompt.length} tokens, and the context has room for ${contextLength} with the answer`;
   throw new ApiError(400, `${has}; shorten it`, null, 'context_length_exceeded');
 }

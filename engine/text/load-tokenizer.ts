@@ -2,6 +2,7 @@ import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { bytePairMethod } from './byte-pairs.ts';
+import { fillMarks } from './fill-marks.ts';
 import { byteOf, sentencePieceMethod } from './sentence-piece.ts';
 import { atOnce, inTurns, SLICE, type Slices } from './slices.ts';
 import { textNumbers } from './text-numbers.ts';
@@ -88,6 +89,7 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
     end,
     addsBegin,
     stops: ends,
+    fillMarks: fillMarks(fields, vocabulary),
     encode: (text, options) => atOnce(encoded(text, options)),
     encodeInTurns: (text, options) => inTurns(encoded(text, options)),
     *guarded(text, sign, kept) {

@@ -1,4 +1,5 @@
 import type { TextList } from '../gguf/text-list.ts';
+import type { FillMarks } from './fill-marks.ts';
 import type { Slices } from './slices.ts';
 import type { TextNumbers } from './text-numbers.ts';
 
@@ -26,6 +27,8 @@ export interface Tokenizer {
   readonly addsBegin: boolean;
   /** Tokens that end generation: end of text, of a turn, of a message. */
   readonly stops: ReadonlySet<number>;
+  /** Tokens with which the model fills in a text; `undefined`: it wasn't trained to. */
+  readonly fillMarks: FillMarks | undefined;
 }
 
 export interface EncodeOptions {

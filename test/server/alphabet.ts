@@ -89,7 +89,7 @@ export async function alphabetServer({
   const lines: string[] = [];
   const encode = (text: string): number[] => [...new TextEncoder().encode(text)];
   const tokenizer = {
-    ...{ size: END + 1, stops: new Set([END]) },
+    ...{ size: END + 1, stops: new Set([END]), fillMarks: undefined },
     encodeInTurns: async (text: string) => encode(text),
     bytesOf: (token: number) => Uint8Array.of(...(token === END ? [] : [token])),
   };
@@ -108,6 +108,7 @@ export async function alphabetServer({
       ring,
     },
     callForm: callFormOf(''),
+    chatTemplate: undefined,
     reasoning,
     chatPrompt: chat
       ? async (messages) => ({

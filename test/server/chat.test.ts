@@ -202,9 +202,9 @@ test('what asks for nothing, and what changes no text, is accepted', async () =>
 });
 
 test('unknown paths are 404 in the same form', async () => {
-  const { status, message } = await errorOf({ input: 'x' }, '/v1/rerank');
+  const { status, message } = await errorOf({ input: 'x' }, '/v1/images');
   assert.is(status, 404);
-  assert.match(message, /^POST \/v1\/rerank is not served here; this server has POST \/v1\/chat\/completions/);
+  assert.match(message, /^POST \/v1\/images is not served here; this server has POST \/v1\/chat\/completions/);
 });
 
 test('a model without a chat template says so', async () => {

@@ -7,8 +7,10 @@ import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engin
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
 import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
+import type { FillMarks } from '../../engine/text/fill-marks.ts';
 import { createGrammars } from '../../engine/text/grammar/text-form.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
+import { chatTemplate } from '../../engine/text/prompt-tokens.ts';
 import { type CallForm, callFormOf } from '../../engine/text/tools/tool.ts';
 
 const FILE = 'datasets/models/stories-3m.gguf';
@@ -16,9 +18,13 @@ const FILE = 'datasets/models/stories-3m.gguf';
 const CONTEXT = 2048;
 
 /** A server with the small model of the repository, which writes stories and knows nothing of JSON. */
-export async function storiesServer(callForm: CallForm = callFormOf(''), options: Partial<ServerOptions> = {}) {
+export async function storiesServer(
+  callForm: CallForm = callFormOf(''),
+  options: Partial<ServerOptions> = {},
+  fillMarks?: FillMarks,
+) {
   const gguf = withFile(FILE, readGguf);
-  const tokenizer = loadTokenizer(gguf);
+  const tokenizer = { ...loadTokenizer(gguf), fillMarks };
   const kernels = openKernels();
   const place = { pages: 512, pageTokens: 64, folder: tmpdir() };
   const engine = createBatchEngine({
@@ -30,6 +36,7 @@ export async function storiesServer(callForm: CallForm = callFormOf(''), options
     ...{ name: 'stories', created: 1_700_000_000, contextLength: CONTEXT, hiddenSize: 192, tokenizer, engine },
     grammars: createGrammars(tokenizer),
     chatPrompt: chat.of,
+    chatTemplate: chatTemplate(gguf),
     reasoning: undefined,
     callForm,
   };

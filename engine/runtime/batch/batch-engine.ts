@@ -1,5 +1,6 @@
 import type { Generated } from '../../text/generate.ts';
 import type { Sampler } from '../../text/sampling/sampler.ts';
+import type { TokenLogprob } from './logprobs.ts';
 
 /** A model that continues several texts at the same time. */
 export interface BatchEngine {
@@ -34,7 +35,7 @@ export interface BatchLoad {
 export interface BatchRequest {
   /** At least one token. */
   readonly prompt: readonly number[];
-  /** The most tokens to generate, at least one. */
+  /** The most tokens to generate; 0: the prompt is evaluated, and nothing more. */
   readonly tokens: number;
   readonly sampler: Sampler;
   /**
@@ -53,6 +54,8 @@ export interface BatchRequest {
    * `undefined`: none, nor the generated one.
    */
   readonly topLogprobs?: number;
+  /** The same of the prompt's tokens, which is then evaluated whole. */
+  readonly promptLogprobs?: number;
 }
 
 /** A text to embed. */
@@ -70,13 +73,15 @@ export interface GeneratedPiece {
    * Natural logarithms of the model's probabilities: the `topLogprobs` most probable tokens, most probable first, then
    * the generated one unless it is among them.
    */
-  readonly logprobs?: readonly { readonly token: number; readonly logprob: number }[];
+  readonly logprobs?: readonly TokenLogprob[];
 }
 
 export interface BatchResult extends Generated {
   readonly promptTokens: number;
   /** Tokens of the prompt whose keys and values were there when it began. */
   readonly cachedTokens: number;
+  /** With `promptLogprobs`: those of each token of the prompt from the second on. */
+  readonly promptLogprobs?: readonly (readonly TokenLogprob[])[];
 }
 
 /**

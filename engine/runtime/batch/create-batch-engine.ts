@@ -151,12 +151,15 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   return {
     submit(request) {
       const { prompt, tokens } = request;
-      if (!(Number.isInteger(tokens) && tokens >= 1))
-        throw new InputError('tokens', `${tokens} is not a whole number from 1 on`);
+      if (!(Number.isInteger(tokens) && tokens >= 0))
+        throw new InputError('tokens', `${tokens} is not a whole number from 0 on`);
       checkPrompt(prompt);
       checkRoom(prompt.length, tokens, contextLength);
-      checkPages(prompt.length + tokens - 1, `${prompt.length} tokens of the prompt and ${tokens} to generate`);
-      const text = createRequestText({ request, tokenizer, clock });
+      checkPages(
+        prompt.length + Math.max(0, tokens - 1),
+        `${prompt.length} tokens of the prompt and ${tokens} to generate`,
+      );
+      const text = createRequestText({ request, tokenizer, vocabularySize: model.vocabularySize, clock });
       start(text);
       return text.handle;
     },

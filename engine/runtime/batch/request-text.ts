@@ -5,6 +5,7 @@ import { createStopStrings } from '../../text/stop-strings.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from './batch-engine.ts';
 import { tokenLogprobs } from './logprobs.ts';
+import { createPromptLogprobs } from './prompt-logprobs.ts';
 import type { RequestTask } from './request-task.ts';
 
 /** The text of a request as it grows, for the engine: the next token is chosen from the logits after the history. */
@@ -16,15 +17,17 @@ export interface RequestText extends RequestTask {
 export interface RequestTextOptions {
   readonly request: BatchRequest;
   readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
+  readonly vocabularySize: number;
   /** Seconds. */
   readonly clock: () => number;
 }
 
-export function createRequestText({ request, tokenizer, clock }: RequestTextOptions): RequestText {
+export function createRequestText({ request, tokenizer, vocabularySize, clock }: RequestTextOptions): RequestText {
   const { prompt, sampler, topLogprobs } = request;
   const stream = createTextStream(tokenizer);
   const stops = createStopStrings(request.stops ?? []);
   const history = [...prompt];
+  const found = request.promptLogprobs === undefined ? undefined : createPromptLogprobs(prompt, request.promptLogprobs);
   const queue = createPieces();
   const start = clock();
   let [first, last] = [start, start];
@@ -49,6 +52,7 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
       laterSeconds: last - first,
       promptTokens: prompt.length,
       cachedTokens,
+      ...(found === undefined ? {} : { promptLogprobs: found.list }),
     });
   };
   const isEnd = (token: number): boolean => tokenizer.stops.has(token) || request.stopTokens?.has(token) === true;
@@ -64,16 +68,22 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
     get isCancelled() {
       return request.signal?.aborted === true || queue.isLeft;
     },
-    sharesPages: true,
-    begin() {},
-    wanted: (isLast) => (isLast ? 'last' : 'none'),
+    // What others evaluated has no logits.
+    sharesPages: found === undefined,
+    begin: () => found?.begin(),
+    wanted: (isLast) => (found?.isComplete === false ? 'all' : isLast ? 'last' : 'none'),
     get mostDrafted() {
       // A pass gives a token more than it verifies.
       return request.tokens - (history.length - prompt.length) - 1;
     },
     draftSampler: request.draftSampler ?? mostLikely,
-    take(logits, { isLast, cachedTokens, drafted }) {
+    take(given, { isLast, cachedTokens, drafted }) {
+      const logits = found?.isComplete === false ? found.take(given, vocabularySize) : given;
       if (!isLast) return true;
+      if (request.tokens === 0) {
+        end('length', cachedTokens);
+        return false;
+      }
       const width = logits.length / (drafted.length + 1);
       for (let index = 0; ; index++) {
         const token = next(logits.subarray(index * width, (index + 1) * width), cachedTokens);

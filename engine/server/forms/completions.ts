@@ -5,8 +5,9 @@ import { type AnswerForm, type Asked, completionUsage, finishReason } from '../a
 import { ApiError, openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, type FinishedChoice, samplingOf } from '../text-request.ts';
-import { shownTokens } from './logprobs.ts';
+import { checkModel, type FinishedChoice, samplingOf, type TextRequest } from '../text-request.ts';
+import { filledBetween, filling } from './infill.ts';
+import { type PromptToken, promptTokens, shownTokens, tokenOf } from './logprobs.ts';
 import * as parameters from './parameters.ts';
 import { prompts, tokensOfPrompts } from './prompts.ts';
 import { extraForm, extraFormats, formOf, grammarOf, responseFormat } from './text-format.ts';
@@ -19,7 +20,7 @@ const RULES = {
   shape: z.object({
     model: z.string().optional(),
     prompt: prompts,
-    max_tokens: parameters.tokens.optional(),
+    max_tokens: parameters.tokensOrNone.optional(),
     n: parameters.count.optional(),
     seed: parameters.seed.optional(),
     stop: parameters.stops.optional(),
@@ -29,15 +30,14 @@ const RULES = {
     ...parameters.sampling,
     response_format: responseFormat.optional(),
     ...parameters.penalties,
-    n_predict: parameters.tokens.optional(),
+    n_predict: parameters.tokensOrNone.optional(),
     best_of: parameters.count.optional(),
+    echo: z.boolean().optional(),
+    suffix: z.string().optional(),
     ...extraFormats,
   }),
   harmless: parameters.HARMLESS,
-  unsupported: {
-    echo: { neutral: [false], remedy: 'leave it out, and put the prompt before the text yourself' },
-    suffix: { neutral: [''], remedy: 'leave it out, since texts are only continued' },
-  },
+  unsupported: {},
 } satisfies BodyRules<z.ZodObject>;
 
 /** Reads `POST /v1/completions`. @throws ApiError */
@@ -51,6 +51,15 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
   if (count > chosen && body.stream === true)
     throw new ApiError(400, 'best_of: chooses among whole texts; leave out stream', 'best_of', 'invalid_value');
   const { grammar, ignored } = grammarOf(model, formOf(body.response_format) ?? extraForm(body), PLACES);
+  const echo = body.echo ?? false;
+  if (echo && body.stream === true && body.logprobs !== undefined)
+    throw new ApiError(400, 'echo: with logprobs, texts come whole; leave out stream', 'echo', 'invalid_value');
+  const given = await promptsOf(model, body);
+  const texts = typeof body.prompt === 'string' ? [body.prompt] : body.prompt;
+  const echoed = given.map((tokens, index): EchoedPrompt => {
+    const text = texts[index];
+    return { tokens, text: typeof text === 'string' ? text : textOf(model.tokenizer, tokens) };
+  });
   return {
     ignored,
     stream: body.stream ?? false,
@@ -59,21 +68,34 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
       ...{ count, chosen },
       topLogprobs: body.logprobs,
       usage: body.stream_options?.include_usage ?? false,
+      echoed: echo ? echoed : undefined,
     }),
     request: {
-      prompts: await tokensOfPrompts(model, body.prompt, 'prompt'),
+      prompts: given,
       count,
       tokens: tokensOf(body, json),
       sampling: samplingOf(body),
-      ...tokenRules(model, body),
+      ...(body.suffix ? filling(model, tokenRules(model, body)) : tokenRules(model, body)),
       penalties: { frequency: body.frequency_penalty ?? 0, presence: body.presence_penalty ?? 0 },
       seed: body.seed,
       stops: parameters.stopList(body.stop),
       // The most probable texts are chosen by their tokens.
       topLogprobs: count > chosen ? (body.logprobs ?? 0) : body.logprobs,
+      ...(echo && body.logprobs !== undefined ? { promptLogprobs: body.logprobs } : {}),
       grammar,
     },
   };
+}
+
+/** The prompts' tokens; with a suffix, a prompt is what the text lies between. @throws ApiError */
+async function promptsOf(
+  model: ServedModel,
+  { prompt, suffix = '' }: Pick<z.output<typeof RULES.shape>, 'prompt' | 'suffix'>,
+): Promise<TextRequest['prompts']> {
+  if (suffix === '') return await tokensOfPrompts(model, prompt, 'prompt');
+  if (typeof prompt !== 'string')
+    throw new ApiError(400, 'suffix: needs one prompt, as a text', 'suffix', 'invalid_value');
+  return [await filledBetween(model, { prefix: prompt, suffix })];
 }
 
 /** The most tokens of a text; `undefined`: as many as there is room for. */
@@ -90,11 +112,22 @@ interface FormOptions {
   readonly chosen: number;
   readonly topLogprobs: number | undefined;
   readonly usage: boolean;
+  /** Prompts that texts begin with. */
+  readonly echoed: readonly EchoedPrompt[] | undefined;
+}
+
+interface EchoedPrompt {
+  readonly tokens: readonly number[];
+  readonly text: string;
+}
+
+function textOf(tokenizer: ServedModel['tokenizer'], tokens: readonly number[]): string {
+  return new TextDecoder().decode(Buffer.concat(tokens.map((token) => tokenizer.bytesOf(token))));
 }
 
 function completionForm(
   { name, tokenizer }: ServedModel,
-  { count, chosen, topLogprobs, usage }: FormOptions,
+  { count, chosen, topLogprobs, usage, echoed }: FormOptions,
 ): AnswerForm {
   const common = { id: `cmpl-${randomUUID()}`, object: 'text_completion', created: Math.floor(Date.now() / 1000) };
   const chunk = (choices: readonly object[], more: object = usage ? { usage: null } : {}) => ({
@@ -102,10 +135,8 @@ function completionForm(
   });
   /** Characters of each choice so far. */
   const offsets: number[] = [];
-  const logprobs = (index: number, pieces: readonly GeneratedPiece[]) => {
-    if (topLogprobs === undefined) return null;
-    const tokens = shownTokens(tokenizer, pieces, topLogprobs);
-    const texts = tokens.map(({ token }) => {
+  const listed = (index: number, tokens: readonly PromptToken[]) => {
+    const shown = tokens.map(({ token }) => {
       const offset = offsets[index] ?? 0;
       offsets[index] = offset + token.length;
       return offset;
@@ -113,25 +144,44 @@ function completionForm(
     return {
       tokens: tokens.map(({ token }) => token),
       token_logprobs: tokens.map(({ logprob }) => logprob),
-      top_logprobs: tokens.map(({ top_logprobs }) =>
-        Object.fromEntries(top_logprobs.map(({ token, logprob }) => [token, logprob])),
+      top_logprobs: tokens.map(({ top_logprobs: top }) =>
+        top === null ? null : Object.fromEntries(top.map(({ token, logprob }) => [token, logprob])),
       ),
-      text_offset: texts,
+      text_offset: shown,
     };
   };
+  const logprobs = (index: number, pieces: readonly GeneratedPiece[]) =>
+    topLogprobs === undefined ? null : listed(index, shownTokens(tokenizer, pieces, topLogprobs));
+  /** Those of the prompt and of all that was generated, also of the token that ends the text. */
+  const echoedLogprobs = ({ index, pieces, result }: FinishedChoice, prompt: readonly number[]) => {
+    if (topLogprobs === undefined) return null;
+    const begin = promptTokens(tokenizer, prompt, result.promptLogprobs ?? [], topLogprobs);
+    const more = pieces.map((piece) => tokenOf(tokenizer, piece.token, piece.logprobs ?? [], topLogprobs));
+    return listed(index, [...begin, ...more]);
+  };
+  const promptOf = (index: number): EchoedPrompt | undefined => echoed?.[Math.floor(index / count)];
   return {
     whole: (choices) => ({
       ...common,
       model: name,
-      choices: mostProbable(choices, count, chosen).map(({ text, pieces, ...choice }, index) => ({
-        index,
-        text,
-        logprobs: logprobs(index, pieces),
-        finish_reason: finishReason(choice),
-      })),
+      choices: mostProbable(choices, count, chosen).map((choice, index) => {
+        const prompt = promptOf(choice.index);
+        return {
+          index,
+          text: (prompt?.text ?? '') + choice.text,
+          logprobs:
+            prompt === undefined ? logprobs(choice.index, choice.pieces) : echoedLogprobs(choice, prompt.tokens),
+          finish_reason: finishReason(choice),
+        };
+      }),
       usage: completionUsage(choices, count),
     }),
-    begin: () => [],
+    begin: () =>
+      (echoed ?? []).flatMap((prompt, number) =>
+        Array.from({ length: count }, (_, index) =>
+          chunk([{ index: number * count + index, text: prompt.text, logprobs: null, finish_reason: null }]),
+        ),
+      ),
     more(index, text, piece) {
       const shown = piece === undefined ? null : logprobs(index, [piece]);
       if (text === '' && (shown === null || shown.tokens.length === 0)) return [];

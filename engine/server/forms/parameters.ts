@@ -39,6 +39,11 @@ export const tokens = z
   .int()
   .refine((value) => value >= 1 || value === -1, 'must be at least 1, or -1 for no limit')
   .transform((value) => (value === -1 ? undefined : value));
+/** The same, or 0: the prompt is evaluated, for its probabilities or for later. */
+export const tokensOrNone = z
+  .int()
+  .min(-1)
+  .transform((value) => (value === -1 ? undefined : value));
 export const seed = z.int();
 export const stop = z.string().min(1);
 export const stops = z.union(

@@ -38,18 +38,29 @@ export const outputConfig = z.strictObject({
   effort: z.string().nullish(),
 });
 
-/** Other names of a schema: those of llama.cpp's server and of vLLM. */
-export const extraFormats = { json_schema: z.unknown().optional(), guided_json: z.unknown().optional() };
+/** Forms by their names in llama.cpp's server and vLLM: grammars (GBNF) and schemas. */
+export const extraFormats = {
+  ...{ grammar: z.string().optional(), guided_grammar: z.string().optional() },
+  ...{ json_schema: z.unknown().optional(), guided_json: z.unknown().optional() },
+};
 
-/** The form that they ask for. @throws ApiError 400 for a schema that isn't JSON */
+/** The form that they ask for. @throws ApiError 400 for a schema that isn't JSON, or with a grammar */
 export function extraForm({
   json_schema: schema,
   guided_json: guided,
+  guided_grammar: guidedGrammar = '',
+  grammar = guidedGrammar,
 }: {
   readonly json_schema?: unknown;
   readonly guided_json?: unknown;
+  readonly grammar?: string | undefined;
+  readonly guided_grammar?: string | undefined;
 }): TextForm | undefined {
   const given = schema ?? guided;
+  if (grammar !== '') {
+    if (given === undefined) return { gbnf: grammar };
+    throw new ApiError(400, 'grammar: a text has a grammar or a schema; leave one out', 'grammar', 'invalid_value');
+  }
   if (given === undefined) return undefined;
   if (typeof given !== 'string') return { schema: given };
   try {
@@ -100,12 +111,12 @@ export interface Held {
  */
 export function grammarOf({ grammars }: ServedModel, form: TextForm | undefined, places: SchemaPlaces): Held {
   if (form === undefined) return { grammar: undefined, ignored: [] };
-  const where = form.schema === undefined ? 'tools' : places.text;
+  const where = form.gbnf !== undefined ? 'grammar' : form.schema === undefined ? 'tools' : places.text;
   const param = where.split('.')[0] as string;
   const refuse = (problem: string, code: string, path = where): ApiError =>
     new ApiError(400, `${path}: ${problem}`, path === where ? param : path, code);
   if (!grammars.canHold)
-    throw refuse('this model has no token that ends a text, so texts can not be held to a schema', 'unsupported_value');
+    throw refuse('this model has no token that ends a text, so texts can not be held to a form', 'unsupported_value');
   const placeOf = ({ path, tool }: SchemaError): string => {
     const place = tool === undefined ? places.text : places.tool(tool);
     return path === '' ? place : `${place}.${path}`;

@@ -161,7 +161,7 @@ export function toolUse({ callForm }: ServedModel, { tools: given, choice, sever
   const calls = { tools: callable, form: callForm, isRequired, several: several && typeof choice !== 'object' };
   // Whether a text without tags is a call is only known at its end.
   const isHeld = isRequired || form !== undefined || callForm.kind === 'tagged';
-  return { tools, form: isHeld ? { schema: isRequired ? undefined : form?.schema, calls } : undefined, reading };
+  return { tools, form: isHeld ? { ...(isRequired ? {} : form), calls } : undefined, reading };
 }
 
 function refuse(param: string, problem: string): ApiError {

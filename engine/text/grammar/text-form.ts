@@ -2,6 +2,7 @@ import type { OpenedReasoning } from '../reasoning/reasoning.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import { type Automaton, createAutomaton, type State } from './automaton.ts';
 import { type AllowedCalls, callStates, textUntilCalls } from './call-states.ts';
+import { gbnfStates } from './gbnf.ts';
 import { createGrammar, type Grammar } from './grammar.ts';
 import { createJsonRules, type JsonRules } from './json-rules.ts';
 import { checkSize, type Relax, schemaStates } from './json-schema.ts';
@@ -15,6 +16,8 @@ export interface TextForm {
   readonly schema?: unknown;
   /** Whether a schema that can't be held in all its parts is refused; otherwise such parts are left out. Default: false. */
   readonly isStrict?: boolean | undefined;
+  /** A text of this grammar, in llama.cpp's notation (gbnf.ts), in place of a value. */
+  readonly gbnf?: string | undefined;
   readonly calls?: AllowedCalls | undefined;
   /** Thoughts that may come before it. */
   readonly reasoning?: OpenedReasoning | undefined;
@@ -26,7 +29,7 @@ export interface Grammars {
   readonly canHold: boolean;
   /**
    * @throws SchemaError for malformed schemas, and for strict ones with something that is not supported; InputError for
-   *   those that are too large, GrammarError for those with which nothing can be begun in time
+   *   those that are too large and malformed grammars, GrammarError for those with which nothing can be begun in time
    */
   of(form: TextForm): HeldForm;
 }
@@ -80,11 +83,16 @@ function entryOf(form: TextForm, relax: Relax): State {
 function answerStates(
   automaton: Automaton,
   rules: JsonRules,
-  { schema, isStrict = false, calls: given }: TextForm,
+  { schema, isStrict = false, gbnf, calls: given }: TextForm,
   relax: Relax,
 ): State {
   const end = automaton.end();
   const calls = given && { ...given, relax };
+  if (gbnf !== undefined) {
+    const text = gbnfStates(automaton, gbnf, end);
+    if (calls === undefined) return text;
+    return automaton.either([text, rules.space(callStates(automaton, rules, calls, end))]);
+  }
   const values =
     schema === undefined ? [] : [schemaStates(automaton, rules, schema, end, isStrict ? undefined : relax)];
   if (calls === undefined) return rules.space(automaton.either(values));

@@ -527,7 +527,7 @@ test('requests that never fit are refused at once', () => {
   };
   assert.is(problem({ prompt: [] }), 'prompt: has no tokens; at least one is needed');
   assert.is(problem({ prompt: [260] }), 'prompt: has token 260; the model has tokens 0 to 259');
-  assert.is(problem({ tokens: 0 }), 'tokens: 0 is not a whole number from 1 on');
+  assert.is(problem({ tokens: 0.5 }), 'tokens: 0.5 is not a whole number from 0 on');
   assert.is(
     problem({ tokens: 10 }),
     'KV memory: 8 tokens of the prompt and 10 to generate need 5 pages, and there are 4',
