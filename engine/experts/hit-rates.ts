@@ -149,10 +149,7 @@ export function swappedUses(
     resident,
   }: Pick<ExpertCachesCase['policy'], 'pool'> & { readonly slots: number; readonly resident: number },
 ): number {
-  const sets =
-    known.kind === 'recorded'
-      ? measuredWorkingSets(known.routing, LONGEST)
-      : known.shares.map((share) => expectedWorkingSet(share, known.recurrence, LONGEST));
+  const sets = known.kind === 'recorded' ? measuredWorkingSets(known.routing, LONGEST) : workingSetsOf(known);
   const caches = pool === 'layer' ? sets : [sumOf(sets)];
   const usedSlots = (tokens: number): number =>
     caches.reduce((sum, { different }) => sum + Math.min(slots, different(tokens)), 0);
