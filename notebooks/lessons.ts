@@ -53,6 +53,12 @@ export const LESSONS: readonly Lesson[] = [
       'An NPU is fast for some sizes, orders and shapes only, so that the best is to cut tensors between it and the GPU.',
   },
   {
+    page: 'experts-on-a-disk',
+    title: 'Experts on a disk',
+    claim:
+      'More slots for a mixture’s experts hit more, up to the one that takes memory from the rest: behind it a hit costs what a miss did.',
+  },
+  {
     page: 'a-model-in-the-page',
     title: 'A model in the page',
     claim:
