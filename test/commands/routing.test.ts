@@ -67,6 +67,7 @@ test('the command writes the routing of a text, and refuses dense models, empty 
     [[model, text], /exists; give another path, or --force/],
     [[goldenModel('llama-F16'), text, '--force'], /has no experts; routing is recorded of mixtures alone/],
     [[model, empty, '--force'], /empty\.txt: is empty/],
+    [[model, folder, '--force'], /: is a folder; give a file$/m],
   ] as const) {
     const [file, what, ...more] = given;
     const { code, stderr } = await run(file, what, ...more);
