@@ -1,4 +1,4 @@
-import type { Model } from '../../../engine/model/model.ts';
+import { type Model, readBytes } from '../../../engine/model/model.ts';
 import { quantile } from '../../../engine/trace/metrics.ts';
 import { type Discipline, middle, type Round } from './contest.ts';
 import type { Limits } from './contestant.ts';
@@ -89,11 +89,13 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /**
- * Weights that a token reads: all but the embedding, of which it reads one row; a tied embedding is read as the output
- * matrix.
+ * Weights that a token reads: all but the experts that it doesn't use, and the embedding, of which it reads one row; a tied
+ * embedding is read as the output matrix.
  */
 export function decodeBytes(model: Model): number {
-  return model.bytes - (model.tiedEmbeddings ? 0 : model.embedding.bytes);
+  const { bytes, layer, layers, tiedEmbeddings, embedding } = model;
+  const unused = layers * (layer.bytes - readBytes(layer, 1));
+  return bytes - unused - (tiedEmbeddings ? 0 : embedding.bytes);
 }
 
 /**

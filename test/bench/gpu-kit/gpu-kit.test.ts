@@ -72,7 +72,7 @@ testIf(
     assert.is(wrong.code, 2);
     assert.match(wrong.stderr, /^--steps: unknown "kernel".*kernels/);
     const helped = await run('--help');
-    for (const step of ['1 device', '4 speed', '6 together']) assert.match(helped.stdout, step);
+    for (const step of ['1 device', '4 speed', '6 together', '7 experts']) assert.match(helped.stdout, step);
   },
 );
 
@@ -105,6 +105,14 @@ const RUN: GpuResults = {
           ...{ kind: 'batch', model: 'Some-1B', mix: 'F16', requests: 8, promptTokens: 4 },
           measured: { median: 0.02, spread: 0, repeats: 2 },
         },
+        {
+          ...{ kind: 'experts', model: 'Some-MoE', mix: 'Q4_K_M', cpuExperts: 8, layers: 8, threads: 4 },
+          ...{ promptTokens: 128, outputTokens: 8 },
+          measured: {
+            ttft: { median: 0.5, spread: 0, repeats: 2 },
+            tpot: { median: 0.02, spread: 0, repeats: 2 },
+          },
+        },
       ],
     },
   ],
@@ -118,6 +126,7 @@ test('results become tables: medians, ratios by turns, and what was cut off', ()
     '| Some-1B F16 | decode 64 | 50.0 | 63 % | 50.0 | 1.20 (0.80–2.00) |',
     '| reading F16 | 2500 GB/s | ± 1.0 % | 3 |',
     '| Some-1B F16 | 8 requests together | 20.0 ms | 400 |',
+    '| Some-MoE Q4_K_M | 8 of 8 layers, 4 threads | 20.0 ms | 50.0 | 256 |',
   ])
     assert.ok(text.replaceAll('\u00a0', ' ').includes(line), `${line}\n${text}`);
   assert.is(gpuTables([]), 'No run is recorded.\n');

@@ -240,6 +240,8 @@ function keyOf(cell: Cell): string | undefined {
       return `split ${cell.cpuUnits}`;
     case 'batch':
       return `batch ${cell.requests}`;
+    case 'experts':
+      return `experts ${cell.cpuExperts}`;
     case 'device':
     case 'check':
     case 'model':

@@ -1,12 +1,12 @@
 import type { FileMix } from '../../../engine/model/mix.ts';
-import type { SHAPES } from '../engine/bench-model.ts';
+import type { KitShapeName } from './contests.ts';
 import { kitModel, kitShapes } from './models.ts';
 
 /** What this process is given. */
 export interface ModelsTask {
   readonly folder: string;
   readonly software: boolean;
-  readonly models: readonly (readonly [shape: keyof typeof SHAPES, mix: FileMix])[];
+  readonly models: readonly (readonly [shape: KitShapeName, mix: FileMix])[];
 }
 
 /** Makes models one after the other, beside steps that measure no time, and tells each. */

@@ -7,10 +7,10 @@ import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
 import { formatBytes } from '../../../engine/input/format.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import { type Shape, uniformShape } from '../../../engine/model/architecture.ts';
+import type { LayerKind } from '../../../engine/model/layer-kind.ts';
 import type { FileMix } from '../../../engine/model/mix.ts';
 import { SMALL } from '../../../experiments/measure/made-models.ts';
-import { SHAPES } from '../engine/bench-model.ts';
-import { CONTESTS } from './contests.ts';
+import { CONTESTS, KIT_SHAPES, type KitShapeName, MIXTURE, MIXTURE_LAYERS } from './contests.ts';
 import type { Cell } from './results.ts';
 
 /** A model of the box, which is made from a seed where it is needed. */
@@ -20,18 +20,42 @@ export interface KitModel {
 }
 
 /** The models' shapes: on a GPU in software small ones stand for both. */
-export function kitShapes(software: boolean): Readonly<Record<keyof typeof SHAPES, Shape>> {
-  const named = (key: keyof typeof SHAPES): Shape => {
-    const found = loadCatalogue().find(({ shape }) => shape.name === SHAPES[key]);
-    if (found === undefined) throw new Error(`${SHAPES[key]} is not in the catalogue`);
+export function kitShapes(software: boolean): Readonly<Record<KitShapeName, Shape>> {
+  const named = (key: KitShapeName): Shape => {
+    const found = loadCatalogue().find(({ shape }) => shape.name === KIT_SHAPES[key]);
+    if (found === undefined) throw new Error(`${KIT_SHAPES[key]} is not in the catalogue`);
     return found.shape;
   };
-  if (!software) return { '1b': named('1b'), '8b': named('8b') };
+  const [qwen3moe, oss] = [cut(named('qwen3moe'), MIXTURE_LAYERS), cut(named('gpt-oss'), MIXTURE_LAYERS)];
+  if (!software) return { '1b': named('1b'), '8b': named('8b'), qwen3moe, 'gpt-oss': oss };
   const small = { ...SMALL, hiddenSize: 512, ffnSize: 1536, heads: 8, kvHeads: 2 };
   return {
     '1b': uniformShape({ ...small, name: 'Random-5M', layers: 1 }),
     '8b': uniformShape({ ...small, name: 'Random-11M' }),
+    qwen3moe: narrowed(qwen3moe),
+    'gpt-oss': narrowed(oss),
   };
+}
+
+/** The first layers of a model. */
+function cut(shape: Shape, layers: number): Shape {
+  return { ...shape, name: `${shape.name}-${layers}-layers`, layers, kinds: shape.kinds.slice(0, layers) };
+}
+
+/** Two layers of a mixture for a GPU in software: of the same make, with fewer and smaller experts. */
+function narrowed(shape: Shape): Shape {
+  const kinds = shape.kinds.slice(0, 2).map((kind): LayerKind => {
+    const { mixer, feedForward } = kind;
+    if (mixer?.kind !== 'attention' || feedForward?.kind !== 'experts')
+      throw new RangeError(`${shape.name} is another`);
+    return {
+      ...kind,
+      mixer: { ...mixer, heads: 8, kvHeads: 2, headSize: 64 },
+      feedForward: { ...feedForward, size: 256, router: { ...feedForward.router, experts: 16, used: 4 } },
+    };
+  });
+  const name = `Random-${shape.architecture}`;
+  return { ...shape, name, layers: kinds.length, kinds, hiddenSize: 512, vocabularySize: SMALL.vocabularySize };
 }
 
 const modelBytes = ({ shape, mix }: KitModel): number =>
@@ -44,6 +68,12 @@ const DISTINCT_PIECES = 24;
 export function splitModel(software: boolean): KitModel {
   const [[name, mix]] = CONTESTS;
   return { shape: kitShapes(software)[name], mix: software ? 'F16' : mix };
+}
+
+/** The model whose experts are on the CPU, or on the GPU. */
+export function mixtureModel(software: boolean): KitModel {
+  const [name, mix] = MIXTURE;
+  return { shape: kitShapes(software)[name], mix };
 }
 
 /** Bytes that stay free where models are written. */

@@ -95,6 +95,19 @@ const CELLS = {
     ttft: z.number(),
     tpot: z.number(),
   }),
+  /** A mixture with the experts of its first layers on the CPU, all else on the GPU. */
+  experts: z.object({
+    kind: z.literal('experts'),
+    model: z.string(),
+    mix: z.string(),
+    /** Layers whose experts are on the CPU, of how many. */
+    cpuExperts: z.number(),
+    layers: z.number(),
+    promptTokens: z.number(),
+    outputTokens: z.number(),
+    threads: z.number(),
+    measured: z.object({ ttft: sample, tpot: sample }),
+  }),
   /** Something that a step lacks. */
   missing: z.object({ kind: z.literal('missing'), what: z.string(), reason: z.string() }),
 } as const;
@@ -109,6 +122,7 @@ const cell = z.discriminatedUnion('kind', [
   CELLS.split,
   CELLS.batch,
   CELLS.ring,
+  CELLS.experts,
   CELLS.missing,
 ]);
 export type Cell = z.infer<typeof cell>;

@@ -54,6 +54,7 @@ function runText(results: GpuResults): string {
     quantityTable(cellsOf(results, 'quantity')),
     splitTable(cellsOf(results, 'split')),
     togetherTable(cellsOf(results, 'batch'), cellsOf(results, 'ring')),
+    expertsTable(cellsOf(results, 'experts')),
   ];
   const text = tables.filter((table) => table !== '').join('\n');
   return `### ${name}\n\n${lines.map((line) => `- ${line}`).join('\n')}\n\n${text}`;
@@ -114,6 +115,14 @@ function splitTable(cells: readonly CellOf<'split'>[]): string {
   const { model, mix, promptTokens, outputTokens, threads } = first;
   const about = `${model} ${mix}, prompt of ${promptTokens} tokens, ${outputTokens} decoded, ${threads} threads: ${deviations(cells)}.`;
   return `${about}\n\n${table(['units on the CPU', 'on the GPU', ...header], rows)}`;
+}
+
+function expertsTable(cells: readonly CellOf<'experts'>[]): string {
+  const rows = cells.map(({ model, mix, cpuExperts, layers, promptTokens, threads, measured: { ttft, tpot } }) => [
+    ...[`${model} ${mix}`, `${cpuExperts} of ${layers} layers, ${threads} threads`],
+    ...[formatSeconds(tpot.median), threeDigits(1 / tpot.median), threeDigits(promptTokens / ttft.median)],
+  ]);
+  return table(['model', 'experts on the CPU', 'a token', 'tokens/s', 'tokens/s of the prompt'], rows);
 }
 
 function togetherTable(batches: readonly CellOf<'batch'>[], rings: readonly CellOf<'ring'>[]): string {

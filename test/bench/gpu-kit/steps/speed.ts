@@ -1,7 +1,7 @@
 import type { FileMix } from '../../../../engine/model/mix.ts';
 import type { Discipline } from '../../engine/contest.ts';
 import { cellText, type GpuContest, gpuContest } from '../../engine/gpu-contest.ts';
-import { CONTESTS } from '../contests.ts';
+import { CONTESTS, MIXTURE } from '../contests.ts';
 import { dropModel, kitModel, kitShapes } from '../models.ts';
 import type { Cell } from '../results.ts';
 import type { Step, StepTools } from '../step-tools.ts';
@@ -27,7 +27,8 @@ export const speed: Step = {
   async run(tools) {
     const shapes = kitShapes(tools.software);
     let [cells, leftOut] = [0, 0];
-    for (const [index, [name, mix]] of CONTESTS.entries()) {
+    for (const [index, contestant] of CONTESTS.entries()) {
+      const [name, mix] = contestant;
       const model = { shape: shapes[name], mix };
       const what = `${model.shape.name} ${mix}`;
       if (index > 0 && tools.secondsLeft() < LEAST_SECONDS) {
@@ -41,7 +42,7 @@ export const speed: Step = {
         const reason = (error as Error).message;
         tools.save({ kind: 'missing', what, reason }, `${what}: ${reason}`);
       }
-      if (index > 0) dropModel(tools.models, model);
+      if (index > 0 && contestant !== MIXTURE) dropModel(tools.models, model);
     }
     return `${cells} cells${leftOut === 0 ? '' : `; no time was left for ${leftOut} models`}`;
   },
