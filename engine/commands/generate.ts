@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { parseRoutings } from '../experts/recorded/parse-routings.ts';
+import { routingRecord } from '../experts/write-routing.ts';
 import { withFile } from '../gguf/file-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
@@ -11,6 +12,8 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import type { Model } from '../model/model.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
+import { observedRoutes } from '../runtime/observed-routes.ts';
+import { createChoiceRecorder } from '../runtime/record-routing.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
 import { fittingRouting } from '../runtime/replayed-routes.ts';
 import type { PartTime } from '../runtime/transformer.ts';
@@ -159,13 +162,16 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   }
   const begin = performance.now() / 1000;
   const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
-  const { routing: record } = request;
-  const routing =
-    record === undefined ? undefined : fittingRouting(parseRoutings(readTextFile(record), record), shape, record);
-  if (routing !== undefined) process.stderr.write(`experts are those of ${record}, whatever the routers choose\n`);
+  const { routing: file } = request;
+  const routing = file === undefined ? undefined : fittingRouting(parseRoutings(readTextFile(file), file), shape, file);
+  if (routing !== undefined) process.stderr.write(`experts are those of ${file}, whatever the routers choose\n`);
+  const layers = shape.kinds.filter(({ feedForward }) => feedForward?.kind === 'experts').length;
+  // A replayed routing is on record already.
+  const choices =
+    recorder === undefined || layers === 0 || routing !== undefined ? undefined : createChoiceRecorder(layers);
   const loaded = loadTransformer(path, {
     gguf,
-    kernels,
+    kernels: choices === undefined ? kernels : observedRoutes(kernels, choices.observe),
     context,
     kvCache,
     memory,
@@ -177,7 +183,10 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   });
   const model = recorder === undefined ? loaded : recordTokens(loaded, prompt.length, recorder);
   const close = () => {
-    if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
+    if (recorder === undefined || request.trace === undefined) return;
+    const chosen = choices?.routing();
+    const record = chosen === undefined ? undefined : routingRecord(shape.name, chosen);
+    writeTrace(request.trace, recorder.trace(), { routing: record });
   };
   return { model, verifying: model, expertReads: loaded.expertReads, close };
 }

@@ -142,7 +142,7 @@ async function generateAll({
     const inOrder = intervals.sort((a, b) => a.start - b.start);
     const startedAt = performance.timeOrigin / 1000 + (inOrder[0]?.start ?? 0);
     const devices = await head.collectSpans();
-    writeTrace(request.trace, ringTrace(devices, inOrder), startedAt);
+    writeTrace(request.trace, ringTrace(devices, inOrder), { startedAt });
     const error = Math.max(...devices.map(({ offsetError }) => offsetError));
     log(`the devices' clocks in the trace agree within ${formatSeconds(error)}`);
   }

@@ -64,10 +64,15 @@ function tokensPerSecond({ tokens, laterSeconds }: Generated): number | undefine
 
 /**
  * Writes a trace for ui.perfetto.dev.
- * @param startedAt when the trace began, in seconds since 1970
+ * @param more `startedAt`: when the trace began, in seconds since 1970; `routing`: which experts tokens used, for
+ *   `parseRoutings`
  * @throws InputError for a path at which it can't be written
  */
-export function writeTrace(file: OutputFile, trace: Trace, startedAt?: number): void {
+export function writeTrace(
+  file: OutputFile,
+  trace: Trace,
+  { startedAt, routing }: { readonly startedAt?: number; readonly routing?: object | undefined } = {},
+): void {
   const other = startedAt !== undefined && { otherData: { startedAt } };
-  writeOutputFile(file, JSON.stringify({ ...perfettoTrace(trace), ...other }));
+  writeOutputFile(file, JSON.stringify({ ...perfettoTrace(trace), ...other, ...routing }));
 }

@@ -1,6 +1,7 @@
+import type { Routing } from '../experts/routing.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { loadTransformer } from './load-transformer.ts';
-import { chosenExperts, observedRoutes } from './observed-routes.ts';
+import { chosenExperts, observedRoutes, type RouteObserver } from './observed-routes.ts';
 
 export interface TextToRoute {
   readonly model: string;
@@ -56,4 +57,34 @@ export function recordRouting({
         chosen.set(experts.subarray(token * used, (token + 1) * used), place);
       }
   return { ...shape, layers, chosen };
+}
+
+/** The experts that tokens use while a text is written. */
+export interface ChoiceRecorder {
+  /** For `observedRoutes`. Passes of several tokens, prompts and drafts, are left out. */
+  readonly observe: RouteObserver;
+  /** What was recorded so far; `undefined` if no token was decoded. */
+  routing(): Routing | undefined;
+}
+
+/** @param layers the model's layers with experts */
+export function createChoiceRecorder(layers: number): ChoiceRecorder {
+  const choices: Uint16Array[] = [];
+  let shape = { experts: 0, used: 0 };
+  return {
+    observe(route) {
+      const chosen = chosenExperts(route);
+      if (chosen.length !== route.router.used) return;
+      shape = route.router;
+      choices.push(chosen);
+    },
+    routing() {
+      const tokens = Math.floor(choices.length / layers);
+      if (tokens === 0) return undefined;
+      const { experts, used } = shape;
+      const chosen = new Uint16Array(tokens * layers * used);
+      for (const [index, one] of choices.slice(0, tokens * layers).entries()) chosen.set(one, index * used);
+      return { tokens, layers, experts, used, chosen };
+    },
+  };
 }

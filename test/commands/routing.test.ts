@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseRoutings } from '../../engine/experts/recorded/parse-routings.ts';
-import { expertsOf, type Routing } from '../../engine/experts/routing.ts';
+import { expertsOf, type Routing, tokensOf } from '../../engine/experts/routing.ts';
 import { routingText } from '../../engine/experts/write-routing.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { recordRouting } from '../../engine/runtime/record-routing.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { observedRoutes } from '../../engine/runtime/observed-routes.ts';
+import { createChoiceRecorder, recordRouting } from '../../engine/runtime/record-routing.ts';
 import { goldenArchitecture, goldenArchitecturePath } from '../support/golden-architectures.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { hearthHere } from '../support/run-script.ts';
@@ -36,6 +38,35 @@ test('what is recorded are the experts of double precision, in passes of any len
           experts,
         );
   }
+});
+
+test('choices of a text that is written are those of the text', () => {
+  const { tokens } = goldenArchitecture('olmoe-F16');
+  const model = goldenArchitecturePath('olmoe-F16');
+  const kernels = openKernels({ implementation: 'reference' });
+  const whole = recordRouting({ model, kernels, tokens, together: 64 }) as Omit<Routing, 'tokens'>;
+  const recorder = createChoiceRecorder(whole.layers);
+  const observed = observedRoutes(kernels, recorder.observe);
+  const transformer = loadTransformer(model, { kernels: observed, context: tokens.length });
+  assert.is(recorder.routing(), undefined);
+  transformer.evaluate(tokens.slice(0, 4));
+  for (const token of tokens.slice(4)) transformer.evaluate([token]);
+  kernels.close();
+  assert.equal(recorder.routing(), tokensOf({ ...whole, tokens: tokens.length }, 4, tokens.length));
+});
+
+test('a trace has the routing of a text, which can be replayed', async () => {
+  const model = goldenArchitecturePath('olmoe-F16');
+  const trace = join(folder, 'trace.json');
+  const run = (...more: string[]) =>
+    hearthHere('generate', '--model', model, '--prompt', 'a', '--tokens', '4', '--temperature', '0', ...more);
+  const written = await run('--trace', trace);
+  assert.is(written.code, 0, written.stderr);
+  const [[, routing]] = [...parseRoutings(readFileSync(trace, 'utf8'), trace)] as [[string, Routing]];
+  assert.equal([routing.tokens, routing.layers, routing.experts, routing.used], [3, 3, 12, 3]);
+  const replayed = await run('--routing', trace);
+  assert.is(replayed.code, 0, replayed.stderr);
+  assert.match(replayed.stderr, /^experts are those of .*trace\.json/);
 });
 
 test('a text of more than 256 experts is read as it was written', () => {
