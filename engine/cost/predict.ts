@@ -2,7 +2,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { Plan, Stage } from '../plan/plan.ts';
+import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
 import { createChipPredictor } from './chip/predict-chip.ts';
@@ -35,12 +35,6 @@ export type Prediction = PredictedPlan &
 export function predict(prediction: Prediction): Breakdown {
   const { plan, truth, model, workload } = prediction;
   validatePlan(plan, truth, model);
-  const stages: readonly Stage[] = plan.stages;
-  if (stages.some(({ cpuExperts }) => cpuExperts !== undefined))
-    throw new InputError(
-      'plan: stages',
-      'have experts on the CPU and all else on the GPU; that is carried out (hearth generate), but not predicted',
-    );
   if (prediction.formulas === 'roofline') return createSplitPredictor(truth, model, workload, prediction)(plan);
   switch (plan.kind) {
     case 'ring':

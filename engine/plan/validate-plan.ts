@@ -17,7 +17,8 @@ import { hopsOf, relaysOf, stopsBetween } from './windows.ts';
 
 /**
  * Checks a plan against model and cluster: devices and processors exist; every layer runs exactly once, in order;
- * embedding and output are on one device; `rounds` agrees with the stages; cuts, streaming and relays are consistent.
+ * embedding and output are on one device; `rounds` agrees with the stages; cuts, streaming and relays are consistent; no
+ * experts are on another processor than their layer, which only the runtime knows.
  * @param where the plan's origin, for messages
  * @throws InputError that says which part is wrong and what it should be
  */
@@ -46,7 +47,11 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
     const place = `stages[${index}]`;
     checkPlace(stage, place);
     checkStreaming(stage, cluster, `${where}: ${place}`);
-    checkExperts(stage, plan, model, `${where}: ${place}.cpuExperts`);
+    if (stage.cpuExperts !== undefined)
+      throw new InputError(
+        `${where}: ${place}.cpuExperts`,
+        'is carried out by hearth generate and serve, but neither predicted nor simulated; remove it',
+      );
     if (stage.from !== next) {
       const problem =
         stage.from > next ? `layers ${next} to ${stage.from - 1} run nowhere` : `layer ${stage.from} runs twice`;
@@ -89,22 +94,6 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
   validateExperts(plan, model, where);
   if (plan.kind === 'ring') checkRelays(plan, names, `${where}: relays`);
   checkWays(plan, cluster, where);
-}
-
-/** @throws InputError for experts on the CPU of layers that aren't on the GPU of a split, or have none */
-function checkExperts(
-  { cpuExperts, processor, streamed, from, to }: Stage,
-  { kind }: Plan,
-  { kinds, name }: Shape,
-  where: string,
-): void {
-  if (cpuExperts === undefined) return;
-  if (kind !== 'split' || processor !== 'gpu' || streamed !== undefined)
-    throw new InputError(where, 'is for layers that stay on the GPU of a split; remove it');
-  if (!(Number.isInteger(cpuExperts) && cpuExperts >= 1 && cpuExperts <= to - from))
-    throw new InputError(where, `${cpuExperts} is not a whole number between 1 and the stage's ${to - from} layers`);
-  if (!kinds.slice(from, from + cpuExperts).some(({ feedForward }) => feedForward?.kind === 'experts'))
-    throw new InputError(where, `${name} has no experts in layers ${from} to ${from + cpuExperts - 1}; remove it`);
 }
 
 function checkStreaming(

@@ -8,6 +8,7 @@ import { createModel } from '../../engine/model/model.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import type { MachineProfile } from '../../engine/profile/profile-machine.ts';
 import { GPU, PROFILE } from '../profile/measures.ts';
+import { goldenArchitecturePath } from '../support/golden-architectures.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
 import { QWEN3_8B } from '../support/one-machine.ts';
@@ -112,6 +113,22 @@ testGpu('hearth inspect --devices lists the GPU, and generate takes it by a part
   const missing = await generate('no such GPU');
   assert.is(missing.code, 2);
   assert.is(missing.stderr, `--device: no GPU is called "no such GPU"; there is "${gpu.name}"\n`);
+});
+
+testGpu('hearth generate leaves experts on the CPU, and says how much of them; a dense model has none', async () => {
+  const generate = (name: string) =>
+    runScript(
+      'bin/hearth.js',
+      ...['generate', '--model', goldenArchitecturePath(name), '--prompt', 'a', '--tokens', '2'],
+      ...['--gpu-layers', 'all', '--n-cpu-moe', '2'],
+    );
+  const found = await generate('qwen3moe-F16');
+  assert.is(found.code, 0, found.stderr);
+  // Eight experts of three matrices of 48 × 40 halves, in each of two layers.
+  assert.match(found.stderr, /^3 of 3 layers on .*, with 180 KiB of their experts on the CPU\n/);
+  const dense = await generate('smollm3-F16');
+  assert.is(dense.code, 2);
+  assert.match(dense.stderr, /^--n-cpu-moe: .* has no experts; leave it out\n$/);
 });
 
 test.run();

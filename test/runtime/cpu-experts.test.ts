@@ -1,14 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
-import { predict } from '../../engine/cost/predict.ts';
+import { createCluster } from '../../engine/hardware/cluster.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { isVector } from '../../engine/model/mix.ts';
 import { expertBytes } from '../../engine/model/model.ts';
 import { quantizedBytes } from '../../engine/model/quantization.ts';
-import { createWorkload } from '../../engine/model/workload.ts';
 import type { SplitPlan } from '../../engine/plan/plan.ts';
+import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { goldenArchitecture, goldenArchitecturePath, hasGoldenArchitecture } from '../support/golden-architectures.ts';
 import { GPU_KERNELS, GPU_MISSING } from '../support/gpu.ts';
@@ -186,30 +186,17 @@ test('plans say how many of the GPU’s first layers have their experts on the C
   assert.is(expertBytes(model, 0, layers), model.layer.routed.reduce((sum, { bytes }) => sum + bytes, 0) * layers);
 });
 
-test('such plans are checked, and are not predicted', () => {
+test('such plans are neither predicted nor simulated, which is said in a line', () => {
   const model = modelOf('qwen3moe-F16');
-  const { stages, ...plan } = planWithLayers(model, 'all', 'with-layers', 'all');
-  const truth = oneMachine();
-  const refused = (stage: Partial<SplitPlan['stages'][number]>): string => {
-    try {
-      const own = stages.map((one) => ({ ...one, device: truth.devices[0]?.name ?? '', ...stage }));
-      const at = { device: own[0]?.device ?? '' };
-      const whole = {
-        ...plan,
-        stages: own,
-        embedding: { ...plan.embedding, ...at },
-        output: { ...plan.output, ...at },
-      };
-      predict({ plan: { ...whole, weights: {} }, truth, model, workload: createWorkload({ context: 64 }) });
-    } catch (error) {
-      return (error as Error).message;
-    }
-    return 'accepted';
-  };
-  assert.match(refused({}), /^plan: stages: have experts on the CPU and all else on the GPU; .* not predicted$/);
-  assert.match(
-    refused({ cpuExperts: model.layers + 1 }),
-    /^plan: stages\[0\]\.cpuExperts: \d+ is not a whole number between 1 and the stage's \d+ layers$/,
+  const plan = planWithLayers(model, 'all', 'with-layers', 'all');
+  const machine = oneMachine();
+  const cluster = createCluster({
+    ...machine,
+    devices: machine.devices.map((one) => ({ ...one, name: 'this machine' })),
+  });
+  assert.throws(
+    () => validatePlan(plan, cluster, model),
+    /^plan: stages\[0\]\.cpuExperts: is carried out by hearth generate and serve, but neither predicted nor simulated; remove it$/,
   );
 });
 
