@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
+import type { Routing } from '../experts/routing.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
@@ -41,6 +42,8 @@ export interface BudgetedWeightsCase {
   readonly budget: number;
   /** How the experts of a mixture are kept in memory and read; default: USUAL_EXPERTS. */
   readonly experts?: Partial<ExpertsPolicy> | undefined;
+  /** What tokens use in place of what routers choose. */
+  readonly routing?: Routing | undefined;
   /** Called with each access to experts, as it is made. */
   readonly onExperts?: AccessObserver | undefined;
   readonly recorder?: RunRecorder | undefined;

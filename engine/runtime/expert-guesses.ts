@@ -1,4 +1,8 @@
+import { createGuesser } from '../experts/draw-guesses.ts';
 import type { Lookahead } from '../experts/experts-policy.ts';
+import { GUESSES_SEED } from '../experts/hit-rates.ts';
+import type { Routing } from '../experts/routing.ts';
+import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MultiplyOperation, RouteOperation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
@@ -10,6 +14,8 @@ import type { LayerWeights } from './transformer-weights.ts';
 export interface LayerChoice {
   /** The index of the layer. */
   readonly layer: number;
+  /** Tokens that went through the layer before. */
+  readonly token: number;
   /** Different experts, the best first. */
   readonly chosen: readonly number[];
   /** What its router reads. */
@@ -27,9 +33,14 @@ export interface GuessCase {
   /** Layers with experts, in order. */
   readonly layers: readonly number[];
   readonly weightsOf: (layer: number) => LayerWeights;
+  /** What tokens use in place of what routers choose, which no router guesses: guesses are drawn then (createGuesser). */
+  readonly routing?: Routing | undefined;
 }
 
-/** @returns `undefined` where nothing is read ahead */
+/**
+ * Nothing is guessed across the border of two tokens: the first layer's experts would wait for the output.
+ * @returns `undefined` where nothing is read ahead
+ */
 export function createGuesses(guess: GuessCase): GuessExperts | undefined {
   switch (guess.lookahead.kind) {
     case 'none':
@@ -37,22 +48,32 @@ export function createGuesses(guess: GuessCase): GuessExperts | undefined {
     case 'previous-token':
       return previousToken(guess.layers);
     case 'next-router':
-      return nextRouter(guess, guess.lookahead.ranks);
+      return guess.routing === undefined ? nextRouter(guess, guess.lookahead.ranks) : drawn(guess, guess.routing);
   }
 }
 
-/** What the token before used in the next layer; after the last layer comes the first, of the next token. */
+/** What the token before used in the next layer. */
 function previousToken(layers: readonly number[]): GuessExperts {
   const last = new Map<number, readonly number[]>();
   return ({ layer, chosen }) => {
     last.set(layer, chosen);
-    const next = layers[(layers.indexOf(layer) + 1) % layers.length] as number;
-    const experts = last.get(next);
-    return experts && { layer: next, experts };
+    const next = layers[layers.indexOf(layer) + 1];
+    const experts = next === undefined ? undefined : last.get(next);
+    return next === undefined || experts === undefined ? undefined : { layer: next, experts };
   };
 }
 
-/** What the next layer's router chooses of this layer's input, its first choices. Nothing is known of the next token. */
+/** Guesses of a routing, as predictions and simulations draw them. */
+function drawn({ layers, lookahead }: GuessCase, routing: Routing): GuessExperts {
+  const guess = createGuesser({ lookahead, routing }, randomStream(GUESSES_SEED, 'guesses'));
+  return ({ layer, token }) => {
+    const ordinal = layers.indexOf(layer) + 1;
+    const next = layers[ordinal];
+    return next === undefined ? undefined : { layer: next, experts: guess(token, ordinal) };
+  };
+}
+
+/** What the next layer's router chooses of this layer's input, its first choices. */
 function nextRouter({ kernels, layers, weightsOf }: GuessCase, ranks: number): GuessExperts {
   const routers = new Map(layers.map((layer) => [layer, routerOf(kernels, weightsOf(layer))]));
   return ({ layer, input }) => {

@@ -35,6 +35,8 @@ export function expertKernels(options: ExpertKernelsCase): Kernels {
   const { kernels, running, experts } = options;
   const { prepare: _, ...others } = kernels;
   const scratch = scratchRows(kernels);
+  /** Tokens that went through each layer. */
+  const seen = new Map<number, number>();
   return {
     ...others,
     run(operations) {
@@ -50,7 +52,9 @@ export function expertKernels(options: ExpertKernelsCase): Kernels {
       const chain = operations.slice(first, last + 1) as ExpertOperation[];
       const chosen = operations[route] as RouteOperation;
       const input = routerInput(operations.slice(0, route), chosen);
-      multiplyBrought({ ...options, layer, own, input, route: chosen, chain, scratch });
+      const token = seen.get(layer) ?? 0;
+      seen.set(layer, token + chosen.y.values.length / (ROUTE_NUMBERS * chosen.router.used));
+      multiplyBrought({ ...options, layer, own, token, input, route: chosen, chain, scratch });
       kernels.run(operations.slice(last + 1));
     },
   };
@@ -66,6 +70,7 @@ function routerInput(before: readonly Operation[], { x }: RouteOperation): Vecto
 interface BroughtChain extends ExpertKernelsCase {
   readonly layer: number;
   readonly own: LayerExperts;
+  readonly token: number;
   readonly input: Vector | undefined;
   readonly route: RouteOperation;
   readonly chain: readonly ExpertOperation[];
@@ -73,7 +78,7 @@ interface BroughtChain extends ExpertKernelsCase {
 }
 
 function multiplyBrought(brought: BroughtChain): void {
-  const { experts, own, layer, input, route, hitsFirst, guess } = brought;
+  const { experts, own, layer, token, input, route, hitsFirst, guess } = brought;
   const { values } = route.y;
   const choices = Array.from({ length: values.length / ROUTE_NUMBERS }, (_, i) => values[ROUTE_NUMBERS * i] as number);
   const distinct = [...new Set(choices)];
@@ -81,7 +86,7 @@ function multiplyBrought(brought: BroughtChain): void {
     const needed = own.need(distinct);
     const { used } = route.router;
     const isSingle = choices.length === used;
-    const ahead = isSingle && input !== undefined ? guess?.({ layer, chosen: distinct, input }) : undefined;
+    const ahead = isSingle && input !== undefined ? guess?.({ layer, token, chosen: distinct, input }) : undefined;
     if (ahead !== undefined) experts.get(ahead.layer)?.bring(ahead.experts);
     if (isSingle && hitsFirst && needed.ready.length < distinct.length) {
       multiplyInTurns(brought, choices, needed);

@@ -197,7 +197,7 @@ function loadPasses(
       expertReads,
     } = budget === undefined
       ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels, ...ALL_MAPPED }
-      : budgetedWeights({ ...parts, budget, experts, onExperts, recorder });
+      : budgetedWeights({ ...parts, budget, experts, onExperts, routing, recorder });
     if (plan !== undefined) warn(`${path}: ${describeExperts(plan)}; others are read when tokens choose them`);
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);

@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readTextFile } from '../engine/commands/text-file.ts';
+import { drawRouting, zipfPopularity } from '../engine/experts/draw-routing.ts';
+import { type ExpertsPolicy, USUAL_EXPERTS } from '../engine/experts/experts-policy.ts';
+import { parseRoutings } from '../engine/experts/recorded/parse-routings.ts';
+import { expertsOf, type Routing } from '../engine/experts/routing.ts';
+import { routingText } from '../engine/experts/write-routing.ts';
+import { formatBytes, formatPercent } from '../engine/input/format.ts';
+import { InputError } from '../engine/input/input-error.ts';
+import { parseQuantity } from '../engine/input/quantity.ts';
+import type { Shape } from '../engine/model/architecture.ts';
+import type { Experts } from '../engine/model/layer-kind.ts';
+import { quantizedBytes } from '../engine/model/quantization.ts';
+import { answersOf, EXPERTS_COLUMNS, type ExpertsRow, type KnownMachine } from './experts/answers.ts';
+import { drawnPolicies, policyName } from './experts/cells.ts';
+import { measureExperts, type Surroundings } from './experts/measure.ts';
+import { MIXTURE_NAMES, MIXTURES, madeMixture, mixtureShape } from './experts/mixtures.ts';
+import { findLabGround } from './lab/ground.ts';
+import { REAL_FILES, runProgram } from './lab/system.ts';
+import { tableBlock, tableCsv, tableJson, terminalTable } from './report/columns.ts';
+import { runExperiment } from './report/experiment.ts';
+import { median } from './report/median.ts';
+import { choice, count, flag, option, text } from './report/options.ts';
+
+/** Bytes of a process besides experts and what every token uses: Node.js, its compiler of TypeScript, activations. */
+const BUFFERS = 230 * 2 ** 20;
+/** Assumed latency of the disk's reads. */
+const LATENCY = 80e-6;
+/** Threads of the kernels. */
+const THREADS = 2;
+
+await runExperiment({
+  name: 'experts',
+  description:
+    'A mixture of at least twice the memory under policies of experts: hits, bytes and seconds of a token, predicted, simulated, and measured in control groups with limits of memory and disk.',
+  options: {
+    shape: choice('--shape <name>', 'whose layers the mixture has', MIXTURE_NAMES, 'olmoe'),
+    models: text(
+      '--models <dir>',
+      'where mixtures are made and kept; on the disk that is limited',
+      join(tmpdir(), 'hearth-models'),
+    ),
+    routing: text(
+      '--routing <file>',
+      'recorded routings; the first with the shape’s experts is used (default: one is drawn)',
+    ),
+    tokens: count('--tokens <n>', 'of each cell; the first half fills the caches', {
+      default: 48,
+      least: 8,
+      most: 2000,
+    }),
+    cells: count('--cells <n>', 'policies that are drawn at random', { default: 8, most: 500 }),
+    only: text('--only <text>', 'drawn policies whose name has this text, e.g. "direct"'),
+    disk: option('--disk <rate>', 'bytes per second that the disk is limited to (default: 400 MB/s)', (name, given) =>
+      parseQuantity(given, 'rate', name),
+    ),
+    free: flag('--free', 'no control groups: the memory limit is that of --memory, and the disk has none'),
+  },
+  json: 'experts.json',
+  files: ['experts.csv'],
+  seed: { help: 'of weights, of a drawn routing and of the policies' },
+  async run({ shape: which, models, tokens, cells, only = '', disk = 400e6, free, seed, ...options }, { progress }) {
+    const shape = mixtureShape(which);
+    const { memory } = MIXTURES[which];
+    const { router, size } = expertsOfShape(shape);
+    const model = await madeMixture(models, which, seed, progress);
+    const found = free ? { missing: ['--free was given'] } : findLabGround(REAL_FILES, runProgram, models, 0);
+    const ground = 'missing' in found ? undefined : found;
+    const known = { layers: shape.layers, experts: router.experts };
+    const routing =
+      options.routing === undefined
+        ? drawn({ ...known, used: router.used, tokens, seed })
+        : recorded(options.routing, known);
+    const folder = mkdtempSync(join(tmpdir(), 'hearth-experts-'));
+    try {
+      const file = join(folder, 'routing.json');
+      writeFileSync(file, routingText(which, routing));
+      const expertBytes = 3 * quantizedBytes(shape.hiddenSize, 'Q4_K') * size;
+      const denseBytes = statSync(model).size - expertBytes * router.experts * shape.layers;
+      const most = Math.floor((memory - BUFFERS - denseBytes) / expertBytes);
+      if (routing.used !== router.used && options.routing !== undefined)
+        throw new InputError('--routing', `has ${routing.used} experts for a token; the mixture uses ${router.used}`);
+      const policies = drawnPolicies({ count: cells, seed, used: router.used, layers: shape.layers, most }).filter(
+        (policy) => policyName(policy).includes(only),
+      );
+      if (policies.length === 0) throw new InputError('--only', `no policy's name has "${only}"`);
+      const warmUp = tokens >> 1;
+      const task = { model, routing: file, tokens, warmUp, threads: THREADS };
+      const inside: Surroundings = { ground, limits: { memory, diskRate: disk, cores: THREADS } };
+      const bar = progress(policies.length + 1);
+      // All experts in memory, without limits: what is computed.
+      const all: ExpertsPolicy = { ...USUAL_EXPERTS, slots: router.experts };
+      const resident = await measureExperts(
+        { ...task, routing: file, policy: all, memory: undefined, warmUp: tokens >> 1 },
+        { ...inside, ground: undefined },
+      );
+      bar.step('all experts in memory');
+      const machine = machineOf(
+        { ...known, used: router.used, expertBytes, denseBytes, memory, disk },
+        resident.seconds,
+        resident.reads.waited / (tokens - warmUp),
+      );
+      const rows: ExpertsRow[] = [];
+      for (const policy of policies) {
+        const measured = await measureExperts(
+          { ...task, policy, memory: ground === undefined ? memory : undefined },
+          inside,
+        );
+        rows.push(answersOf({ policy, routing, tokens, warmUp, known: machine }, measured));
+        bar.step(policyName(policy));
+      }
+      const table = { columns: EXPERTS_COLUMNS, rows, sparse: true };
+      const where =
+        ground === undefined
+          ? `in this process's own limit, without control groups (${'missing' in found ? found.missing.join('; ') : ''})`
+          : `in control groups with ${formatBytes(memory)} of memory and ${formatBytes(disk)}/s of disk`;
+      return {
+        subtitle: `${shape.name}, ${formatBytes(statSync(model).size)}, ${where} · ${options.routing ?? 'a drawn routing'}, ${tokens} tokens, the second half counted`,
+        findings: findings(rows),
+        data: {
+          settings: { which, tokens, cells, only, disk, free, seed, routing: options.routing },
+          machine,
+          rows: tableJson(table),
+        },
+        text: [terminalTable(table)],
+        files: { 'experts.csv': tableCsv(table) },
+        page: { title: 'Experts that don’t fit', sections: [{ title: 'Policies', blocks: [tableBlock(table)] }] },
+      };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+});
+
+function expertsOfShape({ kinds }: Shape): Experts {
+  const found = kinds.flatMap(({ feedForward }) => (feedForward?.kind === 'experts' ? [feedForward] : []));
+  return found[0] as Experts;
+}
+
+interface MixtureFigures {
+  readonly layers: number;
+  readonly experts: number;
+  readonly used: number;
+  readonly expertBytes: number;
+  readonly denseBytes: number;
+  readonly memory: number;
+  readonly disk: number;
+}
+
+/** Few numbers of mixture and machine; seconds of a token in memory are divided by the bytes that it uses. */
+function machineOf(figures: MixtureFigures, seconds: readonly number[], waited: number): KnownMachine {
+  const { layers, experts, used, expertBytes, denseBytes, memory, disk } = figures;
+  const rate = (median(seconds) - waited) / (denseBytes + layers * used * expertBytes);
+  return {
+    mixture: { layers, experts, used, expertBytes, readsPerExpert: 3, denseBytes },
+    seconds: { layer: (rate * denseBytes) / layers, expert: rate * expertBytes, other: 0 },
+    disk: { latency: LATENCY, bandwidth: disk },
+    ...{ available: memory, buffers: BUFFERS },
+  };
+}
+
+type RoutingShape = Pick<Routing, 'layers' | 'experts'>;
+
+function drawn({
+  layers,
+  experts,
+  used,
+  tokens,
+  seed,
+}: RoutingShape & Pick<Routing, 'used' | 'tokens'> & { readonly seed: number }): Routing {
+  const popularity = zipfPopularity({ layers, experts, seed }, 0.8);
+  return drawRouting({ tokens, used, popularity, recurrence: { previous: 0.2, recent: 0.15, window: 16 }, seed });
+}
+
+/** The first layers of the first routing with so many experts. */
+function recorded(file: string, { layers, experts }: RoutingShape): Routing {
+  const found = [...parseRoutings(readTextFile(file), file).values()].find(
+    (one) => one.experts === experts && one.layers >= layers,
+  );
+  if (found === undefined)
+    throw new InputError(file, `has no routing of ${experts} experts in at least ${layers} layers`);
+  const chosen = Array.from({ length: found.tokens }, (_, token) =>
+    Array.from({ length: layers }, (_unused, layer) => [...expertsOf(found, token, layer)]),
+  ).flat(2);
+  return { ...found, layers, chosen: Uint16Array.from(chosen) };
+}
+
+function findings(rows: readonly ExpertsRow[]): string[] {
+  const cached = rows.filter(({ different }) => different !== undefined);
+  const accesses = cached.reduce((sum, row) => sum + row.accesses, 0);
+  const different = cached.reduce((sum, row) => sum + (row.different ?? 0), 0);
+  const errors = (whose: 'predicted' | 'simulated', what: 'readBytes' | 'tokenSeconds'): string => {
+    const off = rows.flatMap(({ measured, [whose]: answer }) =>
+      answer === undefined || measured[what] === 0 ? [] : [Math.abs(answer[what] / measured[what] - 1)],
+    );
+    if (off.length === 0) return 'no cell';
+    return `${formatPercent(median(off))} in the median of ${off.length} cells, ${formatPercent(Math.max(...off))} at worst`;
+  };
+  return [
+    `${accesses - different} of ${accesses} accesses to slots read what the policy's caches say.`,
+    `Seconds of a token are predicted within ${errors('predicted', 'tokenSeconds')}, simulated within ${errors('simulated', 'tokenSeconds')}; bytes predicted within ${errors('predicted', 'readBytes')}, simulated within ${errors('simulated', 'readBytes')}. Nothing is fitted to these cells but seconds in memory.`,
+  ];
+}

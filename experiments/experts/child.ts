@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
+import { parseRoutings } from '../../engine/experts/recorded/parse-routings.ts';
+import type { Routing } from '../../engine/experts/routing.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import type { ExpertAccess, ExpertReads } from '../../engine/runtime/weights/layer-experts.ts';
+import { noReads } from '../../engine/runtime/weights/layer-experts.ts';
+import { processBytes, processReadBytes } from '../../engine/runtime/weights/process-counters.ts';
+
+/** What a process is asked to run. */
+export interface ExpertsTask {
+  readonly model: string;
+  /** A file with a single routing of the model's shape. */
+  readonly routing: string;
+  readonly tokens: number;
+  /** Tokens at the beginning that fill the caches and aren't counted. */
+  readonly warmUp: number;
+  readonly threads: number;
+  readonly policy: ExpertsPolicy;
+  readonly memory: number | undefined;
+}
+
+/** What it measured of the tokens that count, and all accesses. */
+export interface ExpertsMeasured {
+  /** Of each token that counts. */
+  readonly seconds: readonly number[];
+  readonly reads: ExpertReads;
+  /** Bytes that the process read from disk, by its own count. */
+  readonly processBytes: number | undefined;
+  /** Bytes that the process holds in memory at the end. */
+  readonly residentBytes: number;
+  readonly accesses: readonly ExpertAccess[];
+}
+
+/** Runs tokens of a mixture, and prints an ExpertsMeasured as JSON. */
+function main(): void {
+  const task = JSON.parse(process.argv[2] ?? '') as ExpertsTask;
+  const { model, tokens, warmUp, policy, memory } = task;
+  const [routing] = [...parseRoutings(readFileSync(task.routing, 'utf8'), task.routing).values()] as [Routing];
+  const kernels = openKernels({ implementation: 'native', threads: task.threads });
+  const accesses: ExpertAccess[] = [];
+  // Ranks without end are null in JSON.
+  const { lookahead } = policy;
+  const ranks = lookahead.kind === 'next-router' ? (lookahead.ranks ?? Number.POSITIVE_INFINITY) : 0;
+  const transformer = loadTransformer(model, {
+    ...{ kernels, routing, memory, context: tokens, warn: () => {} },
+    experts: { ...policy, lookahead: lookahead.kind === 'next-router' ? { ...lookahead, ranks } : lookahead },
+    onExperts: (access) => accesses.push(access),
+  });
+  const seconds: number[] = [];
+  const reads = transformer.expertReads ?? noReads();
+  let [before, bytes] = [{ ...reads }, processReadBytes()];
+  for (let token = 0; token < tokens; token++) {
+    if (token === warmUp) [before, bytes] = [{ ...reads }, processReadBytes()];
+    const begin = performance.now();
+    transformer.evaluate([1 + (token % 200)]);
+    if (token >= warmUp) seconds.push((performance.now() - begin) / 1000);
+  }
+  const after = processReadBytes();
+  const difference = Object.fromEntries(
+    Object.keys(before).map((key) => [key, reads[key as keyof ExpertReads] - before[key as keyof ExpertReads]]),
+  );
+  const measured: ExpertsMeasured = {
+    ...{ seconds, accesses, residentBytes: processBytes() },
+    reads: difference as unknown as ExpertReads,
+    processBytes: bytes === undefined || after === undefined ? undefined : after - bytes,
+  };
+  process.stdout.write(JSON.stringify(measured));
+  kernels.close();
+}
+
+main();
