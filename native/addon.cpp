@@ -58,14 +58,17 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                         InstanceAccessor<&EngineObject::instructionSet>("instructionSet")});
   }
 
-  /** (instruction set or "auto", threads, pin, exact) */
+  /** (instruction set or "auto", threads, pin, exact, fast; see KernelOptions) */
   explicit EngineObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineObject>(info) {
     const hearth::KernelTable& table = hearth::selectTable(info[0].As<Napi::String>().Utf8Value());
     const std::size_t threads = wholeNumber(info, 1);
     if (threads < 1 || threads > 1024) throw std::invalid_argument("threads must be 1 to 1024");
     const bool exact = info[3].As<Napi::Boolean>().Value();
-    engine_ = std::make_shared<hearth::Engine>(table, threads, info[2].As<Napi::Boolean>().Value(),
-                                               exact ? hearth::Rounding::word : hearth::Rounding::byte);
+    const bool fast = info[4].ToBoolean().Value();
+    const hearth::Rounding rounding = exact  ? hearth::Rounding::word
+                                      : fast ? hearth::Rounding::bf16
+                                             : hearth::Rounding::byte;
+    engine_ = std::make_shared<hearth::Engine>(table, threads, info[2].As<Napi::Boolean>().Value(), rounding);
   }
 
  private:

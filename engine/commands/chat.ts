@@ -37,6 +37,7 @@ interface Options extends SamplingTexts, DraftTexts {
   readonly kernels: string;
   readonly threads?: string;
   readonly exact?: boolean;
+  readonly fast?: boolean;
   readonly context?: string;
   readonly kv: string;
   readonly memory?: string;
@@ -63,6 +64,7 @@ export function chatCommand(): Command {
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
+    .addOption(OPTIONS.fast)
     .option('--context <n>', `tokens of the conversation (default: ${CONTEXT}, or fewer if the model was trained so)`)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)

@@ -81,6 +81,7 @@ interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts, ExpertText
   readonly kernels: string;
   readonly threads?: string;
   readonly exact?: boolean;
+  readonly fast?: boolean;
   readonly gpuLayers?: string;
   readonly device?: string;
   readonly gpuMemory?: string;
@@ -119,6 +120,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
+    .addOption(OPTIONS.fast)
     .addOption(OPTIONS.gpuLayers)
     .addOption(OPTIONS.cpuMoe)
     .addOption(OPTIONS.nCpuMoe)

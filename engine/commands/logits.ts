@@ -18,6 +18,7 @@ interface Options {
   readonly json?: true;
   readonly threads?: string;
   readonly exact?: boolean;
+  readonly fast?: boolean;
   readonly kernels: string;
   readonly kv: string;
   readonly memory?: string;
@@ -41,6 +42,7 @@ export function logitsCommand(): Command {
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
+    .addOption(OPTIONS.fast)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .option(

@@ -44,6 +44,7 @@ interface Options extends RingOptions, DraftTexts {
   readonly kv: string;
   readonly threads?: string;
   readonly exact?: boolean;
+  readonly fast?: boolean;
   readonly kernels: string;
   readonly trace?: string;
   readonly force?: true;
@@ -69,7 +70,8 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .option('--memory <size>', 'limit of the process, such as 640MiB (default: what is available)')
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
-    .addOption(OPTIONS.exact);
+    .addOption(OPTIONS.exact)
+    .addOption(OPTIONS.fast);
   return addRingOptions(command)
     .option('--save-cluster <file>', 'writes the devices and links as measured, for --cluster and experiments')
     .option('--save-plan <file>', 'writes the plan that is carried out, for hearth split and experiments')

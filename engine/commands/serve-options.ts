@@ -67,6 +67,7 @@ interface Options extends RingOptions, DraftTexts, CpuExpertsTexts {
   readonly kv: string;
   readonly threads?: string;
   readonly exact?: boolean;
+  readonly fast?: boolean;
   readonly kernels: string;
   readonly gpuLayers?: string;
 }
@@ -117,6 +118,7 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
+    .addOption(OPTIONS.fast)
     .addOption(OPTIONS.gpuLayers)
     .addOption(OPTIONS.cpuMoe)
     .addOption(OPTIONS.nCpuMoe);

@@ -27,6 +27,10 @@ export const OPTIONS = {
     '--exact',
     'round activations to 15 bits instead of 8, nothing to bfloat16, and attend in single precision: slower',
   ),
+  fast: new Option(
+    '--fast',
+    'round weights in F16 to bfloat16 for prompts, where the processor multiplies that: eight bits of eleven',
+  ).conflicts('exact'),
   threads: new Option('--threads <n>', 'threads that compute (default: one for each processor)'),
   memory: new Option('--memory <size>', 'limit of the process, such as 600MiB; weights beyond it are streamed'),
   measure: new Option(
@@ -80,17 +84,19 @@ export function readModel(given: string | undefined): string {
   return fileURLToPath(new URL(`../../${OWN_MODEL}`, import.meta.url));
 }
 
-/** Reads `--kernels`, `--threads` and `--exact`. @throws InputError */
+/** Reads `--kernels`, `--threads`, `--exact` and `--fast`. @throws InputError */
 export function readKernels(options: {
   readonly kernels: string;
   readonly threads?: string;
   readonly exact?: boolean;
+  readonly fast?: boolean;
 }): KernelOptions {
   const implementation = readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']);
   return {
     implementation,
     ...(options.threads !== undefined && { threads: readThreads(options.threads) }),
     ...(options.exact === true && { exact: true }),
+    ...(options.fast === true && { fast: true }),
   };
 }
 

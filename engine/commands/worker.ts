@@ -24,6 +24,7 @@ interface Options {
   readonly linkDelay?: string;
   readonly threads?: string;
   readonly exact?: boolean;
+  readonly fast?: boolean;
   readonly kernels: string;
   readonly device?: string;
 }
@@ -45,6 +46,7 @@ export function workerCommand(): Command {
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
+    .addOption(OPTIONS.fast)
     .addOption(OPTIONS.ringDevice)
     .action(run);
 }

@@ -7,8 +7,8 @@ import type { Vector } from './vector.ts';
 /**
  * The arithmetic of a transformer, in three implementations with the same meaning: `native` (C++, threads, vector
  * instructions), `webgpu` (shaders on a GPU) and `reference` (plain TypeScript, float64 sums, slow). All multiply
- * quantized weights in the file's own format; `native` rounds activations to bytes or to 15 bits, or both factors to
- * bfloat16, and those of attention to 16 bits (KernelOptions.exact); `webgpu` to bytes or not at all, and `reference` rounds nothing.
+ * quantized weights in the file's own format; `native` rounds activations to bytes, to 15 bits or to bfloat16, and
+ * the factors of attention to 16 bits (KernelOptions); `webgpu` to bytes or not at all, and `reference` rounds nothing.
  *
  * A GPU has memory of its own: what the host writes to a vector's values goes there by `write`, and results come back
  * by `read`. On a CPU both do nothing.

@@ -18,11 +18,16 @@ export interface KernelOptions {
   /** For the native kernels: whether each thread is bound to a processor. Default: false, as others may need it. */
   readonly pin?: boolean;
   /**
-   * For the native kernels: with quantized weights, activations are rounded to 15 bits instead of 8, and with weights of
-   * 16 bits not at all, instead of both to bfloat16 where many tokens are multiplied; many tokens attend in single
-   * precision instead of 16 bits. Default: false.
+   * For the native kernels: with quantized weights, activations are rounded to 15 bits instead of 8, and with weights in
+   * BF16 not at all, instead of to bfloat16 where many tokens are multiplied; many tokens attend in single precision
+   * instead of 16 bits. Default: false.
    */
   readonly exact?: boolean;
+  /**
+   * For the native kernels: with weights in F16, both factors are rounded to bfloat16 where many tokens are multiplied
+   * and the processor has such products. Default: false.
+   */
+  readonly fast?: boolean;
   /** Called with a warning if "auto" finds no addon. Default: writes it to stderr. */
   readonly warn?: (line: string) => void;
 }
@@ -30,7 +35,7 @@ export interface KernelOptions {
 /** @throws InputError if the implementation or instruction set isn't available, or `threads` is out of range */
 export function openKernels(options: KernelOptions = {}): Kernels {
   const { implementation = 'auto', threads = availableParallelism(), instructionSet = 'auto', pin = false } = options;
-  const { exact = false, warn = (line) => process.stderr.write(`${line}\n`) } = options;
+  const { exact = false, fast = false, warn = (line) => process.stderr.write(`${line}\n`) } = options;
   if (implementation === 'reference') return referenceKernels();
   const addon = loadAddon();
   if (typeof addon === 'string') {
@@ -49,5 +54,5 @@ export function openKernels(options: KernelOptions = {}): Kernels {
       `"${instructionSet}" is not available here${suggestion(instructionSet, available)}`,
     );
   }
-  return nativeKernels(addon, { threads, instructionSet, pin, exact });
+  return nativeKernels(addon, { threads, instructionSet, pin, exact, fast });
 }

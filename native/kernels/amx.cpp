@@ -4,7 +4,7 @@
     defined(__AVX512VNNI__)
 #include "amx/bf16_tiles.hpp"
 #include "amx/byte_tiles.hpp"
-#include "bf16/attention.hpp"
+#include "words/attention.hpp"
 #include "bf16/matmul.hpp"
 
 namespace hearth {
@@ -47,7 +47,7 @@ KernelTable makeAmxTable(const char* name) {
   // A multiple of the tiles of these products and of those of float matrices.
   table.tileRows = 48;
   setHalvesBf16<TileMultiplier>(table);
-  setAttentionBf16(table);
+  setAttentionWords(table);
   if constexpr (Bytes) {
     setQuantizedByteTiles(table);
   } else {

@@ -1,7 +1,7 @@
 #include "tables.hpp"
 
 #if defined(__AVX512BF16__) && defined(__AVX512VNNI__)
-#include "bf16/attention.hpp"
+#include "words/attention.hpp"
 #include "bf16/matmul.hpp"
 #include "bf16/vectors.hpp"
 
@@ -15,7 +15,7 @@ KernelTable makeAvx512Bf16Table() {
   // A multiple of the blocks of these products and of those of the others.
   table.tileRows = 48;
   setHalvesBf16<VectorMultiplier>(table);
-  setAttentionBf16(table);
+  setAttentionWords(table);
   return table;
 }
 

@@ -145,10 +145,11 @@ struct Attention {
 
 /**
  * How factors are rounded. word: activations to 15 bits for quantized weights, nothing else. byte: activations to a
- * byte, with a scale for every 32 (shared/activations.hpp), for quantized weights; for many tokens, both factors of
- * products with weights of 16 bits to bfloat16, and those of attention to 16 bits.
+ * byte, with a scale for every 32 (shared/activations.hpp), for quantized weights; for many tokens, those of products
+ * with weights in BF16 to bfloat16, and the factors of attention to 16 bits. bf16: as byte, and for many tokens both
+ * factors of products with weights in F16 to bfloat16 too.
  */
-enum class Rounding : std::uint8_t { word, byte };
+enum class Rounding : std::uint8_t { word, byte, bf16 };
 
 /**
  * Activation functions of a gate: x/(1 + e^−x), x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), and that of gpt-oss: with g =
@@ -237,6 +238,8 @@ struct KernelTable {
   ManyTokens manyTokens[typeCount];
   /** The same with Rounding::byte; null where that gains nothing. */
   ManyTokens manyTokensBytes[typeCount];
+  /** The same with Rounding::bf16. */
+  ManyTokens manyTokensBf16[typeCount];
 
   /** Converts one row to floats, bit by bit as ggml's dequantization does. */
   void (*dequantize[typeCount])(const std::uint8_t* row, std::size_t columns, float* out);
@@ -275,22 +278,33 @@ struct KernelTable {
 /** The rounding of a format's products with few tokens, where `wanted` is accepted. */
 inline Rounding roundingOfFew(const KernelTable& table, Type type, Rounding wanted) {
   const bool gains = table.fewTokensBytes[static_cast<std::size_t>(type)].matvec != nullptr;
-  return gains ? wanted : Rounding::word;
+  return gains && wanted != Rounding::word ? Rounding::byte : Rounding::word;
 }
 inline const FewTokens& fewTokensOf(const KernelTable& table, Type type, Rounding rounding) {
-  return (rounding == Rounding::byte ? table.fewTokensBytes : table.fewTokens)[static_cast<std::size_t>(type)];
-}
-inline Rounding roundingOfMany(const KernelTable& table, Type type, Rounding wanted) {
-  const bool gains = table.manyTokensBytes[static_cast<std::size_t>(type)].multiply != nullptr;
-  return gains ? wanted : Rounding::word;
+  return (rounding == Rounding::word ? table.fewTokens : table.fewTokensBytes)[static_cast<std::size_t>(type)];
 }
 inline const ManyTokens& manyTokensOf(const KernelTable& table, Type type, Rounding rounding) {
-  return (rounding == Rounding::byte ? table.manyTokensBytes : table.manyTokens)[static_cast<std::size_t>(type)];
+  const auto i = static_cast<std::size_t>(type);
+  switch (rounding) {
+    case Rounding::word:
+      return table.manyTokens[i];
+    case Rounding::byte:
+      return table.manyTokensBytes[i];
+    default:
+      return table.manyTokensBf16[i];
+  }
+}
+/** The coarsest rounding of a format's products with many tokens that gains something and is no coarser than `wanted`. */
+inline Rounding roundingOfMany(const KernelTable& table, Type type, Rounding wanted) {
+  const auto gains = [&](Rounding one) { return manyTokensOf(table, type, one).multiply != nullptr; };
+  if (wanted == Rounding::bf16 && gains(Rounding::bf16)) return Rounding::bf16;
+  return wanted != Rounding::word && gains(Rounding::byte) ? Rounding::byte : Rounding::word;
 }
 
 /** The rounding of the attention of many tokens, where `wanted` is accepted. */
 inline Rounding roundingOfAttention(const KernelTable& table, const CacheView& cache, Rounding wanted) {
-  return table.attendsMany != nullptr && table.attendsMany(cache) ? wanted : Rounding::word;
+  const bool gains = table.attendsMany != nullptr && table.attendsMany(cache);
+  return gains && wanted != Rounding::word ? Rounding::byte : Rounding::word;
 }
 inline const Attention& attentionOf(const KernelTable& table, Rounding rounding) {
   return rounding == Rounding::byte ? table.attentionMany : table.attention;

@@ -179,8 +179,8 @@ testNative('many tokens attend in fewer bits, the same for every kind of cache, 
       const expected = attend(reference, one);
       for (const kernels of rounding) {
         const error = nmse(attend(kernels, one), expected);
-        // 3e-6 to 6e-6, of the weights and values in 8 bits; single precision has 1e-12.
-        assert.ok(error > 1e-8 && error < 1.2e-5, `${kernels.instructionSet}, ${one.type}: ${error}`);
+        // Of queries, keys, values and weights in 15 bits; single precision has 1e-12.
+        assert.ok(error > 1e-11 && error < 1e-7, `${kernels.instructionSet}, ${one.type}: ${error}`);
       }
     }),
     { seed: 9, numRuns: 12 },

@@ -12,9 +12,11 @@ import { randomFrom, randomValues } from './random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from './whole-number-rows.ts';
 
 const reference = openKernels({ implementation: 'reference' });
-const [natives, exactNatives] = [false, true].map((exact) =>
-  NATIVE_SETS.map((instructionSet) => openKernels({ implementation: 'native', instructionSet, threads: 2, exact })),
-) as [Kernels[], Kernels[]];
+const [natives, fastNatives, exactNatives] = [{}, { fast: true }, { exact: true }].map((rounding) =>
+  NATIVE_SETS.map((instructionSet) =>
+    openKernels({ implementation: 'native', instructionSet, threads: 2, ...rounding }),
+  ),
+) as [Kernels[], Kernels[], Kernels[]];
 
 /** Shapes that are multiples of nothing but the block; numbers of tokens around the thresholds between kernels. */
 const shapes = fc.record({
@@ -90,7 +92,7 @@ for (const type of QUANTIZATION_NAMES) {
         const ternary = [weights, roundedWithWholeScales(x)] as const;
         const inUnits = [weights, roundedInSuperblocks(x)] as const;
         const halves = [roundedToBf16(weights), roundedToBf16(x)] as const;
-        for (const [i, kernels] of [...natives, ...exactNatives].entries()) {
+        for (const [i, kernels] of [...natives, ...fastNatives, ...exactNatives].entries()) {
           const matrix = kernels.matrix({ source, type, rows, columns });
           const y = kernels.vector(rows * tokens);
           kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
@@ -98,10 +100,14 @@ for (const type of QUANTIZATION_NAMES) {
             ...(hasWholeScales(kernels.instructionSet, type) ? [ternary] : []),
             hasUnits(kernels.instructionSet, type, tokens) ? inUnits : bytes,
           ];
-          const rounded = roundsToBf16(kernels.instructionSet, type, tokens) ? [halves] : [...inBytes, ...exact];
+          const isFast = fastNatives.includes(kernels);
+          const isRounded = roundsToBf16(kernels.instructionSet, type, tokens, isFast);
+          const rounded = isRounded ? [halves] : [...inBytes, ...exact];
           for (const [at, value] of y.values.entries()) {
             const place = { columns, token: Math.floor(at / rows), row: at % rows };
-            const products = (i < natives.length ? rounded : exact).map(([w, v]) => rowProduct(w, v, place));
+            const products = (i < natives.length + fastNatives.length ? rounded : exact).map(([w, v]) =>
+              rowProduct(w, v, place),
+            );
             // A block's minimum is subtracted as a whole, so the terms of the sum are larger than the products.
             const close = products.some(({ sum, size }) => Math.abs(value - sum) <= 4e-6 * (size + 0.01));
             assert.ok(close, `${kernels.instructionSet}: ${value} is none of ${products.map(({ sum }) => sum)}`);
@@ -151,7 +157,7 @@ for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
     const source = quantize(type, Float32Array.from(randomValues(randomFrom(7), columns)));
     const weights = new Float32Array(columns);
     dequantize(type, source, weights);
-    for (const kernels of natives.filter(({ instructionSet }) => roundsToBf16(instructionSet, type, 8))) {
+    for (const kernels of fastNatives.filter(({ instructionSet }) => roundsToBf16(instructionSet, type, 8, true))) {
       const matrix = kernels.matrix({ source, type, rows: 1, columns });
       // Each token takes out one weight.
       const x = kernels.vector(columns ** 2);
@@ -164,8 +170,8 @@ for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
 }
 
 /** Whether the instruction set rounds both factors to bf16 for so many tokens. */
-function roundsToBf16(set: string | undefined, type: Quantization, tokens: number): boolean {
-  if (type === 'F32') return false;
+function roundsToBf16(set: string | undefined, type: Quantization, tokens: number, isFast: boolean): boolean {
+  if (type === 'F32' || (type === 'F16' && !isFast)) return false;
   if (type === 'F16' || type === 'BF16') return BF16_SETS.includes(set) && tokens >= 8;
   return set === 'amx' && tokens >= 4;
 }

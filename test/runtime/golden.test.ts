@@ -14,7 +14,7 @@ import {
   readGolden,
 } from '../support/golden-models.ts';
 import { testIf } from '../support/needs.ts';
-import { BF16_SETS, roundsMore } from '../support/rounding-sets.ts';
+import { roundsMore } from '../support/rounding-sets.ts';
 import { nmse } from './nmse.ts';
 
 interface Found {
@@ -125,9 +125,7 @@ function testModel(name: GoldenModel): void {
         const found = evaluate(native(set), path, golden, { kvCache, tokens: 'at once' });
         for (const prompt of ['short', 'long'] as const) {
           const [error, own] = [distance(found, golden.ref64, prompt), golden.nmse[`${prompt}.${theirs}_vs_ref64`]];
-          // Products of bfloat16 are the exception (see below).
-          const bound = !quantized && BF16_SETS.includes(set) ? 5e-4 : 1.2 * own;
-          assert.ok(error <= bound, `${prompt}, ${kvCache}: ${error}, llama.cpp ${own}`);
+          assert.ok(error <= 1.2 * own, `${prompt}, ${kvCache}: ${error}, llama.cpp ${own}`);
         }
       }
     });
@@ -143,10 +141,8 @@ function testModel(name: GoldenModel): void {
           const found = evaluate(native(set, exact), path, golden, { kvCache: 'F32', tokens });
           for (const prompt of ['short', 'long'] as const) {
             const error = distance(found, golden.ref64, prompt);
-            // 15 bits of activations cost 2.2e-7 at most in these models, 8 bits 1.8e-3, and products of bfloat16 2.5e-4
-            // with weights of 16 bits and 3.6e-4 with quantized ones.
-            const inBf16 = BF16_SETS.includes(set) && tokens === 'at once';
-            const bound = quantized ? (exact ? 1e-6 : 2.5e-3) : exact || !inBf16 ? 1e-10 : 5e-4;
+            // 15 bits of activations cost 2.2e-7 at most in these models, 8 bits 1.8e-3, and products of bfloat16 3.6e-4.
+            const bound = quantized ? (exact ? 1e-6 : 2.5e-3) : 1e-10;
             assert.ok(error <= bound, `${exact ? 'exact, ' : ''}${prompt}, ${tokens}: ${error}`);
           }
         }

@@ -85,7 +85,13 @@ export interface NativeLoopWatch {
 
 export interface NativeAddon {
   readonly LoopWatch: new (seconds: number, line: string) => NativeLoopWatch;
-  readonly Engine: new (instructionSet: string, threads: number, pin: boolean, exact: boolean) => NativeEngine;
+  readonly Engine: new (
+    instructionSet: string,
+    threads: number,
+    pin: boolean,
+    exact: boolean,
+    fast?: boolean,
+  ) => NativeEngine;
   instructionSets(): string[];
   /** The table of native/formats/formats.hpp. */
   formats(): NativeFormat[];

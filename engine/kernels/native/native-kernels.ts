@@ -21,14 +21,16 @@ export interface NativeOptions {
   readonly pin: boolean;
   /** Whether the factors of products are rounded less than speed would have it (KernelOptions.exact). Default: false. */
   readonly exact?: boolean;
+  /** Whether they are rounded more (KernelOptions.fast). Default: false. */
+  readonly fast?: boolean;
 }
 
 /** Kernels in C++. The addon knows formats by their numbers in GGUF files. */
 export function nativeKernels(
   addon: NativeAddon,
-  { threads, instructionSet, pin, exact = false }: NativeOptions,
+  { threads, instructionSet, pin, exact = false, fast = false }: NativeOptions,
 ): Kernels {
-  const engine = new addon.Engine(instructionSet, threads, pin, exact);
+  const engine = new addon.Engine(instructionSet, threads, pin, exact, fast);
   const paths: string[] = [];
   const allPages: FilePages[] = [];
   const cacheFiles: CacheFile[] = [];

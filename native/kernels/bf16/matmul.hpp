@@ -160,10 +160,10 @@ void matmulBf16(const Product& p) {
 template <class Multiplier, Type T>
 constexpr ManyTokens manyTokensBf16 = {bf16Bytes, packBf16, bf16ScratchBytes<T>, matmulBf16<Multiplier, T>};
 
-/** Makes a table multiply weights of 16 bits this way. */
+/** Makes a table multiply weights of 16 bits this way: those in BF16 unless told otherwise, those in F16 where it may. */
 template <class Multiplier>
 void setHalvesBf16(KernelTable& table) {
-  table.manyTokensBytes[static_cast<std::size_t>(Type::F16)] = manyTokensBf16<Multiplier, Type::F16>;
+  table.manyTokensBf16[static_cast<std::size_t>(Type::F16)] = manyTokensBf16<Multiplier, Type::F16>;
   table.manyTokensBytes[static_cast<std::size_t>(Type::BF16)] = manyTokensBf16<Multiplier, Type::BF16>;
 }
 

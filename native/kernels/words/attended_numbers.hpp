@@ -4,35 +4,19 @@
 #include "../avx512/simd.hpp"
 #include "../table.hpp"
 
-/**
- * Queries, keys and values as the products of attention.hpp take them: vectors of whole numbers with a factor of their
- * own, and pairs of bfloat16.
- */
+/** Queries, keys and values as the products of attention.hpp take them: vectors of whole numbers with factors. */
 namespace hearth {
 namespace {
 
 inline constexpr std::size_t lanesOfVector = 16;
 /**
- * The length of queries and of keys in whole numbers. No sum of products exceeds the product of both lengths, which is
- * below 2³⁰, even with half a unit more or less in each of 256 dimensions.
+ * The length of queries and of keys in whole numbers, and the sum of a row's weights. No sum of products of queries and
+ * keys exceeds the product of both lengths, which is below 2³⁰, even with half a unit more or less in each of 256
+ * dimensions, nor does the sum of weighted values, which are at most 2¹⁴.
  */
 inline constexpr float wholeLength = 32000;
 
-/** Pairs of two vectors' lanes, rounded to bfloat16: [first[0], second[0], first[1], …]. */
-inline __m512i roundedPairs(__m512 first, __m512 second) {
-  alignas(64) static constexpr struct Order {
-    std::uint16_t lanes[32];
-    constexpr Order() : lanes{} {
-      for (std::uint16_t i = 0; i < 32; i++) lanes[i] = static_cast<std::uint16_t>(i / 2 + i % 2 * 16);
-    }
-  } order;
-  const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
-  __m512i halves;
-  __builtin_memcpy(&halves, &rounded, sizeof halves);
-  return _mm512_permutexvar_epi16(load512(order.lanes), halves);
-}
-
-/** The same of whole numbers of 16 bits. */
+/** Pairs of two vectors' lanes, rounded to whole numbers of 16 bits: [first[0], second[0], first[1], …]. */
 inline __m512i wholePairs(__m512 first, __m512 second) {
   const __m512i high = _mm512_slli_epi32(_mm512_cvtps_epi32(second), 16);
   return _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_cvtps_epi32(first), high);
@@ -110,36 +94,66 @@ inline float wholeQuery(const float* x, float scale, std::size_t size, std::uint
   return _mm512_cvtss_f32(factor.back);
 }
 
-/** to[row/2][lane][2] = at(row, lane of the first of sixteen), rounded; the last row of an odd number is paired with zeros. */
-template <class At>
-inline void roundRows(std::size_t rows, std::size_t lanes, std::uint16_t* to, At at) {
-  for (std::size_t row = 0; row < rows; row += 2) {
-    for (std::size_t lane = 0; lane < lanes; lane += lanesOfVector) {
-      const __m512 second = row + 1 < rows ? at(row + 1, lane) : _mm512_setzero_ps();
-      _mm512_storeu_si512(to + row * lanes + 2 * lane, roundedPairs(at(row, lane), second));
+/** Sixteen dimensions of a position's values from `dimension` on. */
+template <Type T>
+inline __m512 valuesAt(const std::uint8_t* values, std::size_t size, std::size_t position, std::size_t dimension) {
+  if constexpr (T == Type::F16) {
+    return Avx512::loadHalf(values + 2 * (position * size + dimension));
+  } else {
+    const std::uint8_t* group = values + dimension / cacheGroup * groupBytes(T);
+    const __m512 scale = _mm512_set1_ps(halfAt(group + 2 * position));
+    const std::uint8_t* quants = group + scalesBytes;
+    if constexpr (T == Type::Q8_0) {
+      return _mm512_mul_ps(Avx512::loadBytes(quants + position * cacheGroup + dimension % cacheGroup), scale);
+    } else {
+      const std::uint8_t* at = quants + position * (cacheGroup / 2);
+      const bool low = dimension % cacheGroup == 0;
+      return _mm512_mul_ps(low ? Avx512::loadLowNibbles(at) : Avx512::loadHighNibbles(at), scale);
     }
   }
 }
 
-/** The values of a block's first `count` positions in bfloat16. */
+/** A value's largest number becomes 2¹³ to 2¹⁴: a power of two keeps all bits of the largest values in F16. */
+inline constexpr float valueExponent = 13;
+
+/** Factors for a position's values, by the largest and the sum of their squares, which says whether all are finite. */
+inline WholeFactors valueFactors(float most, float squares) {
+  if (!(squares < __builtin_inff())) return {_mm512_setzero_ps(), _mm512_set1_ps(__builtin_nanf(""))};
+  const __m512 one = _mm512_set1_ps(1);
+  if (!(most > 1e-30f)) return {_mm512_setzero_ps(), one};
+  const __m512 exponent = _mm512_sub_ps(_mm512_set1_ps(valueExponent), _mm512_getexp_ps(_mm512_set1_ps(most)));
+  return {_mm512_scalef_ps(one, exponent), _mm512_scalef_ps(one, _mm512_sub_ps(_mm512_setzero_ps(), exponent))};
+}
+
+/**
+ * The values of a block's first `count` positions as whole numbers, and their factors; the last position of an odd number
+ * is paired with zeros. Factors of other positions are anything.
+ */
 template <Type T>
-void roundValues(const std::uint8_t* values, std::size_t size, std::size_t count, std::uint16_t* to) {
-  roundRows(count, size, to, [=](std::size_t position, std::size_t dimension) {
-    if constexpr (T == Type::F16) {
-      return Avx512::loadHalf(values + 2 * (position * size + dimension));
-    } else {
-      const std::uint8_t* group = values + dimension / cacheGroup * groupBytes(T);
-      const __m512 scale = _mm512_set1_ps(halfAt(group + 2 * position));
-      const std::uint8_t* quants = group + scalesBytes;
-      if constexpr (T == Type::Q8_0) {
-        return _mm512_mul_ps(Avx512::loadBytes(quants + position * cacheGroup + dimension % cacheGroup), scale);
-      } else {
-        const std::uint8_t* at = quants + position * (cacheGroup / 2);
-        const bool low = dimension % cacheGroup == 0;
-        return _mm512_mul_ps(low ? Avx512::loadLowNibbles(at) : Avx512::loadHighNibbles(at), scale);
-      }
+void wholeValues(const std::uint8_t* values, std::size_t size, std::size_t count, std::uint16_t* to, float* factors) {
+  const auto factorsOf = [=](std::size_t position) {
+    __m512 squares = _mm512_setzero_ps();
+    __m512 most = _mm512_setzero_ps();
+    for (std::size_t d = 0; d < size; d += lanesOfVector) {
+      const __m512 part = valuesAt<T>(values, size, position, d);
+      squares = _mm512_fmadd_ps(part, part, squares);
+      most = _mm512_max_ps(most, _mm512_abs_ps(part));
     }
-  });
+    const WholeFactors found = valueFactors(_mm512_reduce_max_ps(most), _mm512_reduce_add_ps(squares));
+    factors[position] = _mm512_cvtss_f32(found.back);
+    return found.to;
+  };
+  for (std::size_t position = 0; position < count; position += 2) {
+    const bool isPair = position + 1 < count;
+    const __m512 first = factorsOf(position);
+    const __m512 second = isPair ? factorsOf(position + 1) : _mm512_setzero_ps();
+    for (std::size_t d = 0; d < size; d += lanesOfVector) {
+      const __m512 other = isPair ? valuesAt<T>(values, size, position + 1, d) : _mm512_setzero_ps();
+      const __m512i pairs =
+          wholePairs(_mm512_mul_ps(valuesAt<T>(values, size, position, d), first), _mm512_mul_ps(other, second));
+      _mm512_storeu_si512(to + position * size + 2 * d, pairs);
+    }
+  }
 }
 
 }  // namespace

@@ -4,16 +4,16 @@
 #include "../avx512/simd.hpp"
 #include "../shared/attention.hpp"
 #include "attended_numbers.hpp"
-#include "vectors.hpp"
 
 /**
  * Attention of many tokens in 16 bits (Dao 2023, Algorithm 1): 64 keys and values at a time are converted once for all
  * query rows of a unit, then six rows after another are multiplied with the keys, weighted, and multiplied with the
  * values, while their 24 vectors of sums are in registers.
  *
- * Queries and keys are whole numbers, each vector with a factor of its own, as an error of a score grows with the scores;
- * bfloat16 is as fast, but has 8 bits. Weights and values are in bfloat16, sums in single precision, and totals are those
- * of the rounded weights.
+ * Queries, keys, values and weights are whole numbers. Each query, key and value has a factor of its own, as an error of a
+ * score grows with the scores; a value's factor is in its weight, and a row's weights of a block share another, so that
+ * their sum is as large as 32 bits of sums allow. Totals are those of weights that aren't rounded. Bfloat16 is as
+ * fast, but has 8 bits.
  *
  * Keys are pairs of dimensions, [dimension/2][64 positions][2], and values pairs of positions, [32][dimension][2]: what
  * the products take. A row's sums are in the same order whatever rows are beside it, and positions that it does not see
@@ -25,21 +25,22 @@ namespace {
 inline constexpr std::size_t attentionTileRows = 6;
 inline constexpr std::size_t attentionTileVectors = 4;
 /** Rows of a unit: converting a block's keys and values takes a twentieth of the time with so many. */
-inline constexpr std::size_t bf16QueryRows = 64 * attentionTileRows;
-constexpr bool attendsInBf16(const CacheView& cache) {
+inline constexpr std::size_t wordQueryRows = 64 * attentionTileRows;
+constexpr bool attendsInWords(const CacheView& cache) {
   return cache.type != Type::F32 && cache.headSize % lanesOfVector == 0;
 }
 
 /** The parts of a unit's scratch memory. */
-struct Bf16Attention {
+struct WordAttention {
   /** [rows][headSize] */
   std::uint16_t* queries;
   /** [headSize/2][64][2] */
   std::uint16_t* keys;
   /** [32][headSize][2] */
   std::uint16_t* values;
-  /** [64]: what whole numbers of keys are multiplied with. */
+  /** [64] each: what whole numbers of keys and of values are multiplied with. */
   float* keyFactors;
+  float* valueFactors;
   /** [rows]: those of queries, and the largest scores without them. */
   float* factors;
   float* largest;
@@ -49,15 +50,15 @@ struct Bf16Attention {
   SeenHeads seen;
 };
 
-std::size_t bf16AttentionScratch(std::size_t tokens, std::size_t heads, std::size_t headSize) {
+std::size_t wordAttentionScratch(std::size_t tokens, std::size_t heads, std::size_t headSize) {
   const std::size_t rows = tokens * heads;
-  return (rows * headSize / 2 + positionBlock * (headSize + 1) + rows * (lanesOfVector + 4) + 15) / 16 * 16;
+  return (rows * headSize / 2 + positionBlock * (headSize + 2) + rows * (lanesOfVector + 4) + 15) / 16 * 16;
 }
 
-Bf16Attention bf16AttentionAt(const HeadGroup& group, float* sums) {
+WordAttention wordAttentionAt(const HeadGroup& group, float* sums) {
   const std::size_t rows = group.rows();
   const std::size_t size = group.cache.headSize;
-  Bf16Attention at{};
+  WordAttention at{};
   float* next = group.scratch;
   at.keys = reinterpret_cast<std::uint16_t*>(next);
   next += positionBlock * size / 2;
@@ -66,6 +67,8 @@ Bf16Attention bf16AttentionAt(const HeadGroup& group, float* sums) {
   at.totals = next;
   next += rows * lanesOfVector;
   at.keyFactors = next;
+  next += positionBlock;
+  at.valueFactors = next;
   next += positionBlock;
   at.factors = next;
   next += rows;
@@ -77,19 +80,12 @@ Bf16Attention bf16AttentionAt(const HeadGroup& group, float* sums) {
   return at;
 }
 
-/** sum + the products of pairs, in bfloat16 or in whole numbers, whose sums are kept as the bits of floats. */
-template <bool Whole>
-inline __m512 addProducts(__m512 sum, __m512i a, __m512i b) {
-  if constexpr (!Whole) return _mm512_dpbf16_ps(sum, bf16Of(a), bf16Of(b));
-  return _mm512_castsi512_ps(dotWords(_mm512_castps_si512(sum), a, b));
-}
-
 /**
  * tile[r][lane] += Σ over pairs of factors[r][2·pair]·rows[pair][lane][0] + factors[r][2·pair + 1]·rows[pair][lane][1].
  */
-template <bool Whole, std::size_t R, std::size_t V>
+template <std::size_t R, std::size_t V>
 inline void addPairs(const std::uint16_t* factors, std::size_t factorStride, const std::uint16_t* rows,
-                     std::size_t rowStride, std::size_t pairs, __m512 (&tile)[R][V]) {
+                     std::size_t rowStride, std::size_t pairs, __m512i (&tile)[R][V]) {
   for (std::size_t pair = 0; pair < pairs; pair++) {
     __m512i row[V];
     for (std::size_t v = 0; v < V; v++) row[v] = load512(rows + pair * rowStride + 32 * v);
@@ -97,21 +93,22 @@ inline void addPairs(const std::uint16_t* factors, std::size_t factorStride, con
       std::uint32_t two;
       __builtin_memcpy(&two, factors + r * factorStride + 2 * pair, sizeof two);
       const __m512i both = _mm512_set1_epi32(static_cast<int>(two));
-      for (std::size_t v = 0; v < V; v++) tile[r][v] = addProducts<Whole>(tile[r][v], row[v], both);
+      for (std::size_t v = 0; v < V; v++) tile[r][v] = dotWords(tile[r][v], row[v], both);
     }
   }
 }
 
 /**
- * 2^x for weights that are rounded to 8 bits: 2^⌊x⌋·p(x − ⌊x⌋) with the polynomial of degree 3 whose largest relative
- * error is least, 7.5e-05. Lanes outside of `mask` are zero.
+ * 2^x for weights that are rounded: 2^⌊x⌋·p(x − ⌊x⌋) with the polynomial of degree 4 whose largest relative
+ * error is least, 2.6e-6. Lanes outside of `mask` are zero.
  */
 inline __m512 powerOfTwo(__m512 x, __mmask16 mask) {
   const __m512 f = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-  __m512 p = _mm512_set1_ps(0.0780245232f);
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.2260671585f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.6958335372f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.9999252191f));
+  __m512 p = _mm512_set1_ps(0.0135341680f);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.0520114619f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.2414427550f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.6930038352f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0000025933f));
   return _mm512_maskz_scalef_ps(mask, p, x);
 }
 
@@ -135,16 +132,22 @@ struct SeenRow {
   std::size_t size;
 };
 
-/** A row's products with 64 keys to weights e^(score − largest) in bfloat16; what it has seen before follows. */
+/** The least sum of weights times value factors that is made the sum wholeLength; below it they count as zero. */
+inline constexpr float leastWeights = 1e-30f;
+
+/**
+ * A row's products with 64 keys to weights e^(score − largest) times the factors of values, in whole numbers; what it has
+ * seen before follows. @return the factor of the weights
+ */
 template <bool Whole>
-inline void weighRow(const std::int32_t* products, const float* keyFactors, const Positions& seen, const SeenRow& row,
-                     std::uint16_t* weights) {
+inline float weighRow(const std::int32_t* products, const WordAttention& at, const Positions& seen, const SeenRow& row,
+                      std::uint16_t* weights) {
   const auto& [factor, largest, totals, sums, size] = row;
   constexpr float log2e = 1.44269504f;
   __m512 scores[4];
   for (std::size_t v = 0; v < 4; v++) {
     const __m512 product = _mm512_cvtepi32_ps(_mm512_load_si512(products + v * lanesOfVector));
-    scores[v] = _mm512_mul_ps(product, _mm512_load_ps(keyFactors + v * lanesOfVector));
+    scores[v] = _mm512_mul_ps(product, _mm512_load_ps(at.keyFactors + v * lanesOfVector));
   }
   __mmask16 masks[4];
   for (std::size_t v = 0; v < 4; v++) masks[v] = Whole ? 0xffff : seenLanes(seen, v * lanesOfVector);
@@ -159,68 +162,84 @@ inline void weighRow(const std::int32_t* products, const float* keyFactors, cons
     total = _mm512_mul_ps(total, _mm512_set1_ps(keep));
     scaleRow<Avx512>(keep, size, sums);
   }
-  const __m512bh ones = bf16Of(_mm512_set1_epi32(0x3f803f80));
   const __m512 by = _mm512_set1_ps(factor * log2e);
   const __m512 subtracted = _mm512_set1_ps(largest * (factor * log2e));
-  for (std::size_t v = 0; v < 4; v += 2) {
-    const __m512 first = powerOfTwo(_mm512_fmsub_ps(scores[v], by, subtracted), masks[v]);
-    const __m512 second = powerOfTwo(_mm512_fmsub_ps(scores[v + 1], by, subtracted), masks[v + 1]);
-    const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
-    total = _mm512_dpbf16_ps(total, rounded, ones);
-    __builtin_memcpy(weights + v * lanesOfVector, &rounded, sizeof rounded);
+  __m512 own[4];
+  __m512 sum = _mm512_setzero_ps();
+  for (std::size_t v = 0; v < 4; v++) {
+    const __m512 weight = powerOfTwo(_mm512_fmsub_ps(scores[v], by, subtracted), masks[v]);
+    total = _mm512_add_ps(total, weight);
+    own[v] = _mm512_maskz_mul_ps(masks[v], weight, _mm512_load_ps(at.valueFactors + v * lanesOfVector));
+    sum = _mm512_add_ps(sum, own[v]);
   }
   _mm512_storeu_ps(totals, total);
+  const float all = _mm512_reduce_add_ps(sum);
+  const __m512 whole = _mm512_set1_ps(all > leastWeights ? wholeLength / all : 0);
+  __m512i count = _mm512_setzero_si512();
+  for (std::size_t v = 0; v < 4; v++) {
+    const __m512i rounded = _mm512_cvtps_epi32(_mm512_mul_ps(own[v], whole));
+    count = _mm512_add_epi32(count, rounded);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(weights + v * lanesOfVector), _mm512_cvtepi32_epi16(rounded));
+  }
+  // Weights that are all rounded alike, as equal ones are, keep their sum.
+  const int counted = _mm512_reduce_add_epi32(count);
+  return counted > 0 ? all / static_cast<float>(counted) : all / wholeLength;
 }
 
 /** A converted block of positions from `begin` on, and where the rows end that see some of them. */
-struct RoundedBlock {
+struct WholeBlock {
   const HeadGroup& group;
-  const Bf16Attention& at;
+  const WordAttention& at;
   const SeenHeads& seen;
   std::size_t begin;
   std::size_t rows;
 };
 
 template <std::size_t R, std::size_t V>
-inline void addWeighted(const RoundedBlock& block, std::size_t row, std::size_t dimension, const Positions& pairs,
-                        const std::uint16_t* weights) {
+inline void addWeighted(const WholeBlock& block, std::size_t row, std::size_t dimension, const Positions& pairs,
+                        const std::uint16_t* weights, const float* factors) {
   const std::size_t size = block.group.cache.headSize;
   float* sums = block.seen.sums + row * size + dimension;
-  __m512 tile[R][V];
-  for (std::size_t r = 0; r < R; r++) {
-    for (std::size_t v = 0; v < V; v++) tile[r][v] = _mm512_loadu_ps(sums + r * size + v * lanesOfVector);
+  __m512i tile[R][V];
+  for (auto& one : tile) {
+    for (std::size_t v = 0; v < V; v++) one[v] = _mm512_setzero_si512();
   }
   const std::uint16_t* values = block.at.values + 2 * (pairs.begin * size + dimension);
-  addPairs<false>(weights + 2 * pairs.begin, positionBlock, values, 2 * size, pairs.count(), tile);
+  addPairs(weights + 2 * pairs.begin, positionBlock, values, 2 * size, pairs.count(), tile);
   for (std::size_t r = 0; r < R; r++) {
-    for (std::size_t v = 0; v < V; v++) _mm512_storeu_ps(sums + r * size + v * lanesOfVector, tile[r][v]);
+    const __m512 factor = _mm512_set1_ps(factors[r]);
+    for (std::size_t v = 0; v < V; v++) {
+      float* sum = sums + r * size + v * lanesOfVector;
+      _mm512_storeu_ps(sum, _mm512_fmadd_ps(_mm512_cvtepi32_ps(tile[r][v]), factor, _mm512_loadu_ps(sum)));
+    }
   }
 }
 
 /** products[R][64] of queries and keys in whole numbers. */
 template <std::size_t R>
-inline void multiplyKeys(const RoundedBlock& block, std::size_t row, std::int32_t* products) {
+inline void multiplyKeys(const WholeBlock& block, std::size_t row, std::int32_t* products) {
   const std::size_t size = block.group.cache.headSize;
-  __m512 tile[R][attentionTileVectors];
-  for (std::size_t r = 0; r < R; r++) {
-    for (std::size_t v = 0; v < attentionTileVectors; v++) tile[r][v] = _mm512_setzero_ps();
+  __m512i tile[R][attentionTileVectors];
+  for (auto& one : tile) {
+    for (std::size_t v = 0; v < attentionTileVectors; v++) one[v] = _mm512_setzero_si512();
   }
-  addPairs<true>(block.at.queries + row * size, size, block.at.keys, 2 * positionBlock, size / 2, tile);
+  addPairs(block.at.queries + row * size, size, block.at.keys, 2 * positionBlock, size / 2, tile);
   for (std::size_t r = 0; r < R; r++) {
     for (std::size_t v = 0; v < attentionTileVectors; v++) {
-      _mm512_store_si512(products + r * positionBlock + v * lanesOfVector, _mm512_castps_si512(tile[r][v]));
+      _mm512_store_si512(products + r * positionBlock + v * lanesOfVector, tile[r][v]);
     }
   }
 }
 
 /** R rows of queries with a block: scores, weights, output. */
 template <std::size_t R>
-inline void attendTile(const RoundedBlock& block, std::size_t row) {
+inline void attendTile(const WholeBlock& block, std::size_t row) {
   const auto& [group, at, seen, begin, rows] = block;
   const std::size_t size = group.cache.headSize;
   alignas(64) std::int32_t products[R * positionBlock];
   multiplyKeys<R>(block, row, products);
   alignas(64) std::uint16_t weights[R * positionBlock];
+  float factors[R];
   const Positions first = group.seenBy(row / group.heads, begin);
   const Positions last = group.seenBy((row + R - 1) / group.heads, begin);
   const bool whole = first.end == positionBlock && last.begin == 0;
@@ -228,31 +247,31 @@ inline void attendTile(const RoundedBlock& block, std::size_t row) {
     const SeenRow its = {at.factors[row + r], at.largest[row + r], at.totals + (row + r) * lanesOfVector,
                          seen.sums + (row + r) * size, size};
     if (whole) {
-      weighRow<true>(products + r * positionBlock, at.keyFactors, first, its, weights + r * positionBlock);
+      factors[r] = weighRow<true>(products + r * positionBlock, at, first, its, weights + r * positionBlock);
       continue;
     }
     const Positions own = group.seenBy((row + r) / group.heads, begin);
-    weighRow<false>(products + r * positionBlock, at.keyFactors, own, its, weights + r * positionBlock);
+    factors[r] = weighRow<false>(products + r * positionBlock, at, own, its, weights + r * positionBlock);
   }
   const Positions pairs = {first.begin / 2, (last.end + 1) / 2};
   std::size_t dimension = 0;
-  for (; dimension + 64 <= size; dimension += 64) addWeighted<R, 4>(block, row, dimension, pairs, weights);
+  for (; dimension + 64 <= size; dimension += 64) addWeighted<R, 4>(block, row, dimension, pairs, weights, factors);
   if (dimension + 32 <= size) {
-    addWeighted<R, 2>(block, row, dimension, pairs, weights);
+    addWeighted<R, 2>(block, row, dimension, pairs, weights, factors);
     dimension += 32;
   }
-  if (dimension < size) addWeighted<R, 1>(block, row, dimension, pairs, weights);
+  if (dimension < size) addWeighted<R, 1>(block, row, dimension, pairs, weights, factors);
 }
 
 template <std::size_t R>
-void attendTiles(const RoundedBlock& block, std::size_t row) {
+void attendTiles(const WholeBlock& block, std::size_t row) {
   for (; row + R <= block.rows; row += R) attendTile<R>(block, row);
   if constexpr (R > 1) attendTiles<R / 2>(block, row);
 }
 
 /** Merges the positions that the tokens of a group see into what their heads have seen of others. */
 template <Type T>
-void mergeBf16(const HeadGroup& group, const SeenHeads& seen, const Bf16Attention& at) {
+void mergeWords(const HeadGroup& group, const SeenHeads& seen, const WordAttention& at) {
   const std::size_t size = group.cache.headSize;
   const std::size_t rows = group.rows();
   for (std::size_t r = 0; r < rows; r++) {
@@ -266,7 +285,8 @@ void mergeBf16(const HeadGroup& group, const SeenHeads& seen, const Bf16Attentio
     const Positions seeing = group.tokensSeeing(begin);
     const std::size_t place = group.cache.blockAt(group.kvHead, begin);
     wholeKeys<T>(group.cache.keys + place, size, at.keys, at.keyFactors);
-    roundValues<T>(group.cache.values + place, size, group.seenBy(seeing.end - 1, begin).end, at.values);
+    const std::size_t used = group.seenBy(seeing.end - 1, begin).end;
+    wholeValues<T>(group.cache.values + place, size, used, at.values, at.valueFactors);
     attendTiles<attentionTileRows>({group, at, seen, begin, seeing.end * group.heads}, seeing.begin * group.heads);
   }
   for (std::size_t r = 0; r < rows; r++) {
@@ -275,33 +295,33 @@ void mergeBf16(const HeadGroup& group, const SeenHeads& seen, const Bf16Attentio
   }
 }
 
-void attendPageBf16At(const HeadGroup& group, const SeenHeads& seen, const Bf16Attention& at, bool begins) {
+void attendPageWordsAt(const HeadGroup& group, const SeenHeads& seen, const WordAttention& at, bool begins) {
   if (begins) forgetAll(group, seen);
   if (group.seen().count() == 0) return;
   switch (group.cache.type) {
     case Type::Q8_0:
-      return mergeBf16<Type::Q8_0>(group, seen, at);
+      return mergeWords<Type::Q8_0>(group, seen, at);
     case Type::Q4_0:
-      return mergeBf16<Type::Q4_0>(group, seen, at);
+      return mergeWords<Type::Q4_0>(group, seen, at);
     default:
-      return mergeBf16<Type::F16>(group, seen, at);
+      return mergeWords<Type::F16>(group, seen, at);
   }
 }
 
-void attendPageBf16(const HeadGroup& group, const SeenHeads& seen, bool begins) {
-  attendPageBf16At(group, seen, bf16AttentionAt(group, seen.sums), begins);
+void attendPageWords(const HeadGroup& group, const SeenHeads& seen, bool begins) {
+  attendPageWordsAt(group, seen, wordAttentionAt(group, seen.sums), begins);
 }
 
-void attendHeadsBf16(const HeadGroup& group, float* out) {
-  const Bf16Attention at = bf16AttentionAt(group, out);
-  attendPageBf16At(group, at.seen, at, true);
+void attendHeadsWords(const HeadGroup& group, float* out) {
+  const WordAttention at = wordAttentionAt(group, out);
+  attendPageWordsAt(group, at.seen, at, true);
   divideRows<Avx512>(at.seen.totals, group.rows(), group.cache.headSize, out);
 }
 
 /** Makes a table attend this way with many tokens. */
-void setAttentionBf16(KernelTable& table) {
-  table.attentionMany = {bf16QueryRows, bf16AttentionScratch, attendHeadsBf16, attendPageBf16};
-  table.attendsMany = attendsInBf16;
+void setAttentionWords(KernelTable& table) {
+  table.attentionMany = {wordQueryRows, wordAttentionScratch, attendHeadsWords, attendPageWords};
+  table.attendsMany = attendsInWords;
 }
 
 }  // namespace
