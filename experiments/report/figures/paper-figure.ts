@@ -59,7 +59,7 @@ export function paperFigure({ data, layout }: Figure, column: ColumnName, font: 
 
 /** Pixels that the labels of a vertical axis with categories take, with the horizontal axis below them. */
 function labelsHeight({ yaxis }: Partial<Layout>): number {
-  const labels = (yaxis?.categoryarray ?? []).map(String);
+  const labels = Array.from<unknown, string>((yaxis?.categoryarray ?? []) as ArrayLike<unknown>, String);
   const lines = Math.max(0, ...labels.map((label) => label.split('<br>').length));
   return Math.ceil(labels.length * (lines + 0.4) * SMALL * 1.3) + 50;
 }
