@@ -198,7 +198,23 @@ export const TESTBEDS: readonly Testbed[] = [
       },
     ],
   },
-  { name: 'prima-a10', belief: 'prima-a10', stated: 'free', unknowns: [], heads: {} },
+  {
+    name: 'prima-a10',
+    belief: 'prima-a10',
+    stated: 'reported',
+    heads: {},
+    unknowns: [
+      {
+        kind: 'ram',
+        devices: ['mac'],
+        bytes: 12 * GIB,
+        range: [9.8 * GIB, 14 * GIB],
+        status: 'assumed',
+        source: 'the Mac mini of App. A.4, whose memory its own tables give; none of Fig. 10’s cells took part',
+        seen: [],
+      },
+    ],
+  },
   { name: 'prima-fig2', belief: 'prima-fig2', stated: 'free', unknowns: [], heads: {} },
 ];
 

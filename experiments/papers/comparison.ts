@@ -98,15 +98,28 @@ export function inPoints(unit: string): boolean {
   return unit === 'share' || unit === 'gain';
 }
 
+/** Lengths that are doubled until one fails: errors are powers of two, counted in octaves (1 for ×2, −1 for ½). */
+export const OCTAVES = 'octaves';
+
+/** Whether a figure agrees or doesn't, and has no error: units of a plan, and lengths at a model's own limit. */
+export function isOutcome(unit: string): boolean {
+  return unit === 'units' || unit === CAPPED;
+}
+
+/** Unit of a length that the paper prints at the model's own limit, beyond which none could be found. */
+export const CAPPED = 'tokens, capped';
+
 /**
- * Error of a result with its sign: for shares and gains the difference (0.01 is a point), otherwise relative to the published
- * value. A result below an upper bound has error 0. Undefined where either side isn't a number.
+ * Error of a result with its sign: octaves for lengths on a log₂ axis, for shares and gains the difference (0.01 is a point), otherwise relative to the published
+ * value. A result below an upper bound has error 0. Undefined where either side isn't a number, and for outcomes.
  */
 export function errorOf(
   found: Quantity | undefined,
   { published, unit, cell }: Pick<Rule<unknown>, 'published' | 'unit' | 'cell'>,
 ): number | undefined {
-  if (typeof found !== 'number' || typeof published !== 'number' || published === 0) return undefined;
+  if (typeof found !== 'number' || typeof published !== 'number' || published === 0 || isOutcome(unit))
+    return undefined;
+  if (unit === OCTAVES) return Math.log2(found / published);
   const error = inPoints(unit) ? found - published : found / published - 1;
   return isUpperBound(cell) ? Math.max(0, error) : error;
 }
@@ -117,7 +130,8 @@ export function isUpperBound({ note }: PublishedCell): boolean {
 }
 
 /** Whether published and predicted agree on what runs; undefined where nothing is modelled. */
-export function outcomeAgrees({ published, predicted }: Comparison): boolean | undefined {
+export function outcomeAgrees({ published, predicted, unit }: Comparison): boolean | undefined {
+  if (predicted !== undefined && isOutcome(unit)) return predicted === published;
   return predicted === undefined ? undefined : (typeof published === 'number') === (typeof predicted === 'number');
 }
 

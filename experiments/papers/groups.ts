@@ -5,7 +5,15 @@
 
 import { BLIND, type RegisteredError } from '../../datasets/register.ts';
 import { type Accuracy, accuracyOf } from './accuracy.ts';
-import { ANSWERS, type Answer, type Comparison, configurationCount, inPoints, type PaperName } from './comparison.ts';
+import {
+  ANSWERS,
+  type Answer,
+  type Comparison,
+  configurationCount,
+  inPoints,
+  OCTAVES,
+  type PaperName,
+} from './comparison.ts';
 import { PAPER_TITLES } from './summary.ts';
 import { errorText, medianText } from './text.ts';
 
@@ -45,12 +53,13 @@ export function mainReadings(comparisons: readonly Comparison[]): Comparison[] {
   return [...main.values()];
 }
 
-/** `12 % (+212 %), 2.4 pp (−5.4 pp)`: relative errors, and those of shares and gains, stand apart. */
+/** `12 % (+212 %), 2.4 pp (−5.4 pp)`: relative errors, those of shares and gains, and octaves stand apart. */
 export function errorsText(comparisons: readonly Comparison[], answer: Answer): string {
-  const parts = [false, true].flatMap((isShare): string[] => {
-    const own = comparisons.filter(({ unit }) => inPoints(unit) === isShare);
+  const kindOf = (unit: string): string => (inPoints(unit) ? 'share' : unit === OCTAVES ? OCTAVES : '');
+  const parts = ['', 'share', OCTAVES].flatMap((kind): string[] => {
+    const own = comparisons.filter(({ unit }) => kindOf(unit) === kind);
     const accuracy = accuracyOf(own.flatMap((one) => one[`${answer}Error`] ?? []));
-    return accuracy === undefined ? [] : [accuracyText(isShare ? 'share' : '', accuracy)];
+    return accuracy === undefined ? [] : [accuracyText(kind, accuracy)];
   });
   return parts.join(', ') || '–';
 }

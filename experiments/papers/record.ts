@@ -1,6 +1,6 @@
 import { parseCsv } from '../../engine/input/parse-csv.ts';
 import { type Column, tableCsv } from '../report/columns.ts';
-import { ANSWERS, type Answer, type Comparison } from './comparison.ts';
+import { ANSWERS, type Answer, type Comparison, isOutcome } from './comparison.ts';
 import { type BlindCells, groupOf } from './groups.ts';
 
 const PLACE: readonly Column<Comparison>[] = [
@@ -130,6 +130,7 @@ function recordedError(one: Comparison, answer: Answer): RecordedError {
   if (error !== undefined) return error;
   const found = one[answer];
   if (found === undefined) return '';
+  if (isOutcome(one.unit)) return found === one.published ? 'agrees' : 'disagrees';
   return (typeof found === 'number') === (typeof one.published === 'number') ? 'agrees' : 'disagrees';
 }
 

@@ -1,5 +1,5 @@
 import { formatDeviation, formatPercent, formatSeconds } from '../../engine/input/format.ts';
-import { inPoints, type Quantity } from './comparison.ts';
+import { inPoints, OCTAVES, type Quantity } from './comparison.ts';
 
 /** `15.0 ms`, `4.7 %` for a share, `OOM`, or nothing. */
 export function quantityText(unit: string, quantity: Quantity | undefined): string {
@@ -11,10 +11,14 @@ export function quantityText(unit: string, quantity: Quantity | undefined): stri
 /** `−8.4 %`, or `−1.2 pp` (percentage points) for a share or a gain; nothing where there is no error. */
 export function errorText(unit: string, error: number | undefined): string {
   if (error === undefined) return '';
+  if (unit === OCTAVES) return `${error === 0 ? '±' : error < 0 ? '−' : '+'}${octavesText(Math.abs(error))}`;
   if (!inPoints(unit)) return relativeErrorText(error);
   const points = (100 * error).toFixed(1);
   return `${Number(points) === 0 ? '±' : error < 0 ? '−' : '+'}${points.replace('-', '')} pp`;
 }
+
+const octavesText = (octaves: number): string =>
+  `${Number.isInteger(octaves) ? octaves : octaves.toFixed(1)} octave${octaves === 1 ? '' : 's'}`;
 
 /** As formatDeviation, but with a decimal up to 100 %, so that a limit can be read off. */
 export function relativeErrorText(error: number): string {
@@ -25,6 +29,7 @@ export function relativeErrorText(error: number): string {
 
 /** A median of errors without sign: `3.8 %`, or `1.2 pp`. */
 export function medianText(unit: string, error: number): string {
+  if (unit === OCTAVES) return octavesText(error);
   return inPoints(unit) ? `${(100 * error).toFixed(1)} pp` : formatPercent(error);
 }
 

@@ -56,7 +56,7 @@ export function algorithm1(given: RingCosts, solver: IntegerSolver, options: Hal
     previousSets = form.sets.join();
     const tried: { rounds: number; solution: HaldaSolution | undefined }[] = [];
     let bestOfPass: HaldaSolution | undefined;
-    for (const rounds of haldaRounds(costs)) {
+    for (const rounds of haldaRounds(costs, options)) {
       const outcome = solver.solve(haldaProgram({ ...form, costs, rounds, kvRows: options.kvCache === 'pinned' })); // line 11
       if (outcome.status === 'failed')
         return { solution: best, failure: noPlan('solver-failed', outcome.reason), iterations };
@@ -86,9 +86,17 @@ export function algorithm1(given: RingCosts, solver: IntegerSolver, options: Hal
   return { solution: best, failure: undefined, iterations };
 }
 
-/** Line 3: the divisors k of L, without L itself unless it is 1, for which every device can have a layer. */
-function haldaRounds({ layers, devices }: RingCosts): number[] {
-  return divisors(layers).filter((rounds) => (rounds === 1 || rounds < layers) && layers / rounds >= devices.length);
+/**
+ * Line 3: the divisors k of L, without L itself unless it is 1, for which every device can have a layer; of them the one
+ * that the options ask for.
+ */
+function haldaRounds({ layers, devices }: RingCosts, { rounds: forced }: HaldaOptions): number[] {
+  return divisors(layers).filter(
+    (rounds) =>
+      (forced === undefined || rounds === forced) &&
+      (rounds === 1 || rounds < layers) &&
+      layers / rounds >= devices.length,
+  );
 }
 
 /** Line 1: windows in proportion to the memory budgets of footnote 6; they add up to about L. */
@@ -220,28 +228,32 @@ interface Calibration {
  * one with the slowest disk.
  */
 function deviceToForce({ costs, sets, form, best, options }: Calibration): number | undefined {
-  if (best === undefined ? options.infeasible === 'stop' : !wastesGpu(costs, form.vectors, best, options))
+  if (best === undefined ? options.infeasible === 'stop' : !wastesGpu({ costs, sets, form, best, options }))
     return undefined;
   const overloaded = sets.flatMap((set, index) => (set === 'M4' || form.soft.has(index) ? [] : [index]));
   const rate = (index: number): number => (costs.devices[index] as DeviceCosts).reloadRate;
   return overloaded.sort((one, other) => rate(one) - rate(other))[0];
 }
 
-function wastesGpu(
-  costs: RingCosts,
-  vectors: VectorForm,
-  { rounds, windows, gpuLayers }: HaldaSolution,
-  { overloadedDevice }: HaldaOptions,
-): boolean {
+function wastesGpu({ costs, sets, form, best, options }: Calibration & { readonly best: HaldaSolution }): boolean {
+  const { vectors } = form;
+  const { rounds, windows, gpuLayers } = best;
+  const { overloadedDevice, waitsForRemoval } = options;
   const indices = costs.devices.map((_, index) => index);
   const room = (index: number): number => haldaGpuRoom(costs, vectors, index, rounds);
   const hasFreeGpu = (index: number): boolean => room(index) > (gpuLayers[index] as number);
+  if (waitsForRemoval && windows.some((window, index) => window === 1 && gpuLayers[index] === 0)) return false;
   const isOverloaded = (index: number): boolean => {
     const [window, onGpu] = [windows[index] as number, gpuLayers[index] as number];
+    if (overloadedDevice === 'full-gpu' || overloadedDevice === 'spilling-gpu') {
+      const { kind, gpu } = costs.devices[index] as DeviceCosts;
+      if (gpu === undefined || kind === 'macos') return sets[index] !== 'M4';
+      return window > onGpu && (overloadedDevice === 'spilling-gpu' || !hasFreeGpu(index));
+    }
     const spills = room(index) > 0 && !hasFreeGpu(index) && window > onGpu;
     return spills || overloads(costs, index, rounds * window, rounds * onGpu);
   };
-  const counts = (free: number, other: number): boolean => overloadedDevice === 'any' || other !== free;
+  const counts = (free: number, other: number): boolean => overloadedDevice !== 'another' || other !== free;
   return indices.some(
     (free) => hasFreeGpu(free) && indices.some((other) => counts(free, other) && isOverloaded(other)),
   );

@@ -26,11 +26,17 @@ export interface HaldaOptions {
   readonly calibration: 'skips-update' | 'updates';
   /**
    * Line 13. `another`: as written, a GPU with free VRAM counts only beside another device that is overloaded; `any`:
-   * the device with the free VRAM may itself be the overloaded one, as in the paper's example (3.3).
+   * the device with the free VRAM may itself be the overloaded one, as in the paper's example (3.3). By the program's
+   * source, a device without a GPU counts if its set isn't M4, and one with a GPU if it has layers on its CPU: in April
+   * 2025 only with its VRAM full (`full-gpu`), in July always (`spilling-gpu`).
    */
-  readonly overloadedDevice: 'another' | 'any';
+  readonly overloadedDevice: 'another' | 'any' | 'full-gpu' | 'spilling-gpu';
+  /** Line 13 isn't looked at while a device has one layer and none on a GPU: that device is to be removed first. */
+  readonly waitsForRemoval: boolean;
+  /** The only k that is tried (`-k` of the program); all divisors of L unless given. */
+  readonly rounds?: number;
   /**
-   * No round has a feasible program. `stop`: end with the best so far, if any; `force`: move the slowest disk of M1–M3
+   * No round has a feasible program. `stop`: end with the best so far, if any, as the program rolls back; `force`: move the slowest disk of M1–M3
    * into M4, as calibration does, and go on.
    */
   readonly infeasible: 'stop' | 'force';
@@ -68,6 +74,7 @@ export const ALGORITHM_1: HaldaOptions = {
   headPriority: 1,
   calibration: 'skips-update',
   overloadedDevice: 'another',
+  waitsForRemoval: false,
   infeasible: 'stop',
   comparison: 'with-kappa',
   kvCache: 'reloaded',
@@ -100,18 +107,21 @@ export const PRIMA_CPP_APRIL_2025: HaldaOptions = {
   name: 'halda-program',
   initialRounding: 'adds-up',
   coefficients: 'arithmetic',
+  overloadedDevice: 'full-gpu',
   comparison: 'last',
   removal: 'none',
 };
 
 /**
- * Halda in prima.cpp's program of July 2025 (commit bdf9d8e7): n starts at w, a GPU with free memory may itself be the
- * one that spills, the head's layers are preferred by 1 %, and devices with a single layer are removed.
+ * Halda in prima.cpp's program of July 2025 (commit bdf9d8e7), which is that of its newest release: n starts at w, a GPU
+ * with free memory may itself be the one that spills, no device is forced while one is to be removed, the head's layers
+ * are preferred by 1 %, and devices with a single layer are removed.
  */
 export const PRIMA_CPP_JULY_2025: HaldaOptions = {
   ...PRIMA_CPP_APRIL_2025,
   initialGpuLayers: 'windows',
   headPriority: 1.01,
-  overloadedDevice: 'any',
+  overloadedDevice: 'spilling-gpu',
+  waitsForRemoval: true,
   removal: 'one-layer',
 };

@@ -5,7 +5,7 @@ import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { simulate } from '../../../simulator/simulate.ts';
-import { type Comparison, compare, type Quantity, type Rule, useOf } from '../comparison.ts';
+import { CAPPED, type Comparison, compare, OCTAVES, type Quantity, type Rule, useOf } from '../comparison.ts';
 import { BACKENDS, type Backend, type Loaded, load } from './memory/backends.ts';
 import { longestContext } from './memory/longest-context.ts';
 import { simulatedTokens } from './memory/pytorch.ts';
@@ -55,9 +55,10 @@ export function contextComparisons({ cells, clusterOf, modelOf }: ContextInputs)
       paper: 'helm',
       cell,
       policy: 'memory',
-      unit: 'tokens',
+      // A length at the model's own limit says that memory didn't end it, and how far it could have gone is unknown.
+      unit: cell.value === LONGEST ? CAPPED : OCTAVES,
       published: cell.value,
-      noise: typeof cell.value === 'number' && cell.noise !== undefined ? cell.noise / cell.value : undefined,
+      noise: undefined,
       use: useOf(cell),
       configuration: ['context', cell.cluster, cell.model, cell.system].join('\n'),
       answer: () => {

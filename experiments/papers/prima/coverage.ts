@@ -36,7 +36,7 @@ export const PRIMA_COVERAGE: readonly CoverageRule[] = [
   {
     system: 'prima.cpp-speculative',
     reason: 'not modelled',
-    note: 'the paper states the draft’s size, but neither its tokens nor the acceptance rate (formula: speculation.ts)',
+    note: 'the paper states the draft’s size and that it drafts five tokens (App. A.9), but not the acceptance rate (formula: speculation.ts)',
   },
   { metric: 'scheduling-latency', reason: 'not modelled', note: 'npm run bench measures our own schedulers' },
   {

@@ -47,7 +47,8 @@ export function execute(
   if (scheduled.plan === undefined)
     return { plan: undefined, predicted: undefined, simulated: undefined, why: scheduled.message };
   const plan = withPrefetch(scheduled.plan, policy.prefetch);
-  const predicted = predict({ plan, truth, model, workload, reclaim: OPERATING_SYSTEMS.predicted, runtime });
+  const reclaiming = policy.reclaiming ?? OPERATING_SYSTEMS;
+  const predicted = predict({ plan, truth, model, workload, reclaim: reclaiming.predicted, runtime });
   const simulated = simulate({
     cluster: truth,
     model,
@@ -55,7 +56,7 @@ export function execute(
     workload,
     runtime,
     warm,
-    reclaim: OPERATING_SYSTEMS.simulated,
+    reclaim: reclaiming.simulated,
     context: 'fixed',
     record: 'tokens',
   });

@@ -43,11 +43,7 @@ const count =
 export const PRIMA_OPTION_SPECS = {
   table: option('--table <list>', `prima: tables, of ${NUMBERS.join(', ')} (default: all)`, readTables),
   context: option('--context <tokens>', 'prima: tokens in the KV cache (default: a full one)', count(1)),
-  reserved: option(
-    '--reserved <tokens>',
-    'prima: tokens that it has room for (default: 1024)',
-    count(1),
-  ),
+  reserved: option('--reserved <tokens>', 'prima: tokens that it has room for (default: 1024)', count(1)),
   prompt: option(
     '--prompt <tokens>',
     `prima: tokens of the prompt, for TTFT (default: ${DOCUMENTED_PROMPT})`,

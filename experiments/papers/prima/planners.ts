@@ -12,7 +12,7 @@ import { SCHEDULERS, type SchedulerName } from '../../../engine/schedule/registr
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 
 /** A scheduler of the registry, or a variant of one. */
-export type Planner = SchedulerName | 'halda-any' | 'optimum' | 'vram-ratio';
+export type Planner = SchedulerName | 'halda-any' | 'halda-line-13' | 'optimum' | 'vram-ratio';
 
 const PROGRAMS = { 'april-2025': PRIMA_CPP_APRIL_2025, 'july-2025': PRIMA_CPP_JULY_2025 } as const;
 
@@ -26,6 +26,8 @@ export function planWith(
   switch (planner) {
     case 'halda-program':
       return halda(problem, solver, PROGRAMS[version]);
+    case 'halda-line-13':
+      return halda(problem, solver, { ...PROGRAMS[version], overloadedDevice: 'another', waitsForRemoval: false });
     case 'halda-any':
       return halda(problem, solver, { ...ALGORITHM_1, overloadedDevice: 'any' });
     case 'optimum':

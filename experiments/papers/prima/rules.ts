@@ -1,5 +1,5 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
-import type { Testbed } from '../../../datasets/testbeds.ts';
+import { type Testbed, trueCluster } from '../../../datasets/testbeds.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
@@ -105,7 +105,9 @@ export function jobOf(inputs: PrimaInputs, cell: PublishedCell, policy: SystemPo
   const model = modelOf(cell.model, policy.mix);
   const { program } = policy;
   const settings = settingsOf({ testbed, stated, published, options, program, cell, model });
-  return { policy, model, warm: options.warm === 'run', ...settings };
+  const isStated = policy.reclaiming?.memory === 'stated';
+  const truth = isStated ? trueCluster({ stated: testbed.stated, unknowns: [] }, settings.belief) : settings.truth;
+  return { policy, model, warm: options.warm === 'run', ...settings, truth };
 }
 
 /** @param executions what cells of one policy and model share */

@@ -15,7 +15,7 @@ const NO_PROMPT =
   'TTFT: the paper states no length of its prompts. 18 ms at 8B, 3 ms above a token, leave room for a few tokens only. It is simulated with the prompt that is named above, and nothing is claimed.';
 
 const CONTEXT =
-  'The paper states neither how many tokens a KV cache was reserved for nor how many were in it. llama.cpp has room for 1024, by the commands in prima.cpp’s own documentation, and prima.cpp for 256, which is what Table 5 leaves it; caches are full unless --context says otherwise: reserved tokens take memory, and tokens in the cache take time. Those commands generate at most 256 tokens: read at 134 of them, llama.cpp’s small models of Table 9 come out 1 % faster (worst −16.1 % instead of −14.9 %) and times of models that are reloaded stay the same.';
+  'The paper states neither how many tokens a KV cache was reserved for nor how many were in it. Both programs have room for 1024 (-c) in the commands of prima.cpp’s own documentation, for which its Halda reckons a full cache; Table 5 leaves prima.cpp room for some 330 (there). Caches are full unless --context says otherwise: reserved tokens take memory, and tokens in the cache take time. Those commands generate at most 256 tokens: read at 134 of them, llama.cpp’s small models of Table 9 come out 1 % faster (worst −16.1 % instead of −14.9 %) and times of models that are reloaded stay the same.';
 
 const BLIND =
   'Nothing here was computed before programs, testbeds and targets were as they are: these cells are blind, and their first errors are on record (datasets/published/register.csv). The program of April 2025 leaves every device a layer.';
@@ -30,7 +30,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
       'From 30B on, prima.cpp’s columns stand in the paper’s first version of April 2025, and its program and ring are taken for them: D1 is the head, and every device keeps a layer. 8B and 14B, which the newest version changed, ran on D3 alone.',
       CONTEXT,
       'prima.cpp without Halda is cut in proportion to VRAM where there is a GPU and to RAM elsewhere, as the program does when it is built without its solver; D1 then has twice the layers that its memory holds from 60B on. Its times from 60B on fit one, two and two loads of what exceeds D1 and D4: no single way to reload gives all three.',
-      'At 30B the program’s April version starts D2 beyond its memory by 1.4 % (14 layers are 4.16 GiB, Table 3 has 4.1), so it keeps it overloaded (Eq. 29) with 14 layers on its CPU and VRAM to spare, which line 13 doesn’t count: 224 ms. The printed 72 ms exclude that start, and layers on D1 and D4 as well: D2 and D3 alone take 73 to 80 ms.',
+      'At 30B and 45B the program’s April version starts D2 and D3 beyond their memory, so it keeps both overloaded (Eq. 29) with VRAM to spare, which its line 13 doesn’t count (a GPU with free VRAM is never overloaded in commit 6d13836c): 409 and 456 ms. The printed 72 and 233 ms exclude that: as the paper prints line 13 they would be 117 and 241 ms. No memory that rounds to Table 3’s digits gives another plan (D2 from 4.05 to 4.15 GiB, D3 from 9.65 to 9.75): 403 to 409 ms. At Table 9’s 32B it is 240 to 297 ms, and with the least of D2 124 ms.',
       'llama.cpp at 8B (15 ms) and 14B (20 ms) can’t both be met by a constant of the GPU: the step of 5 ms for 3.66 GB more is 732 GB/s, where the RTX 2080 Ti has 616 GB/s. A GPU slowed until the 8B agrees takes 26.9 ms at 14B (+35 %), an overhead per layer 27.1 ms (+36 %). So no such constant is fitted.',
       NO_PROMPT,
     ],
@@ -44,7 +44,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
       'What the table says of the KV cache differs between systems. A token takes 32 KiB of it per layer at 65B. llama.cpp’s 15.6 % on D3, less the 2.0 % at 8B where all is on the GPU, are the cache of 57 layers: of some 1000 tokens with 16 GiB installed (the slope from 30B to 65B gives 1110, the difference 1250). prima.cpp’s are at most 1.0 % on the same device, which has 13 layers or more on its CPU: of 80, at most 44 fit into the VRAM of D2 and D3, 5 and 4 into the RAM of D1 and D4, and D2 takes no more than D3 of the rest. So prima.cpp had room for at most (1.0 / 13.6) · (57 / 13) of llama.cpp’s tokens, whatever is installed: 330 of 1024.',
       'At 8B and 14B the paper reports pressure on D1 and D2, though its Halda runs these models on D3 alone: the table is that of its older version, unchanged, in which every device had to take a layer.',
       'exo holds its weights in RAM in 16 bits beside those in VRAM, and dllama’s head loads the whole model before it cuts it (App. A.8): neither is modelled, and both are missing on D2 and D3.',
-      '"≤ 1.0 %" is an upper bound, and held against as such. On D4 it leaves 82 MiB: the 256 MiB of buffers that are assumed for every device are the head’s, and too much elsewhere.',
+      '"≤ 1.0 %" is an upper bound, and held against as such. On D4 it leaves 82 MiB: the activations alone that the program reckons with at 1024 tokens are 98 to 194 MiB on each device.',
     ],
   },
   {
@@ -89,7 +89,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     notes: [
       'The testbed states disks of 600 MB/s, while its llama.cpp column implies about 1.6 GB/s; CPUs and available RAM are not stated. The numbers are shown, but nothing is claimed.',
       'GPUs: an RTX 4090 reads the 8B in 7 ms, where 20 ms are printed: 0.4 of its rates are taken, whatever limits them. Then the 32B, which lies in the VRAM of two of them, takes 89 ms; by bytes, 20 ms at 8B are 81 ms at 32B, and the printed 55 ms at 32B are 14 ms at 8B. The two exclude each other.',
-      'Speculative decoding: the paper states the size of each draft model, but neither how many tokens it drafts nor how many are accepted, so its column has no answer. The TPOTs ask for 1.00 to 1.82 tokens of every verification (20 over 20 ms at 8B, 803 over 442 ms at 70B) if drafts cost nothing and a verification takes as long as a token; any dearer draft asks for more. With an acceptance rate chosen for each cell all would agree, and nothing would be tested.',
+      'Speculative decoding: App. A.9 states the size of each draft model and that five tokens are drafted, but not how many are accepted, so its column has no answer. The TPOTs ask for 1.00 to 1.82 tokens of every verification (20 over 20 ms at 8B, 803 over 442 ms at 70B) if drafts cost nothing and a verification takes as long as a token; any dearer draft asks for more. With an acceptance rate chosen for each cell all would agree, and nothing would be tested.',
     ],
   },
   {

@@ -21,17 +21,22 @@ test('each program has its own KV capacity, and a full cache', () => {
     return [context, reservedContext];
   };
   assert.equal(roomOf(LLAMA_CPP), [1024, 1024]);
-  assert.equal(roomOf(PRIMA_CPP), [256, 256]);
-  assert.equal(roomOf(PRIMA_CPP, { context: 134 }), [134, 256]);
-  assert.equal(roomOf(PRIMA_CPP, { context: 500 }), [500, 500]);
+  assert.equal(roomOf(PRIMA_CPP), [1024, 1024]);
+  assert.equal(roomOf(PRIMA_CPP, { context: 134 }), [134, 1024]);
+  assert.equal(roomOf(PRIMA_CPP, { context: 500 }), [500, 1024]);
   assert.equal(roomOf(PRIMA_CPP, { reserved: 2048 }), [2048, 2048]);
 });
 
-test('buffers in VRAM follow from the shape; prima.cpp of July 2025 keeps 700 MiB back as well', () => {
+test('prima.cpp reckons buffers with activations, the head’s with logits, and keeps 0.3 GiB or 700 MiB of VRAM back', () => {
   const vram = (program: typeof PRIMA_CPP, version: 'april-2025' | 'july-2025'): number =>
     runtimeOf(program, version, model, workloadOf(program, OPTIONS)).gpuBufferBytes / MIB;
-  assert.is(vram(PRIMA_CPP, 'april-2025'), 258.5);
-  assert.is(vram(PRIMA_CPP, 'july-2025'), 958.5);
+  // 512 tokens of 4 · 4096 + 33 · 1024 + 2 values of 4 bytes; the head's 2 · 4096 + 128256 + 1 beside them.
+  const activations = (2048 * (4 * 4096 + 33 * 1024 + 2)) / MIB;
+  assert.is(vram(PRIMA_CPP, 'april-2025'), activations + 0.3 * 1024);
+  assert.is(vram(PRIMA_CPP, 'july-2025'), activations + 700);
+  const { cpuBufferBytes, headBufferBytes } = runtimeOf(PRIMA_CPP, 'april-2025', model, workloadOf(PRIMA_CPP, OPTIONS));
+  assert.is(cpuBufferBytes / MIB, activations);
+  assert.is(headBufferBytes, 2048 * (2 * 4096 + 128256 + 1));
   assert.is(vram(LLAMA_CPP, 'july-2025'), 258.5);
   assert.equal(runtimeOf(OTHER_PROGRAM, 'july-2025', model, workloadOf(OTHER_PROGRAM, OPTIONS)), DEFAULT_RUNTIME);
 });

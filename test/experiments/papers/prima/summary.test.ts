@@ -55,6 +55,9 @@ test('prima.cpp’s column is the program’s Halda; other readings stand beside
   const names = (system: string): string[] => policiesOf(system, '4').map(({ name }) => name);
   assert.equal(names('prima.cpp'), [
     'halda-program',
+    'halda-program, Eq. 15',
+    'halda-program, two lists',
+    'halda-program, line 13 as printed',
     'halda',
     'halda, any GPU',
     'halda-repaired',
