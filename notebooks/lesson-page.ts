@@ -1,6 +1,10 @@
 import { LESSONS } from './lessons.ts';
+import { explainTerms } from './lib/terms.ts';
 
-/** The frame of every lesson: links to the lesson before and the one after, below the text. */
+/**
+ * The frame of every lesson: links to the lesson before and the one after, below the text; and the glossary's terms
+ * explained in it.
+ */
 const page =
   location.pathname
     .split('/')
@@ -19,3 +23,4 @@ function link(lesson: (typeof LESSONS)[number] | undefined, label: string): HTML
 }
 
 links?.append(link(LESSONS[at - 1], 'Before'), link(LESSONS[at + 1], 'Next'));
+explainTerms(document);

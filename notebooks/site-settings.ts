@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { config, observable } from '@observablehq/notebook-kit/vite';
 import type { IndexHtmlTransformHook, InlineConfig, Plugin } from 'vite';
+import { STYLE } from '../engine/design/design.ts';
 
 const FOLDER = import.meta.dirname;
 /** Loopback only. */
@@ -35,6 +36,14 @@ function lessons(): Plugin {
   };
 }
 
+/** Puts the style that reports and the server's page share into the head of every page. */
+function design(): Plugin {
+  return {
+    name: 'common-design',
+    transformIndexHtml: () => [{ tag: 'style', children: STYLE, injectTo: 'head-prepend' }],
+  };
+}
+
 /** The pages: the front page and every lesson. */
 function pages(): string[] {
   return readdirSync(FOLDER)
@@ -53,7 +62,7 @@ export function siteSettings(out: string): InlineConfig {
     root: FOLDER,
     base: './',
     assetsInclude: ['**/*.gguf'],
-    plugins: [vendored(), lessons()],
+    plugins: [vendored(), lessons(), design()],
     worker: { plugins: () => [vendored()] },
     // The development server bundles dependencies by itself, Notebook Kit's among them.
     optimizeDeps: { rolldownOptions: { plugins: [vendored()] } },

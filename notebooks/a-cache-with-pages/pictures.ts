@@ -39,8 +39,8 @@ export function weightBars({ steps, weights }: Streamed, seen: number, width: nu
     x: { label: null, domain: names, type: 'band' },
     y: { label: 'weight of a token', domain: [0, 1], grid: true },
     marks: [
-      Plot.barY(now, { x: 'name', y: 'weight', fill: '#3b5fc0', fillOpacity: 0.7 }),
-      Plot.tickY(whole, { x: 'name', y: 'weight', stroke: '#b5651d', strokeWidth: 3 }),
+      Plot.barY(now, { x: 'name', y: 'weight', fill: 'var(--series-1)', fillOpacity: 0.7 }),
+      Plot.tickY(whole, { x: 'name', y: 'weight', stroke: 'var(--series-2)', strokeWidth: 3 }),
       Plot.ruleY([0]),
     ],
   });
@@ -69,7 +69,11 @@ export function memoryLines(
     marginLeft: 50,
     x: { label: 'tokens in the context', domain: [0, longest] },
     y: { label: 'MiB of keys and values', grid: true, domain: [0, Math.max(1.05 * buffer, setting.poolBytes / MIB)] },
-    color: { domain: ['pages on the GPU', 'pages in RAM'], range: ['#3b5fc0', '#b5651d'], legend: true },
+    color: {
+      domain: ['pages on the GPU', 'pages in RAM'],
+      range: ['var(--series-1)', 'var(--series-2)'],
+      legend: true,
+    },
     marks: [
       Plot.line(lines, { x: 'tokens', y: 'mib', stroke: 'where', strokeWidth: 2, curve: 'step-after' }),
       Plot.ruleY([buffer], { strokeDasharray: '2 3' }),
@@ -81,14 +85,14 @@ export function memoryLines(
         dx: 6,
         dy: -7,
       }),
-      Plot.ruleY([setting.poolBytes / MIB], { stroke: '#c0392b' }),
+      Plot.ruleY([setting.poolBytes / MIB], { stroke: 'var(--series-5)' }),
       Plot.text([setting.poolBytes / MIB], {
         x: longest,
         y: (mib: number) => mib,
         text: ['GPU memory'],
         textAnchor: 'end',
         dy: -7,
-        fill: '#c0392b',
+        fill: 'var(--series-5)',
       }),
       Plot.ruleX([setting.tokens], { strokeOpacity: 0.5 }),
       Plot.ruleY([0]),

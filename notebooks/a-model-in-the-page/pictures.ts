@@ -5,8 +5,8 @@ import { chartWidth } from '../lib/figure.ts';
 import { symbolOf } from './symbols.ts';
 import type { Sampling, Written } from './write.ts';
 
-const RESIDENT = '#3b5fc0';
-const READ = '#b5651d';
+const RESIDENT = 'var(--series-1)';
+const READ = 'var(--series-2)';
 
 /** The text so far, with the token that the pictures are about. */
 export function textStrip({ tokens, promptTokens }: Written, chosen: number): HTMLElement {

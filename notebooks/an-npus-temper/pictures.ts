@@ -4,8 +4,8 @@ import { chartWidth } from '../lib/figure.ts';
 import { type CostedCut, type PromptTime, SYSTEMS } from './cuts.ts';
 import { flopsOf, productTimes } from './products.ts';
 
-const NPU = '#d98c1f';
-const GPU = '#4a72d8';
+const NPU = 'var(--series-5)';
+const GPU = 'var(--series-1)';
 const MOST_COLUMNS = 512;
 
 /** Milliseconds of [M, N] × [N, K] against K: a staircase on the NPU, a line on the GPU; the reader's own K marked. */
@@ -113,7 +113,7 @@ export function cutLine(curve: readonly CostedCut[], rows: number, own: CostedCu
   });
 }
 
-const SYSTEM_COLOURS = [GPU, '#b5551d', NPU, '#9a5fb3', '#6b8e23'];
+const SYSTEM_COLOURS = [GPU, 'var(--series-2)', NPU, 'var(--series-4)', 'var(--series-3)'];
 
 /** Tokens per second of a prompt against its length, for every system; the reader's own length marked. */
 export function lengthCurves(times: readonly PromptTime[], own: number, width: number): Element {

@@ -13,6 +13,9 @@ export function curve({ curve: candidates, best }: SplitSearch, chosen: number, 
     one === undefined ? [] : [{ k: one.cpuUnits, ms: 1000 * one.tokenSeconds, label }];
   const own = candidates[chosen];
   const marks = own === best ? marked(best, 'best, and yours') : [...marked(best, 'best'), ...marked(own, 'yours')];
+  // Of two marks, which may stand over neighbouring bars, each is written to its own side.
+  const sides = marks.length < 2 ? ['middle' as const] : (['end', 'start'] as const);
+  const names = marks.toSorted((one, other) => one.k - other.k).map((mark, index) => ({ mark, side: sides[index] }));
   return Plot.plot({
     width: chartWidth(width),
     height: 320,
@@ -22,14 +25,21 @@ export function curve({ curve: candidates, best }: SplitSearch, chosen: number, 
       ticks: candidates.map(({ cpuUnits }) => cpuUnits).filter((k) => k % 5 === 0),
     },
     y: { label: 'milliseconds of one token', grid: true },
-    color: { domain: ['CPU', 'GPU', 'crossing'], range: ['#b5651d', '#3b5fc0', '#6b8e23'], legend: true },
+    color: {
+      domain: ['CPU', 'GPU', 'crossing'],
+      range: ['var(--series-2)', 'var(--series-1)', 'var(--series-3)'],
+      legend: true,
+    },
     opacity: { domain: [0, 1], range: [0.25, 1] },
     marks: [
       Plot.barY(
         parts,
         Plot.stackY({ x: 'k', y: 'ms', fill: 'part', fillOpacity: ({ fits }: { fits: boolean }) => (fits ? 1 : 0.25) }),
       ),
-      Plot.text(marks, { x: 'k', y: 'ms', text: ({ label }) => `${label} ↓`, dy: -8, fontWeight: 700 }),
+      Plot.text(marks, { x: 'k', y: 'ms', text: () => '↓', dy: -8, fontWeight: 700 }),
+      ...names.map(({ mark, side = 'middle' }) =>
+        Plot.text([mark], { x: 'k', y: 'ms', text: 'label', textAnchor: side, dy: -22, fontWeight: 700 }),
+      ),
       Plot.ruleY([0]),
     ],
   });

@@ -1,4 +1,5 @@
 import { html } from 'htl';
+import { chartName, saveChart } from './save-chart.ts';
 
 /**
  * A chart with a sentence that says what it shows, which is also its text for screen readers. Plot names every mark,
@@ -6,7 +7,19 @@ import { html } from 'htl';
  */
 export function figure(chart: Element, caption: string): HTMLElement {
   asImage(chart, caption);
-  return html`<figure class="chart">${chart}<figcaption>${caption}</figcaption></figure>` as HTMLElement;
+  return html`<figure class="chart">${chart}<figcaption>${caption} ${saves(chart, caption)}</figcaption></figure>` as HTMLElement;
+}
+
+/** Buttons that save a chart; none where it isn't SVG. */
+function saves(chart: Element, caption: string): HTMLElement | string {
+  // Plot puts a legend beside its drawing.
+  const drawing = chart instanceof SVGSVGElement ? chart : Array.from(chart.querySelectorAll('svg')).at(-1);
+  if (drawing === undefined || drawing.viewBox.baseVal === null) return '';
+  const title = document.querySelector('h1')?.textContent ?? 'chart';
+  const button = (format: 'svg' | 'png'): HTMLElement =>
+    html`<button type="button" aria-label=${`Save this chart as ${format.toUpperCase()}`} onclick=${() =>
+      saveChart(drawing, chartName(title, caption), format)}>${format.toUpperCase()}</button>` as HTMLElement;
+  return html`<span class="saves">${button('svg')}${button('png')}</span>` as HTMLElement;
 }
 
 /** Makes a chart one image for screen readers. */

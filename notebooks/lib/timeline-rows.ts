@@ -145,11 +145,11 @@ function barText(laid: Laid, bar: TimelineBar): string {
 
 /** What each kind of bar is called in legends, and its colour. */
 export const KINDS: readonly (readonly [DrawnKind, string, string])[] = [
-  ['computing', 'computes', '#4a72d8'],
-  ['stall', 'waits for its disk', '#e0a96d'],
-  ['prefetch', 'reads ahead, hidden', '#6b8e23'],
-  ['awaited', 'reads ahead, too late', '#d98c1f'],
-  ['page-fault', 'page fault', '#b5551d'],
-  ['copy', 'copies', '#8c8c8c'],
-  ['communication', 'sends', '#9a5fb3'],
+  ['computing', 'computes', 'var(--series-1)'],
+  ['stall', 'waits for its disk', 'var(--series-7)'],
+  ['prefetch', 'reads ahead, hidden', 'var(--series-3)'],
+  ['awaited', 'reads ahead, too late', 'var(--series-5)'],
+  ['page-fault', 'page fault', 'var(--series-2)'],
+  ['copy', 'copies', 'var(--series-8)'],
+  ['communication', 'sends', 'var(--series-4)'],
 ];

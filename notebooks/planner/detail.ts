@@ -70,7 +70,11 @@ function memoryBars({ devices }: RunnableAnswer, unified: readonly string[]): El
     marginBottom: 36,
     x: { label: 'GiB', labelAnchor: 'center', grid: true },
     y: { axis: null, domain: memories, paddingInner: 0.55, paddingOuter: 0.1 },
-    color: { domain: ['KV cache, buffers, pinned', 'weights'], range: ['#b5651d', '#3b5fc0'], legend: true },
+    color: {
+      domain: ['KV cache, buffers, pinned', 'weights'],
+      range: ['var(--series-2)', 'var(--series-1)'],
+      legend: true,
+    },
     marks: [
       Plot.barX(
         rows,

@@ -1,17 +1,22 @@
 import { html } from 'htl';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { formatBytes, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { FILE_MIXES, type FileMix } from '../../engine/model/mix.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Answer } from '../../engine/planner/answer.ts';
 import { placesText } from '../../engine/planner/answer-text.ts';
+import { movingRing } from '../landing/moving-ring.ts';
+import { thumbnail } from '../landing/thumbnails.ts';
 import { LESSONS } from '../lessons.ts';
 import { CLUSTERS, clusterText, MODELS, model, usualModel } from '../lib/catalogue.ts';
 import { createAsker } from './ask.ts';
 import { clusterOf, deviceBuilder, problemOf } from './builder.ts';
 import { detail } from './detail.ts';
 import { readDropped } from './files.ts';
+import { machineCards } from './machines.ts';
 import { decodeModel, encodeModel } from './model-code.ts';
+import { ratesPicture } from './rates.ts';
 import { FIRST_STATE, MOST_MODELS, MOST_TOKENS, type PlannerState, readState, writeState } from './state.ts';
 
 /** The planner page: what a cluster can run, how fast, and what would make it faster. */
@@ -37,6 +42,8 @@ const builder = deviceBuilder((chosen) => {
   change({ ...chosen, cluster, clusterText: undefined });
 });
 const rows = html`<tbody></tbody>` as HTMLElement;
+const machines = html`<ul class="machines"></ul>` as HTMLElement;
+const picture = ratesPicture((name) => change({ model: state.model === name ? undefined : name }));
 const saved =
   html`<a download="my-devices.json">These devices as a cluster file, with the source of every number</a>` as HTMLAnchorElement;
 const details = html`<div id="detail"></div>` as HTMLElement;
@@ -92,6 +99,7 @@ async function show(): Promise<void> {
   clusters.value = isOwn ? '' : state.cluster;
   builder.show(state);
   saved.href = `data:application/json,${encodeURIComponent(JSON.stringify(JSON.parse(currentCluster()), null, 2))}`;
+  machines.replaceChildren(...machineCards(parseCluster(currentCluster(), state.cluster)));
   mixes.value = state.mix;
   prompt.value = String(state.prompt);
   context.value = String(state.context);
@@ -112,13 +120,18 @@ async function show(): Promise<void> {
   const chosen = models.find(({ name }) => name === state.model);
   const lines = models.map((one) => rowOf(one));
   rows.replaceChildren(...lines.map(({ row }) => row));
+  picture.begin(models);
+  const fill = (index: number, answer: Answer, missing: '…' | '–'): void => {
+    lines[index]?.fill(answer, missing);
+    picture.fill(answer);
+  };
   details.replaceChildren();
   for (const [index, one] of models.entries())
-    asker.ask({ ...asked, model: one, depth: 'predict' }).then(({ answer }) => lines[index]?.fill(answer, '…'));
+    asker.ask({ ...asked, model: one, depth: 'predict' }).then(({ answer }) => fill(index, answer, '…'));
   if (chosen !== undefined)
     asker.ask({ ...asked, model: chosen, depth: 'detail' }).then((reply) => details.replaceChildren(detail(reply)));
   for (const [index, one] of models.entries())
-    asker.ask({ ...asked, model: one, depth: 'simulate' }).then(({ answer }) => lines[index]?.fill(answer, '–'));
+    asker.ask({ ...asked, model: one, depth: 'simulate' }).then(({ answer }) => fill(index, answer, '–'));
 }
 
 interface Line {
@@ -196,21 +209,40 @@ addEventListener('hashchange', () => {
   show();
 });
 
-const content = html`<h1>What can my machines run?</h1>
+const lessons = LESSONS.map(
+  ({ page, title, claim, minutes }) => html`<li class="card">${thumbnail(page)}
+    <a class="lesson-title" href=${`./${page}.html`}>${title}</a> <small>${minutes} minutes</small><p>Afterwards you know: ${claim}</p></li>`,
+);
+
+const content = html`<div class="hero"><div>
+      <h1>Large models on small machines</h1>
+      <p>A model that no machine of yours can hold may still run on all of them: each keeps some layers, a token goes round, and disks read what comes next. See what yours can run, and learn in lessons why.</p>
+      <p><a href="#planner">What can my machines run?</a> · <a href="#lessons">Lessons</a></p>
+    </div>${movingRing()}</div>
+    <h2 id="planner">What can my machines run?</h2>
     <p>Put your machines together, pick a cluster, or drop a file on this page: a cluster (from <code>hearth profile</code>), a GGUF model (only its header is read, and nothing leaves this page), or a CSV of models.</p>
     ${builder.form}
     <form class="controls" onsubmit=${(event: Event) => event.preventDefault()}>
       <label>Cluster ${clusters}</label><label>Quantization ${mixes}</label>
       <label>Prompt (tokens) ${prompt}</label><label>Context (tokens) ${context}</label><label>File ${file}</label>
     </form>
+    ${machines}
     <p>${saved}</p>
     ${message}
+    ${picture.element}
+    ${details}
+    <h2>All figures</h2>
     <div class="wide" tabindex="0" role="region" aria-label="Models"><table class="models">
       <thead><tr><th>model</th><th>size</th><th>weights</th><th>tokens/s predicted</th><th>simulated</th><th>first token warm</th><th>cold</th><th>longest context</th><th>layers: CPU+GPU</th></tr></thead>
       ${rows}
     </table></div>
-    ${details}
-    <h2>Lessons</h2>
-    <ol>${LESSONS.map(({ page, title, claim }) => html`<li><a href=${`./${page}.html`}>${title}</a><br>${claim}</li>`)}</ol>`;
+    <h2 id="lessons">Lessons</h2>
+    <ol class="lessons">${lessons}</ol>`;
 main.append(content as DocumentFragment);
+for (const anchor of Array.from(main.querySelectorAll<HTMLAnchorElement>('.hero a[href^="#"]')))
+  anchor.onclick = (event) => {
+    // What follows # is the planner's state.
+    event.preventDefault();
+    document.querySelector(anchor.getAttribute('href') ?? '')?.scrollIntoView();
+  };
 show();

@@ -3,8 +3,8 @@ import { enumerate, formatSeconds } from '../../engine/input/format.ts';
 import { chartWidth } from '../lib/figure.ts';
 import { OWN_LAYERS, type Scene, type Step } from './scene.ts';
 
-const RESIDENT = '#3b5fc0';
-const READ = '#b5651d';
+const RESIDENT = 'var(--series-1)';
+const READ = 'var(--series-2)';
 
 /** The step that a moment belongs to: the last one that began by then. */
 export function stepAt({ steps }: Scene, time: number): number {

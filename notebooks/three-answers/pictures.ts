@@ -11,7 +11,7 @@ const NAMES = {
   overlapped: 'predicted with overlap',
   simulated: 'simulated',
 } as const;
-const COLOURS = ['#b5551d', '#9a5fb3', '#4a72d8'];
+const COLOURS = ['var(--series-2)', 'var(--series-4)', 'var(--series-1)'];
 const KINDS = Object.keys(NAMES) as (keyof typeof NAMES)[];
 
 /** One plan's answers as bars; the measured time is the dashed line. */

@@ -32,7 +32,7 @@ export function residency({ moments }: Scan, width: number): Element {
         x2: 'to',
         y1: 'moment',
         y2: ({ moment }: { moment: number }) => moment + 1,
-        fill: '#3b5fc0',
+        fill: 'var(--series-1)',
         fillOpacity: 0.45,
       }),
       Plot.rect(reads, {
@@ -40,7 +40,7 @@ export function residency({ moments }: Scan, width: number): Element {
         x2: ({ extent }: { extent: number }) => extent + 1,
         y1: ({ moment }: { moment: number }) => moment - 2,
         y2: ({ moment }: { moment: number }) => moment + 3,
-        fill: '#b5651d',
+        fill: 'var(--series-2)',
       }),
     ],
   });
@@ -69,7 +69,11 @@ export function curvesPicture(
     marginRight: 20,
     x: { label: 'share of the weights that fits in memory', percent: true, grid: true },
     y: { label: 'share read for every token', percent: true, grid: true },
-    color: { domain: Object.keys(POLICIES), range: ['#b5651d', '#6b8e23', '#3b5fc0', '#8a4fa3'], legend: true },
+    color: {
+      domain: Object.keys(POLICIES),
+      range: ['var(--series-2)', 'var(--series-3)', 'var(--series-1)', 'var(--series-4)'],
+      legend: true,
+    },
     marks: [
       Plot.line(points, {
         x: 'room',

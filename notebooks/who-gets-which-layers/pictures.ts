@@ -5,7 +5,14 @@ import { chartWidth } from '../lib/figure.ts';
 import type { Assigned, Assignment, Share, Step } from './assignments.ts';
 import { SCHEDULER_LABELS } from './assignments.ts';
 
-const COLOURS = ['#3b5fc0', '#b5651d', '#6b8e23', '#8e44ad', '#c0392b', '#16858a'];
+const COLOURS = [
+  'var(--series-1)',
+  'var(--series-2)',
+  'var(--series-3)',
+  'var(--series-4)',
+  'var(--series-5)',
+  'var(--series-6)',
+];
 
 /** Layers of each device under each assignment; those on GPUs in brackets. */
 export function assignmentTable({ devices, assignments }: Assigned): HTMLElement {
@@ -107,11 +114,11 @@ export function landscape({ path }: Assigned, width: number): Element {
     x: { label: 'changes from Halda’s plan', ticks: Math.min(points.length, 10), tickFormat: 'd' },
     y: { label: 'milliseconds of a token', zero: true, grid: true },
     marks: [
-      Plot.lineY(points, { x: 'step', y: 'ms', stroke: '#3b5fc0' }),
+      Plot.lineY(points, { x: 'step', y: 'ms', stroke: 'var(--series-1)' }),
       Plot.dot(points, {
         x: 'step',
         y: 'ms',
-        fill: '#3b5fc0',
+        fill: 'var(--series-1)',
         title: ({ what, ms }) => `${what}: ${ms.toFixed(0)} ms`,
       }),
       Plot.text(points.slice(0, 1), {
