@@ -18,8 +18,9 @@ export interface ExpertsPolicy {
 }
 
 /**
- * What is done where nothing is asked for. Measured by `experiments/experts.ts` (docs/experts.md): direct reads, four under
- * way at once, a cache for each layer.
+ * What is done where nothing is asked for. Measured by turns, with OLMoE's shape in six layers and 10 slots of 64: two reads
+ * under way at once take 0.74 of a token's seconds with one, four 0.58, eight 0.55. Whether hits come first made no difference
+ * there (two busy cores, a fast disk).
  */
 export const USUAL_EXPERTS: ExpertsPolicy = {
   ...{ slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', depth: 4 },
