@@ -2,6 +2,7 @@ import type { PartTimes } from '../engine/cost/chip/part-times.ts';
 import type { KvPaging } from '../engine/cost/kv-pages.ts';
 import type { Runtime } from '../engine/cost/runtime.ts';
 import type { Speculation } from '../engine/cost/speculation.ts';
+import type { Routing } from '../engine/experts/routing.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import { reloadRate } from '../engine/hardware/device.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
@@ -58,6 +59,11 @@ export interface SimulationOptions {
   readonly noise?: number;
   /** Seed of noise, jitter and loss; DEFAULT_SEED unless given. */
   readonly seed?: number;
+  /**
+   * Which experts tokens use, those of the prompt first, where the plan says how experts are cached; drawn from usualRouting
+   * unless given.
+   */
+  readonly routing?: Routing;
   /** Granularity of the page cache, bytes. */
   readonly extentBytes?: number;
   /**

@@ -4,6 +4,7 @@ import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';
 import type { SimulationResult } from './result.ts';
 import { simulateChip } from './systems/chip.ts';
+import { simulatePlannedExperts } from './systems/planned-experts.ts';
 import { simulateRing } from './systems/ring.ts';
 import { simulateTensorParallel } from './systems/tensor-parallel.ts';
 
@@ -16,6 +17,13 @@ export function simulate(parts: SimulationParts): SimulationResult {
   const { cluster, model, plan, workload, context = 'growing' } = parts;
   validatePlan(plan, cluster, model);
   checkOptions(parts, cluster);
+  if (plan.kind === 'split' && Object.values(plan.weights).some(({ experts }) => experts !== undefined))
+    return simulatePlannedExperts({ ...parts, plan });
+  if (parts.routing !== undefined)
+    throw new InputError(
+      'routing',
+      'has no effect: no device of the plan says how experts are cached ("weights": {"…": {"experts": …}})',
+    );
   checkExperts(parts);
   if (parts.frames !== undefined && plan.kind !== 'chip') {
     throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip's GPU has a queue`);
@@ -35,7 +43,7 @@ export function simulate(parts: SimulationParts): SimulationResult {
   }
 }
 
-/** The simulation reads whole layers: which experts tokens use isn't known to it. */
+/** Without a policy for experts the simulation reads whole layers: which experts tokens use isn't known to it then. */
 function checkExperts({ cluster, model, plan, workload, runtime }: SimulationParts): void {
   if (model.layer.routed.length === 0) return;
   const reading = predict({ plan, truth: cluster, model, workload, reclaim: 'lru', ...(runtime && { runtime }) })
@@ -44,6 +52,6 @@ function checkExperts({ cluster, model, plan, workload, runtime }: SimulationPar
   if (reading.length > 0)
     throw new InputError(
       `model ${model.name}`,
-      `has experts, which ${reading.join(', ')} would read from a disk; that is predicted (hearth plan), but not simulated`,
+      `has experts, which ${reading.join(', ')} would read from a disk; that is simulated for a device that has all layers, and a policy: "weights": {"…": {"experts": …}}`,
     );
 }

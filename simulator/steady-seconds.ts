@@ -33,6 +33,8 @@ export const LONGEST = { outputTokens: 24, settling: 8 } as const;
  * doesn't suffice
  */
 export function steadySeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {
+  const cachesExperts = Object.values(plan.weights).some(({ experts }) => experts !== undefined);
+  if (cachesExperts) return expertsSeconds({ cluster, model, workload, reclaim, ...(runtime && { runtime }) }, plan);
   const { outOfMemory, trace } = simulate({
     ...{ cluster, model, plan, reclaim },
     ...(runtime && { runtime }),
@@ -46,6 +48,22 @@ export function steadySeconds({ cluster, model, workload, reclaim, runtime }: St
   const [shortage] = outOfMemory;
   if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
   return steadyMean(plan, decodeSeconds(trace.tokens));
+}
+
+/** Tokens that fill caches of experts, and as many that count. */
+const EXPERTS_TOKENS = 48;
+
+/** Tokens that use experts are not alike: the mean of many, once caches are full. */
+function expertsSeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {
+  const { outOfMemory, trace } = simulate({
+    ...{ cluster, model, plan, reclaim, record: 'tokens' },
+    ...(runtime && { runtime }),
+    workload: { ...workload, outputTokens: 2 * EXPERTS_TOKENS },
+  });
+  const [shortage] = outOfMemory;
+  if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
+  const counted = decodeSeconds(trace.tokens).slice(EXPERTS_TOKENS);
+  return counted.reduce((sum, one) => sum + one, 0) / counted.length;
 }
 
 /** Without prefetching the first token is like all others: it finds what the prompt left, and leaves the same. */

@@ -5,6 +5,7 @@ import { contextText, placesText } from '../planner/answer-text.ts';
 import type { Change } from '../planner/changes.ts';
 import { type CommandLine, programsText } from '../planner/command-lines.ts';
 import type { PlannedDrafts } from '../planner/draft-answers.ts';
+import { cachesExperts } from '../planner/expert-plans.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 
 /** An answer with what else there is to say of it. */
@@ -79,8 +80,9 @@ export function detailText(
   if (answered.status === 'does-not-fit')
     return `${title}\nDoes not fit: ${answered.reason}\n\n${upgrades.length > 0 ? changesText('With', upgrades, undefined) : 'No single upgrade makes it fit.\n'}`;
   const before = answered.simulated?.tokenSeconds ?? answered.predictedSeconds;
+  const streams = answered.status === 'from-disk' ? `It streams from disk: ${rate(before)} tokens/s\n` : '';
   const parts = [
-    `${title}\n${summary(answered, commands)}`,
+    `${streams}${title}\n${summary(answered, commands)}`,
     memoryTable(answered),
     ...(drafts === undefined ? [] : [draftsText(drafts)]),
     ...(without.length > 0 ? [changesText('Device', without, before)] : []),
@@ -98,11 +100,13 @@ export function detailText(
 function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): string {
   const { plan, predictedSeconds, simulated, status, reloadedBytes, wholeLayers } = answered;
   const isMixture = answered.model.layer.routed.length > 0;
-  const experts = isMixture ? ', if experts are used with equal chances' : '';
+  const isCached = isMixture && cachesExperts(plan);
+  const experts = isCached || !isMixture ? '' : ', if experts are used with equal chances';
   const weights =
     status === 'in-memory' ? 'in memory' : `${formatBytes(reloadedBytes)} read from disk for every token${experts}`;
   const own = commands.filter(({ program }) => (program === CUT_PROGRAM) === (plan.kind === 'tensor-parallel'));
   const rows: [string, string][] = [
+    ...(isCached ? [['experts', expertsText(answered)] as [string, string]] : []),
     ['plan', `${plan.scheduler}, k = ${plan.rounds}: ${placesText(plan)}`],
     ['head', plan.output.device],
     ['weights', weights],
@@ -115,11 +119,29 @@ function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): st
       'first token',
       `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
     ]);
-  } else if (isMixture) rows.push(['simulated', 'not where experts are read from a disk']);
+  } else if (isMixture) rows.push(['simulated', 'not where devices of a ring read experts from their disks']);
   rows.push(['context', contextText(answered)], ['carried out by', programsText(own)]);
   if (wholeLayers !== undefined)
     rows.push(['without cuts', `${placesText(wholeLayers.plan)}: ${rate(wholeLayers.seconds)} tokens/s`]);
   return formatTable([{ title: 'What' }, { title: 'Value', wraps: 'items' }], rows);
+}
+
+/** How a device caches and reads experts. */
+function expertsText({ plan }: RunnableAnswer): string {
+  const policies = Object.entries(plan.weights).flatMap(([device, { experts }]) =>
+    experts === undefined ? [] : [{ device, experts }],
+  );
+  return policies
+    .map(({ device, experts: { method, pool, lookahead, depth, eviction } }) => {
+      if (method === 'mmap') return `mapped from the disk of ${device}, whose operating system keeps what fits`;
+      const slots = pool === 'all' ? 'in whole multiples of a token, for all layers together' : 'for each layer';
+      const ahead =
+        lookahead.kind === 'none'
+          ? ''
+          : `, the next layer’s first ${'ranks' in lookahead ? lookahead.ranks : ''} guessed and read ahead`;
+      return `as many as fit ${device} stay, ${slots} (${eviction}); others are read ${method}, ${depth} reads at once${ahead}`;
+    })
+    .join('; ');
 }
 
 function memoryTable({ devices }: RunnableAnswer): string {

@@ -1,3 +1,4 @@
+import type { KnownRouting } from '../experts/hit-rates.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { isDiscrete, transferSeconds } from '../hardware/device.ts';
 import { appendedBytes } from '../model/kept-bytes.ts';
@@ -17,6 +18,8 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
+import { type PlannedExperts, plannedExperts } from './experts/case-of-plan.ts';
+import { predictExperts, predictPromptReads } from './experts/predict-experts.ts';
 import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
@@ -48,6 +51,8 @@ export interface RingPredictionOptions {
   readonly verifiedTokens?: number;
   /** Decode: the seconds of one pass over tokens of several texts (mixed-pass.ts), in place of a token's. */
   readonly pass?: PassLoad;
+  /** What is known of the routing of a mixture whose experts a plan caches; usualRouting unless given. */
+  readonly routing?: KnownRouting;
 }
 
 /** Running sums of a device's part of a plan. */
@@ -131,8 +136,40 @@ export function createRingPredictor(
   return (plan) => {
     const partitions = chipPartitions(plan);
     const own = partitions.size === 0 ? costs : create({ ...runtime, partitions });
-    return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase });
+    const expertsOf = (): PredictedReads | undefined => {
+      const planned = plannedExperts({ plan, cluster, model, workload, runtime });
+      return planned && expertReads(planned, phase, workload.promptTokens, options.routing);
+    };
+    return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase, expertsOf });
   };
+}
+
+/** What a device reads of experts that its plan caches, and what they take of its memory. */
+interface PredictedReads {
+  readonly seconds: number;
+  readonly bytes: number;
+  readonly ram: number;
+  readonly nonReclaimable: number;
+  readonly shortage: string | undefined;
+}
+
+function expertReads(
+  { one, routing }: PlannedExperts,
+  phase: 'decode' | 'prefill',
+  promptTokens: number,
+  known: KnownRouting = routing,
+): PredictedReads {
+  const { tokenSeconds, computeSeconds, readBytes, allSlots, shortage } = predictExperts(one, known);
+  const { mixture, memory, policy } = one;
+  const own = memory.buffers + allSlots * mixture.expertBytes;
+  const mapped =
+    mixture.denseBytes + (policy.method === 'mmap' ? mixture.layers * mixture.experts * mixture.expertBytes : 0);
+  const memories = {
+    ...{ ram: own + mapped, shortage },
+    nonReclaimable: own + (memory.dense === 'anonymous' ? mixture.denseBytes : 0),
+  };
+  if (phase === 'prefill') return { ...memories, ...predictPromptReads(one, promptTokens) };
+  return { ...memories, seconds: tokenSeconds - computeSeconds, bytes: readBytes };
 }
 
 interface PredictedPages extends KvPages {
@@ -147,6 +184,8 @@ interface PredictionParts {
   readonly reclaim: ReclaimPolicy;
   readonly phase: 'decode' | 'prefill';
   readonly pagesOf: (plan: Plan, device: DeviceCosts, gpuLayers: number) => PredictedPages | undefined;
+  /** What the plan's only device reads of experts; `undefined` where no policy caches them. */
+  readonly expertsOf: () => PredictedReads | undefined;
 }
 
 function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts): Breakdown {
@@ -171,6 +210,7 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
 
   const infeasible: Infeasibility[] = [];
   const devices: DeviceBreakdown[] = [];
+  const experts = parts.expertsOf();
   for (const tally of tallies.all()) {
     const weights = plan.weights[tally.costs.name] ?? NO_WEIGHTS_POLICY;
     const pages = pagesOf(plan, tally.costs, tally.gpuLayers);
@@ -186,9 +226,15 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
       kvPages: pages,
       streamed: tally.streamed,
     };
-    const use = memoryUse(costs, tally.costs, load, reclaim);
-    spreadDisk(tally.costs, load, diskSeconds(costs, tally.costs, load, use.reloaded), use.reloaded, stages);
+    const mapped = memoryUse(costs, tally.costs, load, reclaim);
+    const use = experts === undefined ? mapped : { ...mapped, ...experts, reloaded: experts.bytes };
+    const disk = experts?.seconds ?? diskSeconds(costs, tally.costs, load, use.reloaded);
+    spreadDisk(tally.costs, load, disk, use.reloaded, stages);
     infeasible.push(...shortages(tally.costs, load, use));
+    if (experts?.shortage !== undefined && infeasible.length === 0)
+      infeasible.push(
+        infeasibility(tally.costs.name, 'ram', `experts: ${experts.shortage};`, use.ram, tally.costs.available),
+      );
     if (pages !== undefined && pages.gpuBytes > pages.poolBytes) {
       const needs = 'a page of the KV cache and what passes through';
       infeasible.push(infeasibility(tally.costs.name, 'vram', needs, pages.gpuBytes, Math.max(0, pages.poolBytes)));

@@ -45,3 +45,8 @@ export function overlapAt(routing: Routing, lag: number): number {
     }
   return common / ((tokens - lag) * layers * used);
 }
+
+/** `48 layers, 8 of 128 experts`. */
+export function routingShape({ layers, experts, used }: Pick<Routing, 'layers' | 'experts' | 'used'>): string {
+  return `${layers} layers, ${used} of ${experts} experts`;
+}

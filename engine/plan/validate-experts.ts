@@ -30,8 +30,7 @@ export function validateExperts(plan: Plan, model: Shape, where: string): void {
     const fail = (part: string, problem: string): never => {
       throw new InputError(`${place}.${part}`, problem);
     };
-    if (plan.kind !== 'ring' && plan.kind !== 'split')
-      fail('experts', `are not cached under a plan of kind "${plan.kind}"; allowed: ring, split`);
+    if (plan.kind !== 'split') fail('experts', `are not cached under a plan of kind "${plan.kind}"; allowed: split`);
     const stages = stagesByDevice(plan).get(device) ?? [];
     const own = stages.map(({ from, to }) => expertLayersOf(model, from, to));
     const layers = own.reduce((sum, one) => sum + one.layers, 0);

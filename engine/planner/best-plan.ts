@@ -5,6 +5,7 @@ import { chipPartitions, type Plan } from '../plan/plan.ts';
 import { FIT_POLICY, type WeightsPolicy } from '../plan/weights-policy.ts';
 import { believed } from './belief.ts';
 import { type Candidate, candidates, closedFormSeconds } from './candidates.ts';
+import { cachesExperts, withExperts } from './expert-plans.ts';
 import { planningProblem, type Question } from './question.ts';
 import { simulatedTokenSeconds } from './simulated-times.ts';
 
@@ -33,7 +34,8 @@ export interface BestPlans {
  */
 export function bestPlans(question: Question, { simulates }: { readonly simulates: boolean }): BestPlans {
   const { cluster: belief, model, workload, head } = question;
-  const found = candidates({ belief, model, workload }, head);
+  const planned = candidates({ belief, model, workload }, head);
+  const found = withExperts(question, planned, (plan) => memoryOf(question, plan).reloadedBytes > 0);
   const best = (plans: readonly Candidate[], limit = Number.POSITIVE_INFINITY): RankedPlan | undefined =>
     simulates ? fastest(question, plans, limit) : plans.map(rankedByForm)[0];
   const whole = best(found.filter(({ plan }) => plan.kind !== 'tensor-parallel'));
@@ -62,9 +64,11 @@ function fastest(question: Question, found: readonly Candidate[], limit: number)
     .reduce<RankedPlan | undefined>(faster, undefined);
 }
 
-/** Whether a plan can be simulated: which experts are read from a disk isn't known to the simulation. */
+/** Whether a plan can be simulated: experts that devices of a ring read from their disks aren't. */
 export function isSimulated(question: Question, plan: Plan): boolean {
-  return question.model.layer.routed.length === 0 || memoryOf(question, plan).reloadedBytes === 0;
+  return (
+    question.model.layer.routed.length === 0 || cachesExperts(plan) || memoryOf(question, plan).reloadedBytes === 0
+  );
 }
 
 /** Plans whose weights policies are varied: the fastest ones as planned. */
@@ -79,7 +83,7 @@ const POLICIES: readonly WeightsPolicy[] = [FIT_POLICY, { ...FIT_POLICY, prefetc
 function refined(question: Question, start: RankedPlan): RankedPlan {
   const { cluster, model, workload } = question;
   if (start.plan.kind !== 'ring' && start.plan.kind !== 'split') return start;
-  if (!isSimulated(question, start.plan)) return start;
+  if (!isSimulated(question, start.plan) || cachesExperts(start.plan)) return start;
   const problem = planningProblem({ belief: cluster, model, workload });
   const reading = memoryOf(question, start.plan).devices.filter(({ reloadedBytes }) => reloadedBytes > 0);
   return reading.reduce(

@@ -17,6 +17,8 @@ export interface ExpertPasses {
   /** Which experts tokens use; where tokens are more, it begins anew. */
   readonly routing: Routing;
   readonly guess: Guesser;
+  /** Seconds for which the processor has waited. */
+  readonly totals: { waited: number };
 }
 
 /** One pass of tokens, which share the experts that any of them uses. */
@@ -72,10 +74,11 @@ function* compute({ simulation, recorder, device }: ExpertPasses, name: string, 
   recorder.span({ device, lane: 'cpu', cause: 'memory', name, start, end: simulation.now, args: {} });
 }
 
-function* waitFor({ simulation, recorder, device }: ExpertPasses, name: string, steps: Steps): Steps {
+function* waitFor({ simulation, recorder, device, totals }: ExpertPasses, name: string, steps: Steps): Steps {
   const start = simulation.now;
   yield* steps;
   const end = simulation.now;
+  totals.waited += end - start;
   recorder.span({ device, lane: 'cpu', cause: 'disk', name: `waits for ${name}`, start, end, args: {} });
 }
 

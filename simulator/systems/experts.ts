@@ -10,10 +10,15 @@ import type { Steps } from '../event-loop/effect.ts';
 import { createSimulation } from '../event-loop/simulation.ts';
 import type { DiskThrottle } from '../hardware/disk.ts';
 import { createExpertStore, type ExpertCounts } from '../hardware/expert-store.ts';
+import type { SimulationOptions } from '../options.ts';
+import type { PageCacheUsage } from '../page-cache/page-cache.ts';
+import type { PageCacheCounters } from '../page-cache/state.ts';
 import { type ExpertPasses, runExpertPass } from './expert-passes.ts';
 
 /** A run of a mixture whose experts don't fit, on one machine. */
 export interface ExpertsRun {
+  /** Its name in the trace; `machine` unless given. */
+  readonly device?: string | undefined;
   readonly one: ExpertsCase;
   /** Which experts tokens use, those of the prompt first. */
   readonly routing: Routing;
@@ -26,8 +31,12 @@ export interface ExpertsRun {
   /** Of what is guessed. */
   readonly seed?: number;
   readonly throttle?: DiskThrottle;
-  /** `tokens`: the trace has no spans. */
+  /** `tokens`, the default: the trace has no spans. */
   readonly record?: 'spans' | 'tokens';
+  /** Half a routing is decoded before the prompt, untraced, which fills caches. */
+  readonly warm?: boolean | undefined;
+  /** Called after every decoded token; the run ends when it returns true. */
+  readonly isEnough?: SimulationOptions['isEnough'] | undefined;
 }
 
 export interface SimulatedExperts {
@@ -46,9 +55,17 @@ export interface SimulatedExperts {
   /** Bytes that the disk reads for a token. */
   readonly readBytes: number;
   readonly slots: number;
+  readonly allSlots: number;
+  /** Of the whole run: seconds, those in which the processor waited and in which bytes came, and counts. */
+  readonly seconds: number;
+  readonly stallSeconds: number;
+  readonly diskSeconds: number;
+  readonly totals: ExpertCounts;
+  /** Bytes of experts that were read since they were guessed. */
+  readonly guessedBytes: number;
+  readonly cache: PageCacheUsage;
+  readonly pageCounters: PageCacheCounters;
 }
-
-const DEVICE = 'machine';
 
 /** Simulates a case that predictExperts predicts. */
 export function simulateExperts(run: ExpertsRun): SimulatedExperts {
@@ -60,25 +77,29 @@ export function simulateExperts(run: ExpertsRun): SimulatedExperts {
     seed = GUESSES_SEED,
     throttle,
     record = 'tokens',
+    device = 'machine',
   } = run;
   const promptTokens = one.prompt === undefined ? 0 : (run.promptTokens ?? 0);
   const shares = memoryShares(one);
   const recorder = createRecorder({ spans: record === 'spans' });
   const { spans, tokens, counters } = recorder;
-  const trace: Trace = { devices: [{ name: DEVICE, lanes: ['cpu', 'disk'] }], spans, tokens, counters };
+  const trace: Trace = { devices: [{ name: device, lanes: ['cpu', 'disk'] }], spans, tokens, counters };
   const simulation = createSimulation();
   const store = createExpertStore({
     ...{ simulation, one, shares, throttle },
     onRead: ({ name, start, end, bytes }) =>
-      recorder.span({ device: DEVICE, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } }),
+      recorder.span({ device, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } }),
   });
   const guesses = randomStream(seed, 'guesses');
   const passes: ExpertPasses = {
-    ...{ simulation, recorder, device: DEVICE, one, store, routing },
+    ...{ simulation, recorder, device, one, store, routing, totals: { waited: 0 } },
     guess: createGuesser({ lookahead: one.policy.lookahead, precision: one.precision, routing }, guesses),
   };
   let before: ExpertCounts = store.counts;
   function* request(): Steps {
+    const warming = run.warm ? routing.tokens >> 1 : 0;
+    for (let token = routing.tokens - warming; token < routing.tokens; token++)
+      yield* runExpertPass(passes, { from: token, to: token + 1, seconds: one.seconds });
     if (promptTokens > 0 && one.prompt !== undefined) {
       const start = simulation.now;
       yield* runExpertPass(passes, { from: 0, to: promptTokens, seconds: one.prompt });
@@ -90,6 +111,7 @@ export function simulateExperts(run: ExpertsRun): SimulatedExperts {
       const from = promptTokens + token;
       yield* runExpertPass(passes, { from, to: from + 1, seconds: one.seconds });
       recorder.token({ phase: 'decode', start, end: simulation.now });
+      if (run.isEnough?.(tokens)) return;
     }
   }
   if (shares.shortage === undefined) {
@@ -110,8 +132,19 @@ export function simulateExperts(run: ExpertsRun): SimulatedExperts {
     hitRate: counts.hits / counts.needs,
     readBytes: (counts.bytes + counts.denseBytes) / counted.length,
     slots: shares.slots,
+    allSlots: shares.allSlots,
+    seconds: simulation.now,
+    stallSeconds: passes.totals.waited,
+    diskSeconds: store.bus.busySeconds(),
+    totals: store.counts,
+    guessedBytes: store.counts.guessed * one.mixture.expertBytes,
+    cache: store.pages?.usage() ?? NO_PAGES,
+    pageCounters: store.pages?.counters() ?? NO_PAGE_COUNTS,
   };
 }
+
+const NO_PAGES: PageCacheUsage = { resident: 0, pinned: 0, reading: 0, capacity: 0, swappedOut: 0 };
+const NO_PAGE_COUNTS: PageCacheCounters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
 
 function difference(now: ExpertCounts, before: ExpertCounts): ExpertCounts {
   const entries = Object.entries(now).map(([key, value]) => [key, value - (before as never)[key]]);

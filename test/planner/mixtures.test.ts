@@ -33,12 +33,13 @@ test('a mixture that fits runs at the speed of what a token uses, by both answer
   assert.ok(Math.abs((simulated?.tokenSeconds ?? 0) / predictedSeconds - 1) < 0.02);
 });
 
-test('of a mixture that doesn’t fit a token reads less than the experts that it uses, and nothing is simulated', () => {
-  const { status, simulated, reloadedBytes, model } = answered('gpt-oss-120b');
+test('of a mixture that doesn’t fit a token reads less than the experts that it uses, by both answers', () => {
+  const { status, simulated, predictedSeconds, reloadedBytes, model, plan } = answered('gpt-oss-120b');
   assert.is(status, 'from-disk');
-  assert.is(simulated, undefined);
+  assert.ok(plan.weights.pc?.experts !== undefined);
+  assert.ok(Math.abs((simulated?.tokenSeconds ?? 0) / predictedSeconds - 1) < 0.3, String(simulated?.tokenSeconds));
   const used = (model.layers * model.layer.routed.reduce((sum, { bytes }) => sum + bytes, 0) * 4) / 128;
-  assert.ok(reloadedBytes > 0.4 * used && reloadedBytes < used, `${reloadedBytes} of ${used}`);
+  assert.ok(reloadedBytes > 0.1 * used && reloadedBytes < used, `${reloadedBytes} of ${used}`);
 });
 
 test('more memory makes a mixture from a disk faster, until it fits', () => {
@@ -61,7 +62,14 @@ test('the longest context is what compressed keys, or states and few keys, leave
   // 4 GiB, of which buffers take 0.25 GiB; weights can be read from the disk.
   const room = 3.75 * 2 ** 30;
   const longest = (name: string): number => answered(name, machine(8)).longestContext;
-  assert.is(longest('DeepSeek-V2-Lite'), Math.floor(room / (27 * 576 * 2)));
+  // What every token uses stays, and slots for the 6 experts of a token in each of 26 layers, with 4 matrices under way.
+  const { model } = answered('DeepSeek-V2-Lite', machine(8));
+  const routed = model.layers * model.layer.routed.reduce((sum, { bytes }) => sum + bytes, 0);
+  const expert = routed / (26 * 64);
+  const row = model.embedding.bytes / model.vocabularySize;
+  const dense = model.layers * model.layer.bytes - routed + model.output.bytes + row;
+  const left = room - dense - 26 * 6 * expert - (4 * expert) / 3;
+  assert.ok(Math.abs(longest('DeepSeek-V2-Lite') / (left / (27 * 576 * 2)) - 1) < 0.002);
   const states = 24 * 4 * (32 * 128 ** 2 + 3 * 64 * 128);
   assert.is(longest('Qwen3.5-4B'), Math.floor((room - states) / (8 * 2 * 4 * 256 * 2)));
 });

@@ -1,5 +1,6 @@
 import { binomial, createHits, expected, type Hits, type KnownRouting, swappedUses } from '../../experts/hit-rates.ts';
 import { readSeconds } from '../../hardware/disk-reads.ts';
+import { distinctExperts } from '../../model/feed-forward.ts';
 import { PAGE_TABLES } from '../reclaim.ts';
 import type { ExpertsCase } from './experts-case.ts';
 import { type MemoryShares, memoryShares } from './memory-shares.ts';
@@ -102,6 +103,24 @@ function inTurn(held: number, missing: number, readingSeconds: (missing: number)
   let done = held;
   for (let come = 1; come <= missing; come++) done = Math.max(done, readingSeconds(come)) + each;
   return done;
+}
+
+/**
+ * Seconds of the disk for a prompt's pass, and its bytes: each layer reads the experts that any of the tokens uses, as if each
+ * token drew its own with equal chances, as far as slots don't hold them, and nothing is computed meanwhile.
+ */
+export function predictPromptReads(
+  one: ExpertsCase,
+  tokens: number,
+): { readonly seconds: number; readonly bytes: number } {
+  const { layers, experts, used, expertBytes, readsPerExpert } = one.mixture;
+  const { allSlots, pageBytes } = memoryShares(one);
+  const { bytes, disk } = pieceReads(one);
+  const mapped = one.policy.method === 'mmap' ? Math.floor(pageBytes / expertBytes) : 0;
+  const held = Math.min(1, (allSlots + mapped) / (layers * experts));
+  const missing = distinctExperts({ experts, used }, tokens) * (1 - held);
+  const each = (whole: number): number => readSeconds(disk, whole * readsPerExpert, bytes, one.policy.depth);
+  return { seconds: layers * interpolated(each, missing), bytes: layers * missing * expertBytes };
 }
 
 /** What slots, or mapped pages, hold, and what file pages hold beside slots, counting as an LRU cache of its own size. */

@@ -1,0 +1,140 @@
+import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
+import { usualRouting } from '../../experts/usual-routing.ts';
+import type { Cluster } from '../../hardware/cluster.ts';
+import { type Device, readsAhead } from '../../hardware/device.ts';
+import { diskReads } from '../../hardware/disk-reads.ts';
+import { distinctExperts } from '../../model/feed-forward.ts';
+import { isVector } from '../../model/mix.ts';
+import { type Model, readBytes } from '../../model/model.ts';
+import type { Workload } from '../../model/workload.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { type ExpertLayers, expertLayersOf } from '../../plan/validate-experts.ts';
+import type { LayerSeconds } from '../layer-seconds.ts';
+import { fixedBytes, loadOfStages, mappedBytes } from '../memory.ts';
+import { createPrefillCosts, createRingCosts, type DeviceCosts, type RingCosts } from '../ring-costs.ts';
+import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
+import type { ExpertsCase, PassSeconds } from './experts-case.ts';
+import { PRESSURES } from './pressure.ts';
+
+/** A plan for one device that caches and reads experts. */
+export interface PlannedExperts {
+  readonly device: string;
+  readonly one: ExpertsCase;
+  /** Popularity and recurrence that count where no routing is known. */
+  readonly routing: ReturnType<typeof usualRouting>;
+}
+
+export interface PlannedExpertsCase {
+  readonly plan: Plan;
+  readonly cluster: Cluster;
+  readonly model: Model;
+  readonly workload: Workload;
+  readonly runtime?: Runtime | undefined;
+}
+
+/** Linux's read_ahead_kb by default; a page of macOS, which faults page by page. */
+const READ_AHEAD = { ahead: 128 * 2 ** 10, page: 16 * 2 ** 10 } as const;
+
+/** How the experts of a plan's only device are cached and read; `undefined` where no policy says it. */
+export function plannedExperts(asked: PlannedExpertsCase): PlannedExperts | undefined {
+  const { plan, cluster } = asked;
+  const [device] = plan.stages.map((stage) => stage.device);
+  const policy = device === undefined ? undefined : plan.weights[device]?.experts;
+  if (policy === undefined || device === undefined) return undefined;
+  const index = cluster.devices.findIndex(({ name }) => name === device);
+  return expertsOf(asked, index, policy);
+}
+
+/**
+ * The few numbers of a plan's device (ExpertsCase): layers count as the mean layer, as in every formula, and what isn't in a
+ * layer with experts is spread over those. What products of experts compute is divided from the rest as their bytes are.
+ */
+function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPolicy): PlannedExperts {
+  const { plan, cluster, model, workload, runtime = DEFAULT_RUNTIME } = asked;
+  const device = cluster.devices[index] as Device;
+  const costs = createRingCosts(cluster, model, workload, runtime);
+  const own = costs.devices[index] as DeviceCosts;
+  const mapped = plan.stages.filter(({ processor }) => processor === 'cpu' || own.unified);
+  const shape = expertsIn(model, mapped);
+  const mappedLayers = mapped.reduce((sum, { from, to }) => sum + to - from, 0);
+  const routedBytes = mappedLayers * costs.routed.bytes;
+  const load = loadOfStages(plan, plan.stages, plan.output.processor);
+  const prefill = createPrefillCosts(cluster, model, workload, runtime);
+  const place = { plan, model, device, index, shape };
+  return {
+    device: device.name,
+    routing: usualRouting(shape),
+    one: {
+      mixture: {
+        ...shape,
+        expertBytes: routedBytes / (shape.layers * shape.experts),
+        readsPerExpert: matricesOfExpert(model),
+        denseBytes: mappedBytes(costs, own, load) - routedBytes,
+      },
+      seconds: passSeconds({ ...place, costs, tokens: 1 }),
+      prompt: passSeconds({ ...place, costs: prefill, tokens: workload.promptTokens }),
+      memory: {
+        available: own.available,
+        buffers: fixedBytes(costs, own, load),
+        dense: policy.method === 'mmap' ? 'mapped' : 'anonymous',
+        pressure: PRESSURES[device.os],
+        readAhead: readsAhead(own.kind) ? READ_AHEAD.ahead : READ_AHEAD.page,
+        // Copying reads and writes.
+        copyRate: device.cpu.bandwidth / 2,
+      },
+      disk: diskReads(device.disk),
+      policy,
+    },
+  };
+}
+
+function expertsIn(model: Model, stages: Plan['stages']): ExpertLayers {
+  const all = stages.map(({ from, to }) => expertLayersOf(model, from, to)).filter(({ layers }) => layers > 0);
+  const layers = all.reduce((sum, one) => sum + one.layers, 0);
+  return { experts: 0, used: 0, ...all[0], layers };
+}
+
+/** Matrices of an expert, which lie apart in a model's file. */
+function matricesOfExpert({ tensors }: Model): number {
+  const first = tensors.find(({ experts }) => experts !== undefined);
+  return tensors.filter((one) => one.experts !== undefined && one.layer === first?.layer && !isVector(one)).length;
+}
+
+interface PassCase {
+  readonly plan: Plan;
+  readonly model: Model;
+  readonly device: Device;
+  readonly index: number;
+  readonly shape: ExpertLayers;
+  readonly costs: RingCosts;
+  /** Tokens that go through a layer together. */
+  readonly tokens: number;
+}
+
+function passSeconds({ plan, model, device, index, shape, costs, tokens }: PassCase): PassSeconds {
+  const own = costs.devices[index] as DeviceCosts;
+  const distinct = distinctExperts(shape, tokens);
+  const usedBytes = costs.routed.bytes * (shape.used / shape.experts);
+  const share = usedBytes / readBytes(model.layer, 1);
+  const sum = { layers: 0, experts: 0, other: 0 };
+  for (const { processor, from, to } of plan.stages) {
+    const seconds = (processor === 'cpu' ? own.cpu : own.gpu) as LayerSeconds;
+    const { bandwidth } = processor === 'gpu' && device.gpu !== undefined ? device.gpu : device.cpu;
+    const layers = to - from;
+    const total = seconds.compute + seconds.kvCopy + seconds.memory + seconds.overhead;
+    if (processor === 'gpu' && !own.unified) {
+      sum.other += layers * total;
+      continue;
+    }
+    const expertSeconds = seconds.compute * share + (costs.routed.bytes * distinct) / shape.experts / bandwidth;
+    sum.experts += layers * expertSeconds;
+    sum.layers += layers * (total - expertSeconds);
+  }
+  const onGpu = plan.stages.some(({ processor }) => processor === 'gpu');
+  const output = plan.output.processor === 'gpu' ? own.outputOnGpuTotal : own.outputOnCpuTotal;
+  return {
+    layer: sum.layers / shape.layers,
+    expert: sum.experts / (shape.layers * distinct),
+    other: sum.other + output + (onGpu ? own.windowCopy : 0),
+  };
+}

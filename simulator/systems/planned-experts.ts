@@ -1,0 +1,60 @@
+import { infeasibility } from '../../engine/cost/breakdown.ts';
+import { plannedExperts } from '../../engine/cost/experts/case-of-plan.ts';
+import { drawRouting } from '../../engine/experts/draw-routing.ts';
+import { routingShape } from '../../engine/experts/routing.ts';
+import type { Device } from '../../engine/hardware/device.ts';
+import { InputError } from '../../engine/input/input-error.ts';
+import type { SplitPlan } from '../../engine/plan/plan.ts';
+import { DEFAULT_SEED, type SimulationParts } from '../options.ts';
+import type { SimulationResult } from '../result.ts';
+import { simulateExperts } from './experts.ts';
+
+/** Tokens of a routing that is drawn, before it begins anew. */
+const MOST_DRAWN = 512;
+
+/**
+ * Simulates a plan whose only device caches and reads experts. The context is the workload's at every token.
+ * @throws InputError for a routing of another shape
+ */
+export function simulatePlannedExperts(parts: SimulationParts & { readonly plan: SplitPlan }): SimulationResult {
+  const { cluster, model, plan, workload, runtime, seed = DEFAULT_SEED, throttle, record = 'spans', isEnough } = parts;
+  const planned = plannedExperts({ plan, cluster, model, workload, runtime });
+  if (planned === undefined) throw new RangeError('the plan has no policy for experts');
+  const { device, one } = planned;
+  const { layers, experts, used } = one.mixture;
+  const { shares, recurrence } = planned.routing;
+  const tokens = Math.min(MOST_DRAWN, workload.promptTokens + workload.outputTokens);
+  const routing = parts.routing ?? drawRouting({ tokens, used, popularity: shares, recurrence, seed });
+  if (routing.layers !== layers || routing.experts !== experts || routing.used !== used)
+    throw new InputError(
+      'routing',
+      `has ${routingShape(routing)}; ${model.name} has ${routingShape({ layers, experts, used })}`,
+    );
+  const { promptTokens, outputTokens } = workload;
+  const run = simulateExperts({
+    ...{ device, one, routing, promptTokens, outputTokens, record, isEnough, warm: parts.warm ?? false },
+    ...(throttle && { throttle }),
+  });
+  const { memory } = cluster.devices.find(({ name }) => name === device) as Device;
+  const own = one.memory.buffers + run.allSlots * one.mixture.expertBytes;
+  const fixed = own + (one.memory.dense === 'anonymous' ? one.mixture.denseBytes : 0);
+  if (run.shortage !== undefined) {
+    const shortage = infeasibility(device, 'ram', `experts: ${run.shortage};`, fixed, one.memory.available);
+    return { outOfMemory: [shortage], trace: run.trace, devices: [], seconds: 0 };
+  }
+  return {
+    outOfMemory: [],
+    trace: run.trace,
+    seconds: run.seconds,
+    devices: [
+      {
+        ...{ device, cache: run.cache, counters: run.pageCounters, diskSeconds: run.diskSeconds },
+        ...{ stallSeconds: run.stallSeconds, nonReclaimableBytes: fixed, memoryTotal: memory.total },
+        ...{
+          faultedBytes: run.totals.bytes + run.totals.denseBytes - run.guessedBytes,
+          prefetchedBytes: run.guessedBytes,
+        },
+      },
+    ],
+  };
+}
