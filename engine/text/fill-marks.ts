@@ -1,18 +1,5 @@
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
-import { TOKENIZER_KEY, type Vocabulary } from './tokenizer.ts';
-
-/** Tokens of models that were trained to fill in a text between two others. */
-export interface FillMarks {
-  /** Before the text in front, before the text behind, and before what is written. */
-  readonly prefix: number;
-  readonly suffix: number;
-  readonly middle: number;
-  /** Before the name of a repository, and before that of a file of it. */
-  readonly repository: number | undefined;
-  readonly file: number | undefined;
-  /** Tokens that end what is written: those of padding and of the next file. */
-  readonly ends: readonly number[];
-}
+import { type FillMarks, TOKENIZER_KEY, type Vocabulary } from './tokenizer.ts';
 
 type Mark = 'prefix' | 'suffix' | 'middle' | 'padding' | 'repository' | 'file';
 

@@ -1,5 +1,4 @@
 import type { TextList } from '../gguf/text-list.ts';
-import type { FillMarks } from './fill-marks.ts';
 import type { Slices } from './slices.ts';
 import type { TextNumbers } from './text-numbers.ts';
 
@@ -29,6 +28,19 @@ export interface Tokenizer {
   readonly stops: ReadonlySet<number>;
   /** Tokens with which the model fills in a text; `undefined`: it wasn't trained to. */
   readonly fillMarks: FillMarks | undefined;
+}
+
+/** Tokens of models that were trained to fill in a text between two others. */
+export interface FillMarks {
+  /** Before the text in front, before the text behind, and before what is written. */
+  readonly prefix: number;
+  readonly suffix: number;
+  readonly middle: number;
+  /** Before the name of a repository, and before that of a file of it. */
+  readonly repository: number | undefined;
+  readonly file: number | undefined;
+  /** Tokens that end what is written: those of padding and of the next file. */
+  readonly ends: readonly number[];
 }
 
 export interface EncodeOptions {
