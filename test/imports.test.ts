@@ -143,7 +143,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'notebooks',
     [
-      'engine/design',
+      ...['engine/design', 'engine/experts'],
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
       ...['engine/runtime/weights', 'engine/text'],

@@ -12,12 +12,25 @@ import { simulateExperts } from './experts.ts';
 /** Tokens of a routing that is drawn, before it begins anew. */
 const MOST_DRAWN = 512;
 
+/** Options that a simulation of experts doesn't know. */
+const UNKNOWN = ['speculation', 'frames', 'paging', 'noise', 'memoryTaken', 'files', 'times'] as const;
+
+/** Whether an option asks for something: 0 and nothing at all don't. */
+function isAsked(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+    ? Object.keys(value).length > 0
+    : value !== 0 && value !== undefined;
+}
+
 /**
  * Simulates a plan whose only device caches and reads experts. The context is the workload's at every token.
- * @throws InputError for a routing of another shape
+ * @throws InputError for a routing of another shape, and an option that isn't simulated with experts
  */
 export function simulatePlannedExperts(parts: SimulationParts & { readonly plan: SplitPlan }): SimulationResult {
   const { cluster, model, plan, workload, runtime, seed = DEFAULT_SEED, throttle, record = 'spans', isEnough } = parts;
+  for (const option of UNKNOWN)
+    if (isAsked(parts[option]) && parts[option] !== 'whole')
+      throw new InputError(option, 'is not simulated for a plan that says how experts are cached; leave it out');
   const planned = plannedExperts({ plan, cluster, model, workload, runtime });
   if (planned === undefined) throw new RangeError('the plan has no policy for experts');
   const { device, one } = planned;

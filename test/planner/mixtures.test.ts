@@ -4,7 +4,9 @@ import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/loa
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { readBytes } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import { answer, type RunnableAnswer } from '../../engine/planner/answer.ts';
+import { simulate } from '../../simulator/simulate.ts';
 
 const catalogue = loadCatalogue();
 
@@ -34,12 +36,20 @@ test('a mixture that fits runs at the speed of what a token uses, by both answer
 });
 
 test('of a mixture that doesn’t fit a token reads less than the experts that it uses, by both answers', () => {
-  const { status, simulated, predictedSeconds, reloadedBytes, model, plan } = answered('gpt-oss-120b');
+  const cluster = machine(32);
+  const { status, simulated, predictedSeconds, reloadedBytes, model, plan } = answered('gpt-oss-120b', cluster);
   assert.is(status, 'from-disk');
   assert.ok(plan.weights.pc?.experts !== undefined);
   assert.ok(Math.abs((simulated?.tokenSeconds ?? 0) / predictedSeconds - 1) < 0.3, String(simulated?.tokenSeconds));
   const used = (model.layers * model.layer.routed.reduce((sum, { bytes }) => sum + bytes, 0) * 4) / 128;
   assert.ok(reloadedBytes > 0.1 * used && reloadedBytes < used, `${reloadedBytes} of ${used}`);
+  assert.equal(parsePlan(JSON.stringify(plan), 'plan.json'), plan);
+  const speculation = { draftTokens: 2, acceptanceRate: 0.5, draftSeconds: 0.01 };
+  const workload = createWorkload({ context: 1024, outputTokens: 4 });
+  assert.throws(
+    () => simulate({ cluster, model, plan, workload, speculation }),
+    /^speculation: is not simulated for a plan that says how experts are cached/,
+  );
 });
 
 test('more memory makes a mixture from a disk faster, until it fits', () => {
