@@ -57,12 +57,13 @@ const KV_ROOM: RingUnknown = {
   name: 'KV room of prima.cpp',
   unit: 'tokens',
   printed: undefined,
-  prior: 256,
-  values: [64, 128, 192, 256, 320],
+  prior: 1024,
+  values: [256, 320, 512, 768, 1024],
   quantity: { kind: 'kv-room' },
   reason:
-    'Not stated. Prior: 256, the tokens that the documented commands decode. Range: up to the 330 tokens that Table 5 leaves',
-  ...ring,
+    '-c of the documented commands is 1024, so it is scanned and not chosen. Range: from the 256 tokens that those commands decode; Table 5 leaves 330',
+  sees: () => false,
+  seen: 'nothing',
 };
 
 const WIFI: RingUnknown = {

@@ -2,9 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { PublishedCell } from '../../../datasets/published.ts';
 import {
+  CAPPED,
   cellAt,
   compare,
   isTest,
+  OCTAVES,
   outcomeAgrees,
   type Quantity,
   type Rule,
@@ -67,6 +69,28 @@ test('errors of shares are differences; a value below an upper bound has no erro
 test('outcomes agree where both sides run, or neither', () => {
   const found = compare([rule(20, 'OOM'), rule('OOM', 'OOM'), rule(20, 25), rule('failed', undefined)], () => {});
   assert.equal(found.map(outcomeAgrees), [false, true, true, undefined]);
+});
+
+test('errors of lengths on a log₂ axis are octaves', () => {
+  const octaves = [2048, 256, 64, 'OOM' as const].map((found) => rule(256, found, { unit: OCTAVES }));
+  assert.equal(
+    compare(octaves, () => {}).map(({ predictedError }) => predictedError),
+    [3, 0, -2, undefined],
+  );
+});
+
+test('units of a plan and lengths at the model’s own limit agree or don’t, and have no error', () => {
+  for (const unit of ['units', CAPPED]) {
+    const found = compare([rule(8, 8, { unit }), rule(8, 4, { unit }), rule(8, undefined, { unit })], () => {});
+    assert.equal(
+      found.map((one) => [one.predictedError, outcomeAgrees(one)]),
+      [
+        [undefined, true],
+        [undefined, false],
+        [undefined, undefined],
+      ],
+    );
+  }
 });
 
 test('a cell is found at its place, and a wrong place is named', () => {

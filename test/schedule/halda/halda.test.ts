@@ -82,6 +82,21 @@ test('calibration forces a device out of M3, as computed by hand', () => {
   assert.is(solution?.objective, 9);
 });
 
+test('calibration waits for a device that is to be removed, and only the k that is asked for is tried', () => {
+  // As above with k=3 alone, where A may itself be the device with free VRAM: B has one layer and none on a GPU.
+  const options: HaldaOptions = { ...LITERAL, overloadedDevice: 'any', rounds: 3 };
+  const first = 'w=2,5 n=0,0 M3,M4 | k=3 w=1,1 n=0,0 T=30';
+  assert.equal(algorithm1(TWO_GPUS, solver, options).iterations.map(line), [
+    `${first} | force A`,
+    'w=2,5 n=0,0 M4,M4 | k=3 w=1,1 n=1,0 T=18',
+  ]);
+  const waits = algorithm1(TWO_GPUS, solver, { ...options, waitsForRemoval: true });
+  assert.is(waits.iterations.map(line)[0], first);
+  assert.ok(waits.iterations.every(({ forced }) => forced === undefined));
+  // 6 layers have no 4 equal rounds.
+  assert.is(algorithm1(TWO_GPUS, solver, { ...options, rounds: 4 }).solution, undefined);
+});
+
 test('if no k is feasible Algorithm 1 ends without a solution and the repair finds one', () => {
   // Line 1: M 3 layers, C 1. M holds 1.5 layers (M2: its row asks for more than 1.5), C holds 0.5 and has a slow disk
   // (M4: at most 0.5), but every device needs a layer: nothing is feasible.

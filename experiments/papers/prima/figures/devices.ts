@@ -2,7 +2,7 @@ import type { Planner } from '../planners.ts';
 import { type PaperFigure, reduction } from './figure.ts';
 
 const READINGS = [
-  { policy: 'halda-program', planner: 'halda-program' },
+  { policy: 'halda-program', planner: 'halda-line-13' },
   { policy: 'halda', planner: 'halda' },
   { policy: 'optimum of Eq. 1', planner: 'optimum' },
 ] as const satisfies readonly { readonly policy: string; readonly planner: Planner }[];

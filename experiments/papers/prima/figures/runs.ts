@@ -104,7 +104,7 @@ export function createFigureRuns(inputs: FigureInputs): FigureRuns {
     return found;
   };
   const job4 = (model: string, prefetch: Prefetch): Job =>
-    job({ testbed: 'prima-home', model, planner: 'halda-program', prefetch, cell: cell4(model, 'prima.cpp') });
+    job({ testbed: 'prima-home', model, planner: 'halda-line-13', prefetch, cell: cell4(model, 'prima.cpp') });
   const even = ({ testbed, rounds, prefetch, model: name }: EvenRun) => {
     const model = modelOf(name);
     const { truth, workload, runtime } = settings(testbed, model);

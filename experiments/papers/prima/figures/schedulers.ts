@@ -25,7 +25,7 @@ function factors(
     runs.planned({ testbed: 'prima-a10', model, planner, prefetch: 'willneed-whole', cell }, answer);
   return allOf(
     models.map((model) => {
-      const [slow, fast] = [seconds(model, baseline), seconds(model, 'halda-program')];
+      const [slow, fast] = [seconds(model, baseline), seconds(model, 'halda-line-13')];
       return slow === undefined || fast === undefined ? undefined : slow / fast;
     }),
   );

@@ -87,11 +87,12 @@ export function primaSpecification(prima: Reproduced): void {
 
   test('Table 4: the program’s Halda is within 20 % on all but the 30B', () => {
     const cells = column('4', 'prima.cpp', 'halda-program');
-    // The 70B is one of the cells that the memory of D1 was inferred from.
-    assert.is(cells.length, 6);
+    // The 65B and the 70B are among the cells that the memory of D1 was inferred from.
+    assert.is(cells.length, 5);
     const others = cells.filter(({ row }) => row !== '30B');
     assert.ok(worst(others) <= 0.2);
-    assert.ok(worst(cells) > 2);
+    near(worst(cells), 0.625, 0.005);
+    near(worst(column('4', 'prima.cpp', 'halda-program, line 13 of its source')), 4.68, 0.01);
   });
 
   test('Table 8: the program’s Halda is within 10 % up to 45B, and finds no plan beyond', () => {

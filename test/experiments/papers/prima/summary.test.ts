@@ -57,7 +57,7 @@ test('prima.cpp’s column is the program’s Halda; other readings stand beside
     'halda-program',
     'halda-program, Eq. 15',
     'halda-program, two lists',
-    'halda-program, line 13 as printed',
+    'halda-program, line 13 of its source',
     'halda',
     'halda, any GPU',
     'halda-repaired',
