@@ -58,7 +58,7 @@ function expertsSeconds({ cluster, model, workload, reclaim, runtime }: SteadyCa
   const { outOfMemory, trace } = simulate({
     ...{ cluster, model, plan, reclaim, record: 'tokens' },
     ...(runtime && { runtime }),
-    workload: { ...workload, outputTokens: 2 * EXPERTS_TOKENS },
+    workload: { ...workload, promptTokens: 1, outputTokens: 2 * EXPERTS_TOKENS },
   });
   const [shortage] = outOfMemory;
   if (shortage !== undefined) return `out of memory: ${shortage.reason}`;

@@ -1,6 +1,6 @@
 import { randomStream } from '../input/random-stream.ts';
 import { createGuesser, type GuessesCase } from './draw-guesses.ts';
-import { drawRouting } from './draw-routing.ts';
+import { drawnRouting } from './drawn-routings.ts';
 import { createExpertCaches, type ExpertCachesCase } from './expert-caches.ts';
 import { fitRecurrence } from './fit-recurrence.ts';
 import { expertsOf, type Routing } from './routing.ts';
@@ -71,6 +71,8 @@ function workingSetsOf(known: KnownRouting & { readonly kind: 'statistics' }): r
 const LONGEST = 400;
 /** Tokens that are drawn where a policy has no closed form, half of them to fill the caches. */
 const DRAWN_TOKENS = 256;
+/** Layers that are drawn where each has a cache of its own: their mean stands for all. */
+const DRAWN_LAYERS = 8;
 
 /**
  * The hits of caches by their slots. Of a recorded routing they are those of its second half in caches that the first half has
@@ -83,14 +85,15 @@ export function createHits(known: KnownRouting, one: HitsCase): (slots: number) 
   const replayed = (routing: Routing) => (slots: number) =>
     slots === 0
       ? { rate: 0, misses: binomial(used, 1), guessed: 0 }
-      : replayCaches({ policy, layers, experts, slots, lookahead, used }, routing, routing.tokens >> 1);
+      : replayCaches({ policy, layers: routing.layers, experts, slots, lookahead, used }, routing, routing.tokens >> 1);
   if (known.kind === 'recorded') return replayed(known.routing);
-  const { shares, recurrence } = known;
+  const { shares } = known;
   const closed = (rate: (slots: number) => number) => (slots: number) => {
     const hits = slots === 0 ? 0 : Math.min(1, Math.max(0, rate(slots)));
     return { rate: hits, misses: binomial(used, 1 - hits), guessed: 0 };
   };
-  const drawn = () => replayed(drawRouting({ tokens: DRAWN_TOKENS, used, popularity: shares, recurrence, seed: 1 }));
+  const drawnLayers = policy.pool === 'all' ? layers : Math.min(layers, DRAWN_LAYERS);
+  const drawn = () => replayed(drawnRouting(known, { tokens: DRAWN_TOKENS, layers: drawnLayers, used, seed: 1 }));
   if (lookahead !== undefined && lookahead.lookahead.kind !== 'none') return drawn();
   const isAll = policy.pool === 'all';
   switch (policy.eviction) {

@@ -18,16 +18,15 @@ interface RoutingShape {
 
 const known = new Map<string, RoutingStatistics>();
 
-/** Statistics of a routing of which nothing is known but its shape. The same object for the same shape. */
+/** Statistics of a routing of which nothing is known but its shape, all layers alike. The same object for the same shape. */
 export function usualRouting({ layers, experts, used }: RoutingShape): RoutingStatistics {
   const key = `${layers}/${experts}/${used}`;
   const found = known.get(key);
   if (found !== undefined) return found;
-  const popularity = zipfPopularity({ layers, experts, seed: USUAL.seed }, USUAL.slope);
+  const [popularity] = zipfPopularity({ layers: 1, experts, seed: USUAL.seed }, USUAL.slope);
+  const share = sharesOfDraws(popularity as Float64Array, used);
   const usual: RoutingStatistics = {
-    kind: 'statistics',
-    shares: popularity.map((own) => sharesOfDraws(own, used)),
-    recurrence: USUAL.recurrence,
+    ...{ kind: 'statistics', shares: new Array<Float64Array>(layers).fill(share), recurrence: USUAL.recurrence },
   };
   known.set(key, usual);
   return usual;

@@ -24,11 +24,15 @@ export function withExperts(
   const problem = planningProblem({ belief: cluster, model, workload });
   const { used } = expertLayersOf(model, 0, model.layers);
   const bySeconds = (one: Candidate, other: Candidate): number => one.seconds - other.seconds;
+  /** Plans that differ in what the policy takes the place of are one. */
   const seen = new Set<string>();
   return found
     .flatMap((candidate) => {
       const { plan } = candidate;
       if (plan.kind !== 'split' || !exceedsMemory(plan)) return [candidate];
+      const key = JSON.stringify({ ...plan, scheduler: '', weights: {} });
+      if (seen.has(key)) return [];
+      seen.add(key);
       const variants = policiesOf(used).map((experts) => {
         const weights = { [plan.output.device]: { prefetch: 'none', release: 'none', experts } } as const;
         const own = createPlan({ ...plan, weights });
@@ -36,10 +40,6 @@ export function withExperts(
       });
       const [best] = variants.filter(({ seconds }) => Number.isFinite(seconds)).sort(bySeconds);
       return [best ?? candidate];
-    })
-    .filter(({ plan }) => {
-      const key = JSON.stringify({ ...plan, scheduler: '' });
-      return !seen.has(key) && seen.add(key);
     })
     .sort(bySeconds);
 }

@@ -1,6 +1,6 @@
 import { infeasibility } from '../../engine/cost/breakdown.ts';
 import { plannedExperts } from '../../engine/cost/experts/case-of-plan.ts';
-import { drawRouting } from '../../engine/experts/draw-routing.ts';
+import { drawnRouting } from '../../engine/experts/drawn-routings.ts';
 import { routingShape } from '../../engine/experts/routing.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { InputError } from '../../engine/input/input-error.ts';
@@ -35,9 +35,8 @@ export function simulatePlannedExperts(parts: SimulationParts & { readonly plan:
   if (planned === undefined) throw new RangeError('the plan has no policy for experts');
   const { device, one } = planned;
   const { layers, experts, used } = one.mixture;
-  const { shares, recurrence } = planned.routing;
   const tokens = Math.min(MOST_DRAWN, workload.promptTokens + workload.outputTokens);
-  const routing = parts.routing ?? drawRouting({ tokens, used, popularity: shares, recurrence, seed });
+  const routing = parts.routing ?? drawnRouting(planned.routing, { tokens, layers, used, seed });
   if (routing.layers !== layers || routing.experts !== experts || routing.used !== used)
     throw new InputError(
       'routing',
