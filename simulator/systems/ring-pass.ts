@@ -65,7 +65,9 @@ type PassParts = Pick<StopParts, 'cluster' | 'model' | 'workload' | 'runtime' | 
 /** The costs of a pass at a context. @param verified tokens that it decodes together: γ + 1 with drafts */
 export function createPass(parts: PassParts, phase: Pass['phase'], context: number, verified = 1): Pass {
   const { cluster, model, workload, runtime, chips } = parts;
-  const steps = new Map([...chips].map(([name, chip]) => [name, timedSteps(chip.parts, phase, { context, decoded: verified })]));
+  const steps = new Map(
+    [...chips].map(([name, chip]) => [name, timedSteps(chip.parts, phase, { context, decoded: verified })]),
+  );
   const costs =
     phase === 'decode' && verified > 1
       ? createVerificationCosts(cluster, model, { ...workload, context }, { runtime, tokens: verified })

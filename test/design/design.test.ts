@@ -26,7 +26,7 @@ const VISIONS = {
     [-0.078411, 0.930809, 0.147602],
     [0.004733, 0.691367, 0.3039],
   ],
-} as const;
+} satisfies Readonly<Record<string, readonly (readonly number[])[]>>;
 
 const channels = (colour: string): number[] =>
   [1, 3, 5].map((at) => luminance(`#${colour.slice(at, at + 2).repeat(3)}`));
@@ -45,7 +45,7 @@ function lab(linear: readonly number[]): number[] {
 }
 
 /** CIE76 between two colours; 2.3 is just noticeable. */
-function difference(one: string, other: string, vision: (typeof VISIONS)[keyof typeof VISIONS]): number {
+function difference(one: string, other: string, vision: readonly (readonly number[])[]): number {
   const seen = [one, other].map((colour) => {
     const linear = channels(colour);
     return lab(
