@@ -102,7 +102,7 @@ testReport(
     writeFileSync(file, renderPage({ subtitle: '', summary: '', title: '', sections: [], ...results.page }));
     return file;
   },
-  3,
+  4,
   async (page) => {
     assert.is(await page.locator('h2', { hasText: /^prima\.cpp · Table \d+:/ }).count(), 6);
     assert.is(await page.locator('h2', { hasText: /^HELM · Table 6\.\d:/ }).count(), 5);

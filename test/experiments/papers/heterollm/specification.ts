@@ -33,32 +33,24 @@ export function heterollmSpecification(heterollm: Reproduced): void {
     );
   });
 
-  test('figures that nothing is fitted to, other than gains and shares, miss the aimed median of 12 % by 0.2 points', () => {
+  test('figures that nothing is fitted to, other than gains and shares, keep the aimed median of 12 %', () => {
     const sizes = cells
       .filter(({ isFitted, unit }) => !isFitted && !['%', 'share', 'FPS'].includes(unit))
       .map(({ simulatedError }) => Math.abs(simulatedError));
-    near(median(sizes), 0.122, 0.001);
+    near(median(sizes), 0.079, 0.001);
   });
 
-  test('strategies come out in the printed order, but for Padding at 525 tokens and beside a game', () => {
+  test('strategies come out in the printed order, but for Padding at 525 tokens', () => {
     const found = heterollm.aims.map((aim) => [aim.subject, aim.found, aim.isKept]);
     assert.equal(found, [
-      [
-        'strategies, pair by pair',
-        '16 of 18; Padding is not faster than Online-prepare (§5.2.2); Hetero-tensor with game is not faster than Hetero-layer without game (§5.5)',
-        false,
-      ],
-      [
-        'pairs with another program',
-        '22 of 25; MNN is not faster than MLC (§5.1); MNN-OpenCL is not faster than MLC (§5.2.1); MNN-OpenCL is not faster than MLC (§5.2.1)',
-        false,
-      ],
-      ['all figures that nothing is fitted to, gains and shares apart', '12.2 %', false],
+      ['strategies, pair by pair', '17 of 18; Padding is not faster than Online-prepare (§5.2.2)', false],
+      ['pairs with another program', '22 of 22', true],
+      ['all figures that nothing is fitted to, gains and shares apart', '7.9 %', true],
     ]);
   });
 
-  test('fourteen figures are fitted to; nothing is to the others', () => {
-    assert.is(cells.filter(({ isFitted }) => isFitted).length, 14);
+  test('seventeen figures are fitted to; nothing is to the others', () => {
+    assert.is(cells.filter(({ isFitted }) => isFitted).length, 17);
     assert.is(cells.length, 67);
   });
 
@@ -71,13 +63,13 @@ export function heterollmSpecification(heterollm: Reproduced): void {
     assert.ok(rates.every((rate) => !('predicted' in rate) || rate.predicted === null));
   });
 
-  test('GPU and NPU are fitted to one power each, and both together draw twice what is printed (5.6)', () => {
+  test('GPU and NPU are fitted to one power each, and both together draw 36 % more than is printed (5.6)', () => {
     const own = (column: string): Cell => cells.find((cell) => cell.column === column) as Cell;
     near(own('power').simulatedError, 0, 0.001);
-    near(own('power increase over Hetero-layer').simulatedError, 1.323, 0.005);
-    near(own('energy efficiency over PPL-OpenCL').simulatedError, -0.473, 0.005);
+    near(own('power increase over Hetero-layer').simulatedError, 0.441, 0.005);
+    near(own('energy efficiency over PPL-OpenCL').simulatedError, -0.26, 0.005);
     const bound = contradictions.find(({ here }) => here.includes('no powers of 0 or more'))?.here ?? '';
-    assert.ok(bound.startsWith('5.70 W (+107 %)') && bound.includes('less than 4.16 W'), bound);
+    assert.ok(bound.startsWith('3.73 W (+35.8 %)') && bound.includes('less than 3.04 W'), bound);
   });
 
   test('what the paper says twice is shown twice', () => {
