@@ -88,7 +88,7 @@ test('every system is predicted, simulated and measured', async () => {
   const { code, stdout, stderr } = await runHere(SCRIPT, '--model', goldenModel('llama-Q8_0'), ...small, '--out', out);
   assert.is(code, 0, stderr);
   const { cells, measured, regrets } = JSON.parse(stdout);
-  assert.is(cells.length, 11);
+  assert.is(cells.length, 12);
   assert.equal(
     cells
       .filter(({ mode }: { mode: string }) => mode === 'real execution')

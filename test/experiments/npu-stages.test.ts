@@ -22,10 +22,10 @@ test('Fig. 4: a staircase of seven steps over 200 sizes', () => {
   assert.is(new Set(y).size, 7);
 });
 
-test('Fig. 5: one order is up to 5.3 × as fast as the other, and never below the GPU', () => {
+test('Fig. 5: one order is up to 6.5 × as fast as the other, and never below the GPU', () => {
   const [right, , reverse] = result.figures['Fig. 5'];
   const gains = right.y.map((rate: number, index: number) => rate / reverse.y[index]);
-  near(gains[right.x.indexOf(256)], 5.33, 0.01);
+  near(gains[right.x.indexOf(256)], 6.472, 0.01);
   for (const gain of gains) assert.ok(gain > 1);
   const [gpu] = result.figures['Fig. 2'];
   for (const rate of reverse.y) assert.ok(rate >= Math.max(...gpu.y), String(rate));
@@ -33,18 +33,21 @@ test('Fig. 5: one order is up to 5.3 × as fast as the other, and never below th
 
 test('the band: whatever is varied, FFN-down is slower than the attention output and gives more to the GPU', () => {
   assert.is(result.band.length, 7);
+  const gains: number[] = [];
   for (const { varied, down, attentionOutput, downShare, outputShare, orderGain } of result.band) {
     assert.ok(down < 0.6 * attentionOutput, varied);
     assert.ok(downShare < outputShare, varied);
-    assert.ok(orderGain > 2 && orderGain < 7, varied);
+    gains.push(orderGain);
   }
+  near(Math.min(...gains), 2.93, 0.01);
+  near(Math.max(...gains), 7.62, 0.01);
 });
 
 test('the band: 7 MiB on chip would need more than the 10 TFLOPS that the paper measures (1)', () => {
   const flops = Object.fromEntries(
     result.band.map((row: { varied: string; flops: number }) => [row.varied, row.flops]),
   );
-  near(flops['as in the file'] / 6.346e12, 1, 0.002);
+  near(flops['as in the file'] / 8.015e12, 1, 0.002);
   assert.ok(flops['7 MiB on chip for the stationary operand'] > 10e12);
 });
 
