@@ -67,7 +67,8 @@ for (const type of QUANTIZATION_NAMES) {
         for (const [i, product] of products.entries()) {
           const set = all[i]?.instructionSet;
           // The scaled weights of superblocks need more bits than bf16 has.
-          if (i < natives.length && roundsToBf16(set, type, tokens, false) && QUANTIZATIONS[type].block === 256) continue;
+          if (i < natives.length && roundsToBf16(set, type, tokens, false) && QUANTIZATIONS[type].block === 256)
+            continue;
           assert.equal(product, expected, set);
         }
       }),
