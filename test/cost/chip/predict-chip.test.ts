@@ -13,7 +13,7 @@ import type { KvFormat } from '../../../engine/model/kv-format.ts';
 import { LAYER_OPERATORS, modelOperators } from '../../../engine/model/operators.ts';
 import { createW4a16Model } from '../../../engine/model/w4a16.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import type { Plan } from '../../../engine/plan/plan.ts';
+import type { Plan, Stage } from '../../../engine/plan/plan.ts';
 import type { TensorPartition } from '../../../engine/plan/tensor-partition.ts';
 import { CHIP_SYSTEM_NAMES, type ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
@@ -109,7 +109,7 @@ test('where rows are cut in FFN-down alone, the GPU has less than half of the wo
   assert.ok(busy('hetero-tensor') > 0.9);
   const { plan, model } = planned('Llama-3-8B', 256);
   const operators = modelOperators(model);
-  const { prefill } = plan.stages[0]?.partition as TensorPartition;
+  const { prefill } = (plan.stages[0] as Stage).partition as TensorPartition;
   assert.equal(
     LAYER_OPERATORS.filter((name) => prefill[name].npuRows < operators[name].rows),
     ['down'],
