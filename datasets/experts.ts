@@ -49,8 +49,9 @@ export const FINDING_KINDS = [
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
 /**
- * What a finding compares: `ends` its last setting with its first; `shape` whether values rise, fall, stay, or turn between;
- * `floor` which are 0; `bound` whether a value is possible; `level` one value alone.
+ * The property of a finding's values that is judged. `ends`: the last value against the first; `shape`: whether values
+ * rise, fall, stay, or turn between; `floor`: which values are 0; `bound`: whether a value is possible; `level`: one
+ * value alone.
  */
 export const JUDGED = ['ends', 'shape', 'floor', 'bound', 'level'] as const;
 const UNITS = ['tok/s', 'share', 'MiB', 'MB', 'relative'] as const;

@@ -106,7 +106,7 @@ function readLookahead(text: string): Lookahead {
   );
 }
 
-/** What was needed and read, in one line. */
+/** The experts that were needed and read, in one line. */
 export function describeReads({ needs, reads, ahead, wrong, bytes, waited }: ExpertReads): string {
   const guessed = ahead === 0 ? '' : `, ${ahead} ahead of their need (${wrong} of them for nothing)`;
   const hits = formatPercent(1 - reads / Math.max(1, needs));

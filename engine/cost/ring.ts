@@ -51,7 +51,7 @@ export interface RingPredictionOptions {
   readonly verifiedTokens?: number;
   /** Decode: the seconds of one pass over tokens of several texts (mixed-pass.ts), in place of a token's. */
   readonly pass?: PassLoad;
-  /** What is known of the routing of a mixture whose experts a plan caches; usualRouting unless given. */
+  /** Known facts about the routing of a mixture whose experts a plan caches; usualRouting unless given. */
   readonly routing?: KnownRouting;
 }
 
@@ -144,7 +144,7 @@ export function createRingPredictor(
   };
 }
 
-/** What a device reads of experts that its plan caches, and what they take of its memory. */
+/** A device's reads of experts that its plan caches, and the bytes of its memory that these take. */
 interface PredictedReads {
   readonly seconds: number;
   readonly bytes: number;
@@ -184,7 +184,7 @@ interface PredictionParts {
   readonly reclaim: ReclaimPolicy;
   readonly phase: 'decode' | 'prefill';
   readonly pagesOf: (plan: Plan, device: DeviceCosts, gpuLayers: number) => PredictedPages | undefined;
-  /** What the plan's only device reads of experts; `undefined` where no policy caches them. */
+  /** Reads of experts by the plan's only device; `undefined` where no policy caches them. */
   readonly expertsOf: () => PredictedReads | undefined;
 }
 

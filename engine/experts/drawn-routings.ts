@@ -2,7 +2,7 @@ import { drawRouting } from './draw-routing.ts';
 import type { Routing } from './routing.ts';
 import type { Recurrence } from './working-set.ts';
 
-/** What a routing is drawn from. */
+/** Statistics that a routing is drawn from. */
 interface Statistics {
   /** Probability that a token uses each expert: [layers][experts]. */
   readonly shares: readonly ArrayLike<number>[];

@@ -18,9 +18,9 @@ export interface ExpertsPolicy {
 }
 
 /**
- * What is done where nothing is asked for. Measured by turns, with OLMoE's shape in six layers and 10 slots of 64: two reads
- * under way at once take 0.74 of a token's seconds with one, four 0.58, eight 0.55. Whether hits come first made no difference
- * there (two busy cores, a fast disk).
+ * The policy where none is asked for. Measured by turns, with OLMoE's shape in six layers and 10 slots of 64: two reads
+ * under way at once take 0.74 of a token's seconds with one, four 0.58, eight 0.55. Whether hits come first made no
+ * difference there (two busy cores, a fast disk).
  */
 export const USUAL_EXPERTS: ExpertsPolicy = {
   ...{ slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', depth: 4 },
@@ -44,8 +44,8 @@ export const READ_METHODS = ['direct', 'pread', 'mmap'] as const;
 export type ReadMethod = (typeof READ_METHODS)[number];
 
 /**
- * What is read before a router has asked for it. `next-router`: what the next layer's router chooses of this layer's
- * input, its first `ranks` choices. `previous-token`: what the token before used in the next layer.
+ * Experts that are read before a router has asked for them. `next-router`: the first `ranks` choices of the next
+ * layer's router from this layer's input. `previous-token`: the experts that the token before used in the next layer.
  */
 export type Lookahead =
   | { readonly kind: 'none' }

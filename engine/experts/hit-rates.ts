@@ -15,7 +15,7 @@ import {
   type WorkingSet,
 } from './working-set.ts';
 
-/** What is known of a mixture's routing: a routing itself, or popularity and recurrence. */
+/** Knowledge of a mixture's routing: a routing itself, or popularity and recurrence. */
 export type KnownRouting =
   | { readonly kind: 'recorded'; readonly routing: Routing }
   | {
@@ -33,7 +33,7 @@ export function statisticsOf(routing: Routing): KnownRouting & { readonly kind: 
 /** How likely a layer misses so many of a token's experts: from 0 to k. */
 export type MissShares = readonly number[];
 
-/** What caches hit of a routing. */
+/** Hits and misses of caches on a routing. */
 export interface Hits {
   /** Share of a token's experts that are held, or were guessed. */
   readonly rate: number;

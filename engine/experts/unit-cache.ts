@@ -124,7 +124,7 @@ export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCac
       for (const unit of together) {
         if (held.has(unit)) continue;
         const isFree = held.size < slots && eviction.kind !== 'pinned';
-        // What wasn't needed is no hotter than anything.
+        // A unit that wasn't needed is no hotter than any other.
         const isOut = isFree || eviction.kind === 'hottest';
         const victim = isOut ? undefined : policy.victim(held, (one) => together.has(one) || isSpared(one));
         if (!isFree && victim === undefined) continue;

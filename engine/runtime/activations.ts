@@ -39,7 +39,7 @@ export interface Activations {
   ones(width: number): Vector;
   /** A layer's buffers. */
   of(kind: LayerKind): LayerBuffers;
-  /** What goes to a mixture on another processor: [tokens][hidden], then [tokens][used][expert, weight]. */
+  /** Input of a mixture on another processor: [tokens][hidden], then [tokens][used][expert, weight]. */
   crossing(kind: LayerKind): Vector;
 }
 

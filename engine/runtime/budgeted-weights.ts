@@ -42,7 +42,7 @@ export interface BudgetedWeightsCase {
   readonly budget: number;
   /** How the experts of a mixture are kept in memory and read; default: USUAL_EXPERTS. */
   readonly experts?: Partial<ExpertsPolicy> | undefined;
-  /** What tokens use in place of what routers choose. */
+  /** Experts that tokens use in place of those that routers choose. */
   readonly routing?: Routing | undefined;
   /** Called with each access to experts, as it is made. */
   readonly onExperts?: AccessObserver | undefined;

@@ -19,7 +19,7 @@ export interface CrossedExperts {
 export interface CrossedExpertsOptions {
   readonly kernels: Kernels;
   readonly settings: LayerSettings;
-  /** Of kernels on a CPU, and free while layers run elsewhere. */
+  /** Activations of kernels on a CPU, which are free while layers run elsewhere. */
   readonly activationsOf: (tokens: number) => Activations;
   /** The weights of experts, by layer. */
   readonly weights: ReadonlyMap<number, LayerWeights>;

@@ -18,7 +18,7 @@ export interface LayerChoice {
   readonly token: number;
   /** Different experts, the best first. */
   readonly chosen: readonly number[];
-  /** What its router reads. */
+  /** Input of the layer's router. */
   readonly input: Vector; // [hidden]
 }
 
@@ -33,7 +33,7 @@ export interface GuessCase {
   /** Layers with experts, in order. */
   readonly layers: readonly number[];
   readonly weightsOf: (layer: number) => LayerWeights;
-  /** What tokens use in place of what routers choose, which no router guesses: guesses are drawn then (createGuesser). */
+  /** Experts that tokens use in place of routers' choices. No router guesses them; createGuesser draws guesses. */
   readonly routing?: Routing | undefined;
 }
 
@@ -52,7 +52,7 @@ export function createGuesses(guess: GuessCase): GuessExperts | undefined {
   }
 }
 
-/** What the token before used in the next layer. */
+/** Guesses the experts that the token before used in the next layer. */
 function previousToken(layers: readonly number[]): GuessExperts {
   const last = new Map<number, readonly number[]>();
   return ({ layer, chosen }) => {
@@ -73,7 +73,7 @@ function drawn({ layers, lookahead }: GuessCase, routing: Routing): GuessExperts
   };
 }
 
-/** What the next layer's router chooses of this layer's input, its first choices. */
+/** Guesses the first `ranks` choices of the next layer's router from this layer's input. */
 function nextRouter({ kernels, layers, weightsOf }: GuessCase, ranks: number): GuessExperts {
   const routers = new Map(layers.map((layer) => [layer, routerOf(kernels, weightsOf(layer))]));
   return ({ layer, input }) => {

@@ -60,7 +60,7 @@ export function expertKernels(options: ExpertKernelsCase): Kernels {
   };
 }
 
-/** What a router's logits are computed of. */
+/** The vector from which a router's logits are computed. */
 function routerInput(before: readonly Operation[], { x }: RouteOperation): Vector | undefined {
   const isLogits = (one: Operation): one is MultiplyOperation =>
     one.kind === 'multiply' && one.y.id === x.id && one.y.offset === x.offset;

@@ -30,14 +30,14 @@ export function promptExperts({ name }: Pick<Kernels, 'name'>): Multiplied {
 export interface LayerOperations {
   readonly before: readonly Operation[];
   readonly after: readonly Operation[];
-  /** What follows `after` where the layer's experts are on another processor. */
+  /** The crossing that follows `after` where the layer's experts are on another processor. */
   readonly crossing?: ExpertsCrossing;
 }
 
 /** The way of tokens to experts on another processor, and back. */
 export interface ExpertsCrossing {
   /**
-   * What the experts read, as `after` leaves it: the normalised stream [tokens][hidden], then the choices
+   * Input of the experts, as `after` leaves it: the normalised stream [tokens][hidden], then the choices
    * [tokens][used][expert, weight]. Their weighted sum takes the place of the former.
    */
   readonly values: Vector;

@@ -63,7 +63,7 @@ export function recordRouting({
 export interface ChoiceRecorder {
   /** For `observedRoutes`. Passes of several tokens, prompts and drafts, are left out. */
   readonly observe: RouteObserver;
-  /** What was recorded so far; `undefined` if no token was decoded. */
+  /** The routing recorded so far; `undefined` if no token was decoded. */
   routing(): Routing | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface Stage {
   readonly part: ModelPart;
   readonly from: number;
   readonly to: number;
-  /** What multiplies experts of them on the other processor. */
+  /** Multiplies those of the layers' experts that are on the other processor. */
   readonly experts?: CrossedExperts | undefined;
 }
 

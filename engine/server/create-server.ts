@@ -354,7 +354,7 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
     app.get(path, async (_request, reply) => reply.headers(headers).send(bytes));
 }
 
-/** What llama.cpp's server says of itself and its model, as far as it applies. */
+/** Properties of the server and its model in the form of llama.cpp's /props, as far as they apply. */
 function serverProps({ name, contextLength, chatTemplate }: ServedModel): object {
   return {
     default_generation_settings: { n_ctx: contextLength, params: {} },

@@ -25,7 +25,7 @@ export function caseOf(machine: ExpertsMachine, setting: FindingSetting): Expert
   const { layers, experts, expertBytes, denseBytes } = model;
   const used = usedOf(setting);
   const rate = BANDWIDTH_SHARE * machine.bandwidth;
-  // What every token uses lies in equal parts in the layers, and in the output.
+  // Weights that every token uses lie in equal parts in the layers, and in the output.
   const part = denseBytes / (layers + 1);
   const precision = setting.precision === '' ? undefined : new Array<number>(used).fill(Number(setting.precision));
   return {

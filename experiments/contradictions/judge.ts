@@ -107,7 +107,7 @@ function sizeOf(published: readonly number[], simulated: readonly number[], isSh
   return Number.isFinite(size) ? size : undefined;
 }
 
-/** Of shares in points, of others relative. */
+/** Mean absolute error of the simulated values: a difference for shares, relative for other units. */
 function levelOf(published: readonly number[], simulated: readonly number[], isShare: boolean): number {
   return mean(
     published.map((value, index) => {

@@ -10,7 +10,7 @@ const LEAST_WARM_UP = 16;
 const ROUNDED = 32;
 const MOST_WARM_UP = 128;
 
-/** What is looked at of a simulated run. */
+/** Results of a simulated run that are compared with findings. */
 export interface SimulatedCase {
   readonly tokenSeconds: number;
   readonly hitRate: number;

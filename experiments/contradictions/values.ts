@@ -21,7 +21,7 @@ const SLOPES = [0.42, 1.18] as const;
 /** The routing by which one engine chose its sizes: a popularity of rank^−1.2, and seven of ten experts from the token before. */
 const MADE = { slope: 1.2, recurrence: { previous: 0.7, recent: 0, window: 1 } };
 
-/** What values are computed by. */
+/** Routings and simulations by which values are computed. */
 export interface Tools {
   readonly routings: Routings;
   readonly simulations: Simulations;

@@ -11,7 +11,7 @@ import { median } from '../report/median.ts';
 import { policyName } from './cells.ts';
 import type { GroupMeasured } from './measure.ts';
 
-/** What is known of mixture and machine for predicting and simulating. */
+/** Facts about mixture and machine that predictions and simulations start from. */
 export interface KnownMachine extends Pick<ExpertsCase, 'mixture' | 'seconds' | 'disk'> {
   /** Bytes that a process may take, and what it takes besides experts and what every token uses. */
   readonly available: number;

@@ -48,7 +48,7 @@ export function drawnPolicies({ count, seed, used, layers, most }: CellsCase): E
   });
 }
 
-/** What concerns slots, where there are none. */
+/** Settings of slots for policies that have none. */
 const MAPPED = { slots: 'fit', pool: 'layer', eviction: 'lru' } as const;
 
 /** A policy in a few words. */

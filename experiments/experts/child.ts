@@ -8,7 +8,7 @@ import type { ExpertAccess, ExpertReads } from '../../engine/runtime/weights/lay
 import { noReads } from '../../engine/runtime/weights/layer-experts.ts';
 import { processBytes, processReadBytes } from '../../engine/runtime/weights/process-counters.ts';
 
-/** What a process is asked to run. */
+/** A run that a process is asked for. */
 export interface ExpertsTask {
   readonly model: string;
   /** A file with a single routing of the model's shape. */
@@ -21,9 +21,9 @@ export interface ExpertsTask {
   readonly memory: number | undefined;
 }
 
-/** What it measured of the tokens that count, and all accesses. */
+/** Measurements of the tokens that count, and all accesses. */
 export interface ExpertsMeasured {
-  /** Of each token that counts. */
+  /** Seconds of each token that counts. */
   readonly seconds: readonly number[];
   readonly reads: ExpertReads;
   /** Bytes that the process read from disk, by its own count. */

@@ -10,7 +10,7 @@ import { endProcesses } from '../lab/processes.ts';
 import { REAL_FILES } from '../lab/system.ts';
 import type { ExpertsMeasured, ExpertsTask } from './child.ts';
 
-/** Where a process runs: in control groups with limits, or without them. */
+/** Surroundings of a process: control groups with limits, or none (`ground` is `undefined`). */
 export interface Surroundings {
   readonly ground: LabGround | undefined;
   readonly limits: DeviceLimits;

@@ -39,7 +39,7 @@ export function sweepPage(report: SweepReport): NonNullable<Results['page']> {
   };
 }
 
-/** What was found, and a line for each of the largest models. */
+/** The finding in one sentence, and a line for each of the largest models. */
 function headlineOf({ inputs, results }: SweepReport): Pick<Page, 'headline' | 'findings'> {
   const lines = results.map(({ rows }, index) =>
     modelFindings(rows, inputs.clusters[index]?.truth.devices.map(({ name }) => name) ?? []),

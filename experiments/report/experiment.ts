@@ -115,7 +115,7 @@ export async function runExperiment<const Specs extends OptionSpecs>(experiment:
   };
   try {
     const options = readCommandLine(experiment);
-    // What is missing is said before a long run.
+    // Missing tools are reported before a long run.
     const tools = options.figures === undefined ? undefined : figureTools(FIGURES);
     const results = await experiment.run(options, frame);
     for (const bar of bars) bar.stop();

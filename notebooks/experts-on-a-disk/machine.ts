@@ -6,7 +6,7 @@ import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import type { KnownRouting } from '../../engine/experts/hit-rates.ts';
 import type { Model } from '../../engine/model/model.ts';
 
-/** What the reader has chosen. */
+/** The reader's choices. */
 export interface Chosen {
   /** Bytes that the operating system leaves. */
   readonly memory: number;

@@ -13,7 +13,7 @@ export function curve({ curve: candidates, best }: SplitSearch, chosen: number, 
     one === undefined ? [] : [{ k: one.cpuUnits, ms: 1000 * one.tokenSeconds, label }];
   const own = candidates[chosen];
   const marks = own === best ? marked(best, 'best, and yours') : [...marked(best, 'best'), ...marked(own, 'yours')];
-  // Of two marks, which may stand over neighbouring bars, each is written to its own side.
+  // Two marks may stand over neighbouring bars: each is written to its own side.
   const sides = marks.length < 2 ? ['middle' as const] : (['end', 'start'] as const);
   const names = marks.toSorted((one, other) => one.k - other.k).map((mark, index) => ({ mark, side: sides[index] }));
   return Plot.plot({

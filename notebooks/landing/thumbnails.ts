@@ -13,7 +13,7 @@ const line = (points: string, colour: number): string =>
   `<polyline points="${points}" fill="none" stroke="var(--series-${colour})" stroke-width="3"/>`;
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-/** What is drawn, by lesson. */
+/** Drawings, by lesson. */
 const DRAWN: Readonly<Record<string, string>> = {
   'what-a-token-costs': bars([
     [6, 8, 100, 12, 1],

@@ -5,7 +5,7 @@ export interface Guess {
   /** Computed by the modules that the lesson is about. */
   readonly answer: number;
   readonly unit: string;
-  /** What to look for when the sliders are moved. */
+  /** A hint: effects to look for when the sliders are moved. */
   readonly then: string;
 }
 

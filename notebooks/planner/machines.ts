@@ -5,7 +5,7 @@ import { formatBytes, threeDigits } from '../../engine/input/format.ts';
 
 const gigabytes = (rate: number): string => `${threeDigits(rate / 1e9)} GB/s`;
 
-/** What a device has for weights, a line each: memory, where it has room, and how fast it is read. */
+/** A device's places for weights, a line each: GPU, RAM and disk, their room, and how fast they are read. */
 export function contributions({ memory, cpu, gpu, disk }: Device): string[] {
   return [
     ...(isDiscrete(gpu)

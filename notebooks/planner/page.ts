@@ -241,7 +241,7 @@ const content = html`<div class="hero"><div>
 main.append(content as DocumentFragment);
 for (const anchor of Array.from(main.querySelectorAll<HTMLAnchorElement>('.hero a[href^="#"]')))
   anchor.onclick = (event) => {
-    // What follows # is the planner's state.
+    // The part after # is the planner's state.
     event.preventDefault();
     document.querySelector(anchor.getAttribute('href') ?? '')?.scrollIntoView();
   };

@@ -9,7 +9,7 @@ const READING = 5;
 /** Tokens per second at which bars end: what is faster looks alike to a reader. */
 const WIDEST = 40;
 
-/** Where weights are while a token is written, with its colour. */
+/** Places of weights while a token is written, with their colours. */
 const PLACES = [
   ['GPU', 'var(--series-1)'],
   ['RAM', 'var(--series-3)'],

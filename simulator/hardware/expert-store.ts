@@ -30,7 +30,7 @@ export interface ExpertCounts {
   readonly denseBytes: number;
 }
 
-/** What experts of a layer are there when a router has chosen. */
+/** A layer's chosen experts: the number in memory when the router has chosen, and the arrivals of the others. */
 export interface NeededExperts {
   readonly held: number;
   /** Waits for what the operating system had swapped out of their slots. */
@@ -114,7 +114,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
       (range) => pages.next(range).state === 'resident',
     );
 
-  /** What the operating system reads behind a piece: nobody waits for it. */
+  /** The operating system's read-ahead behind a piece: nobody waits for it. */
   function* readBehind(cache: PageCache, range: { from: number; to: number }): Steps {
     yield* bus.read(0, range.to - range.from);
     counts.bytes += range.to - range.from;
@@ -194,7 +194,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     return read.map(({ unit }) => unit);
   };
 
-  /** What must be read of some experts of a layer. @returns by unit */
+  /** Units that must be read for some experts of a layer. */
   const missingOf = (layer: number, chosen: readonly number[]): number[] => {
     if (caches === undefined)
       return chosen.map((expert) => layer * experts + expert).filter((unit) => !isInPages(unit));

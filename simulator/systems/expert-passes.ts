@@ -6,7 +6,7 @@ import { hold, type Steps } from '../event-loop/effect.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import type { ExpertStore } from '../hardware/expert-store.ts';
 
-/** What passes of a machine through a mixture's layers are about. */
+/** Inputs and totals of a machine's passes through a mixture's layers. */
 export interface ExpertPasses {
   readonly simulation: Simulation;
   readonly recorder: Recorder;

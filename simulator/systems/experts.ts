@@ -28,7 +28,7 @@ export interface ExpertsRun {
   readonly outputTokens: number;
   /** Decoded tokens at the beginning that fill caches and don't count; half of them unless given. */
   readonly warmUp?: number;
-  /** Of what is guessed. */
+  /** Seed of the guesses. */
   readonly seed?: number;
   readonly throttle?: DiskThrottle;
   /** `tokens`, the default: the trace has no spans. */
@@ -56,7 +56,7 @@ export interface SimulatedExperts {
   readonly readBytes: number;
   readonly slots: number;
   readonly allSlots: number;
-  /** Of the whole run: seconds, those in which the processor waited and in which bytes came, and counts. */
+  /** Totals of the whole run: seconds, those in which the processor waited and in which bytes came, and counts. */
   readonly seconds: number;
   readonly stallSeconds: number;
   readonly diskSeconds: number;

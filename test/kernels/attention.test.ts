@@ -179,7 +179,7 @@ testNative('many tokens attend in fewer bits, the same for every kind of cache, 
       const expected = attend(reference, one);
       for (const kernels of rounding) {
         const error = nmse(attend(kernels, one), expected);
-        // Of queries, keys, values and weights in 15 bits; single precision has 1e-12.
+        // Error of queries, keys, values and weights in 15 bits; single precision has 1e-12.
         assert.ok(error > 1e-11 && error < 1e-7, `${kernels.instructionSet}, ${one.type}: ${error}`);
       }
     }),

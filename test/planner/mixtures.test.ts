@@ -72,7 +72,7 @@ test('the longest context is what compressed keys, or states and few keys, leave
   // 4 GiB, of which buffers take 0.25 GiB; weights can be read from the disk.
   const room = 3.75 * 2 ** 30;
   const longest = (name: string): number => answered(name, machine(8)).longestContext;
-  // What every token uses stays, and slots for the 6 experts of a token in each of 26 layers, with 4 matrices under way.
+  // Weights that every token uses stay, as do slots for a token's 6 experts in 26 layers; 4 matrices are under way.
   const { model } = answered('DeepSeek-V2-Lite', machine(8));
   const routed = model.layers * model.layer.routed.reduce((sum, { bytes }) => sum + bytes, 0);
   const expert = routed / (26 * 64);

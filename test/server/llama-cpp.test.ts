@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { storiesServer } from './stories.ts';
 
-/** What evaluation harnesses and editors send that speak to llama.cpp's server and vLLM. */
+/** Requests of evaluation harnesses and editors that speak to llama.cpp's server and vLLM. */
 
 let server: Awaited<ReturnType<typeof storiesServer>>;
 /** Made-up marks: tokens of the vocabulary that stand for them. */

@@ -24,7 +24,7 @@ const VALUE_BYTES = 2;
 /** Tokens that a chip processes at once. */
 export interface ChipTokens {
   readonly phase: 'prefill' | 'decode';
-  /** Of a prompt, or those that are decoded together: several where a draft is verified. */
+  /** Tokens of a prompt, or tokens that are decoded together: several where a draft is verified. */
   readonly tokens: number;
   /** Tokens in the KV cache in decoding; ignored for prompts. */
   readonly context: number;

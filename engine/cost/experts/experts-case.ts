@@ -53,7 +53,7 @@ export interface MixtureMemory {
   readonly buffers: number;
   /** Whether what every token uses is read into memory of its own, or mapped from the file. */
   readonly dense: 'anonymous' | 'mapped';
-  /** What happens to memory of its own that exceeds `available`. */
+  /** The operating system's treatment of the process's own memory in excess of `available`. */
   readonly pressure: Pressure;
   /** Bytes that the operating system reads ahead in the file (Linux's read_ahead_kb). */
   readonly readAhead: number;

@@ -58,7 +58,7 @@ export function memoryShares(one: ExpertsCase): MemoryShares {
     return { ...shares, shortage: 'the experts of one token in one layer don’t fit beside what every token uses' };
   if (memory.pressure.kind === 'kept')
     return own > memory.available ? { ...shares, shortage: 'slots, buffers and weights exceed the memory' } : shares;
-  // What every token uses is recent, mapped or not.
+  // Weights that every token uses were used recently, mapped or not.
   const room = memory.available - memory.buffers - reading - denseBytes;
   const resident = Math.max(0, Math.min(allSlots, Math.floor(room / expertBytes)));
   if (fixed > memory.available) return { ...shares, shortage: 'buffers and weights exceed the memory' };

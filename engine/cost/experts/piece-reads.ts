@@ -5,7 +5,7 @@ import type { ExpertsCase } from './experts-case.ts';
 export interface PieceReads {
   /** Bytes of a piece, as the disk reads them. */
   readonly bytes: number;
-  /** What the disk takes for a piece; its latency is that of all reads of which a buffered piece consists. */
+  /** Latency and bandwidth of a piece; the latency is that of all reads of which a buffered piece consists. */
   readonly disk: DiskReads;
   /** Pieces beside those that were asked for, which the operating system reads ahead of each. */
   readonly ahead: number;

@@ -17,11 +17,11 @@ export interface PredictedExperts extends MemoryShares {
   readonly readBytes: number;
   /** The part of them that is read ahead of routers. */
   readonly guessedBytes: number;
-  /** Where nothing is computed while the disk reads. */
+  /** Seconds of a token if nothing is computed while the disk reads. */
   readonly serialSeconds: number;
-  /** With what the policy overlaps. */
+  /** Seconds of a token with the policy's overlap of reading and computing. */
   readonly tokenSeconds: number;
-  /** Computing alone: no policy is faster. */
+  /** Seconds of computing alone: no policy is faster. */
   readonly computeSeconds: number;
   /** Seconds of the disk for the experts. */
   readonly diskSeconds: number;
@@ -32,7 +32,8 @@ export interface PredictedExperts extends MemoryShares {
 }
 
 /**
- * What a token takes under a policy, in the mean over layers whose misses are independent of what came before (createHits):
+ * Predicts hits, bytes and seconds of a token under a policy, in the mean over layers whose misses are independent of
+ * what came before (createHits):
  *
  *     layer = router + reads + experts
  *
@@ -40,8 +41,8 @@ export interface PredictedExperts extends MemoryShares {
  *
  *     d(0) = hits,  d(i) = max(d(i − 1), reads of i) + expert
  *
- * With lookahead, where reading guesses takes longer than from the end of a layer's own reads to the next router, the rest is
- * waited for. Guesses are read in turn with all others, and wrong ones are read like right ones.
+ * With lookahead, where reading guesses takes longer than from the end of a layer's own reads to the next router, the
+ * rest is waited for. Guesses are read in turn with all others, and wrong ones are read like right ones.
  */
 export function predictExperts(one: ExpertsCase, known: KnownRouting): PredictedExperts {
   const { mixture, seconds, policy, memory } = one;
@@ -92,7 +93,7 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
     floorBytes: layers * used * expertBytes,
   };
 
-  /** Of uses that miss slots, the share that file pages hold. */
+  /** Share of the uses that miss slots for which file pages hold the expert. */
   function cachedShare({ rate }: Hits, cached: number): number {
     return rate >= 1 ? 0 : Math.min(1, cached / (1 - rate));
   }
@@ -123,7 +124,7 @@ export function predictPromptReads(
   return { seconds: layers * interpolated(each, missing), bytes: layers * missing * expertBytes };
 }
 
-/** What slots, or mapped pages, hold, and what file pages hold beside slots, counting as an LRU cache of its own size. */
+/** Hits of slots or mapped pages, and of file pages beside slots, which count as an LRU cache of their own size. */
 function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, reads: PieceReads) {
   const { mixture, policy, memory } = one;
   const { layers, experts, used, expertBytes, denseBytes } = mixture;

@@ -2,13 +2,13 @@ import type { OperatingSystem } from '../../hardware/device.ts';
 import { type DiskReads, readSeconds } from '../../hardware/disk-reads.ts';
 
 /**
- * What an operating system does with memory of a process's own (slots, buffers, weights that were read into it) that
+ * An operating system's treatment of a process's own memory (slots, buffers, weights that were read into it) that
  * exceeds what is available:
  * - `kept`: nothing. File pages give way to the last one; after that the process is ended. Linux without swap or with
  *   memory.swap.max 0; Android, whose zram gains nothing from weights.
  * - `swapped`: what was used least recently is written to the disk and read back when it is used, `clusterBytes` at a time.
- *   What every token uses is recent, so that slots go first, and among them those of hits that come seldom and of the next
- *   victims. A slot that takes another expert is read back too before it is overwritten.
+ *   Weights that every token uses are recent, so that slots go first, and among them those of hits that come seldom and
+ *   of the next victims. A slot that takes another expert is read back too before it is overwritten.
  */
 export type Pressure =
   | { readonly kind: 'kept' }

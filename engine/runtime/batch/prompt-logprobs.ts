@@ -2,7 +2,7 @@ import { type TokenLogprob, tokenLogprobs } from './logprobs.ts';
 
 /** Probabilities of a prompt's tokens as its passes find them. */
 export interface PromptLogprobs {
-  /** Of each token from the second on, as far as they are known. */
+  /** Log probabilities of each token from the second on, as far as they are known. */
   readonly list: readonly (readonly TokenLogprob[])[];
   readonly isComplete: boolean;
   /** The prompt is evaluated from its first token on, perhaps again. */

@@ -68,7 +68,7 @@ export function createRequestText({ request, tokenizer, vocabularySize, clock }:
     get isCancelled() {
       return request.signal?.aborted === true || queue.isLeft;
     },
-    // What others evaluated has no logits.
+    // Pages that others evaluated come without logits.
     sharesPages: found === undefined,
     begin: () => found?.begin(),
     wanted: (isLast) => (found?.isComplete === false ? 'all' : isLast ? 'last' : 'none'),

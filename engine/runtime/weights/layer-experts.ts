@@ -24,11 +24,11 @@ export interface NeededExperts {
   next(): readonly number[];
 }
 
-/** What was needed and read of experts. */
+/** Counts, bytes and seconds of the experts that were needed and read. */
 export interface ExpertReads {
   /** Experts that a layer needed, by the tokens of a pass together. */
   readonly needs: number;
-  /** Those of them that had to be read after the router had chosen. */
+  /** Experts that had to be read after the router had chosen. */
   readonly reads: number;
   /** Experts that were read ahead of that, and those of them that the next token of their layer didn't need. */
   readonly ahead: number;
@@ -44,7 +44,7 @@ export interface ExpertAccess {
   readonly layer: number;
   readonly kind: 'need' | 'bring';
   readonly experts: readonly number[];
-  /** Those of them that are read. */
+  /** The experts among them that are read. */
   readonly read: readonly number[];
 }
 

@@ -152,7 +152,7 @@ function completionForm(
   };
   const logprobs = (index: number, pieces: readonly GeneratedPiece[]) =>
     topLogprobs === undefined ? null : listed(index, shownTokens(tokenizer, pieces, topLogprobs));
-  /** Those of the prompt and of all that was generated, also of the token that ends the text. */
+  /** Log probabilities of the prompt and of all that was generated, also of the token that ends the text. */
   const echoedLogprobs = ({ index, pieces, result }: FinishedChoice, prompt: readonly number[]) => {
     if (topLogprobs === undefined) return null;
     const begin = promptTokens(tokenizer, prompt, result.promptLogprobs ?? [], topLogprobs);

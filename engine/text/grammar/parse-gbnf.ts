@@ -1,7 +1,7 @@
 import { InputError } from '../../input/input-error.ts';
 import { type CharacterRange, without } from './characters.ts';
 
-/** What a rule of a grammar has side by side. */
+/** A part of an alternative in a grammar's rule. */
 export type GbnfPart =
   | { readonly kind: 'text'; readonly text: Uint8Array }
   | { readonly kind: 'characters'; readonly ranges: readonly CharacterRange[] }

@@ -65,7 +65,7 @@ const HALDA_PROGRAM = {
 /** App. A.3's own assumption, with the memory that the paper states. */
 const EQUATION_15: Reclaiming = { predicted: 'overflow', simulated: 'overflow', memory: 'stated' };
 
-/** What an ordinary mapping's pages do under Linux's two lists, as measured in the lab (policies.ts of the simulator). */
+/** An ordinary mapping's pages under Linux's two lists, as measured in the lab (policies.ts of the simulator). */
 const TWO_LISTS: Reclaiming = { predicted: 'lru', simulated: { name: 'linux-two-list' }, memory: 'testbed' };
 
 /** A reading as it is, and with other ways to reload. */

@@ -15,7 +15,7 @@ export const RULE = COLOURS.rule[0];
 /** Marks about which nothing is claimed, and what is left when others are drawn. */
 export const PALE = '#cbd2d9';
 
-/** What each colour of a figure becomes on a dark page. */
+/** Replacements of a figure's colours on a dark page. */
 export const DARK: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...SERIES, COLOURS.ink, COLOURS.page, COLOURS.line, COLOURS.rule]),
   [PALE]: '#4a525b',

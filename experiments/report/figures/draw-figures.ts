@@ -6,7 +6,7 @@ import type { ChartBlock, Page } from '../page/page.ts';
 import { figureCsv } from './figure-csv.ts';
 import { COLUMNS, type ColumnName, type PaperFigure, paperFigure } from './paper-figure.ts';
 
-/** Where Chromium and Chrome are installed, after what the environment says. */
+/** Usual paths of Chromium and Chrome, for when the environment names none. */
 const BROWSERS = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -22,7 +22,7 @@ const BROWSERS = [
 const FONT = 'Inter';
 const FONT_PACKAGE = '@fontsource/inter';
 
-/** What draws figures: Plotly in headless Chromium, which also prints them as PDF. */
+/** Tools that draw figures: Plotly in headless Chromium, which also prints them as PDF. */
 export interface FigureTools {
   readonly browser: string;
   /** A style with the font inside. */

@@ -4,7 +4,7 @@ import { toCsv } from '../csv.ts';
 
 type Drawn = number | string | null;
 
-/** What a trace draws, as Plotly has it. */
+/** Data that a trace draws, in Plotly's form. */
 interface DrawnTrace {
   readonly name?: string;
   readonly showlegend?: boolean;
@@ -15,8 +15,8 @@ interface DrawnTrace {
 }
 
 /**
- * What a figure draws as CSV, a row for each mark: the series' name, x and y, and where a figure has them the start of a bar
- * (`base`) and the value of a cell (`z`). Gaps are left out.
+ * Data that a figure draws as CSV, a row for each mark: the series' name, x and y, and where a figure has them the start
+ * of a bar (`base`) and the value of a cell (`z`). Gaps are left out.
  */
 export function figureCsv({ data }: Figure): string {
   const traces = data.map((trace: Data) => trace as DrawnTrace);

@@ -65,7 +65,7 @@ export const CHARTS = `
   dark.addEventListener('change', drawAll);
   narrow.addEventListener('change', drawAll);
 
-  // What is drawn in a closed part gets its width when the part is opened.
+  // A chart in a closed part gets its width when the part is opened.
   for (const part of document.querySelectorAll('details')) {
     part.addEventListener('toggle', () => part.open && part.querySelectorAll('.plot').forEach(Plotly.Plots.resize));
   }

@@ -13,7 +13,7 @@ export interface Page {
   readonly title: string;
   /** What was run: inputs and settings, one line. */
   readonly subtitle: string;
-  /** What was found, in one sentence, above its picture; the first sentence of the summary unless given. */
+  /** The finding in one sentence, above its picture; the first sentence of the summary unless given. */
   readonly headline?: string;
   /** At most three short lines below the picture, each with its figure first. */
   readonly findings?: readonly string[];
@@ -124,7 +124,7 @@ function findingsList(findings: readonly string[]): string {
   return `<ul class="findings">${findings.map((text) => `<li>${proseHtml(text)}</li>`).join('')}</ul>`;
 }
 
-/** What stands on a page, in order. */
+/** Contents of a page, in order. */
 interface Arranged {
   readonly headline: string;
   /** The first chart, if there is one; it stands below the headline. */

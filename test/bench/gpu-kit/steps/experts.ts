@@ -9,7 +9,7 @@ import { kitModel, mixtureModel } from '../models.ts';
 import type { Step } from '../step-tools.ts';
 
 const TOKENS = { promptTokens: 128, outputTokens: 8 };
-/** What a GPU in software does in seconds. */
+/** Tokens that a GPU in software processes in seconds. */
 const SMALL_TOKENS = { promptTokens: 16, outputTokens: 4 };
 /** Rounds that count; one more comes before them. */
 const MOST_ROUNDS = 5;
