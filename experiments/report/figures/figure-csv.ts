@@ -15,7 +15,7 @@ interface DrawnTrace {
 }
 
 /**
- * Data that a figure draws as CSV, a row for each mark: the series' name, x and y, and where a figure has them the start
+ * Data of a figure as CSV, a row for each mark: the series' name, x and y, and where a figure has them the start
  * of a bar (`base`) and the value of a cell (`z`). Gaps are left out.
  */
 export function figureCsv({ data }: Figure): string {
