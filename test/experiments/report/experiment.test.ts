@@ -60,7 +60,9 @@ test('all files are written and the findings printed', async () => {
   );
   assert.equal(readdirSync(out).sort(), ['plans', 'report.html', 'toy.csv', 'toy.json']);
   const page = readFileSync(join(out, 'report.html'), 'utf8');
-  assert.match(page, '<p class="subtitle">a toy</p>\n<div class="summary"><p>It works.</p><p>It ends.</p></div>');
+  assert.match(page, '<p class="headline">It works.</p>');
+  assert.match(page, '<p class="subtitle">a toy</p>');
+  assert.match(page, /The findings in full.*It ends\./s);
 });
 
 test('--json prints the JSON, with parsed options and defaults', async () => {
