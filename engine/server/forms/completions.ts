@@ -58,7 +58,7 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
   const texts = typeof body.prompt === 'string' ? [body.prompt] : body.prompt;
   const echoed = given.map((tokens, index): EchoedPrompt => {
     const text = texts[index];
-    return { tokens, text: typeof text === 'string' ? text : textOf(model.tokenizer, tokens) };
+    return { tokens, text: () => (typeof text === 'string' ? text : textOf(model.tokenizer, tokens)) };
   });
   return {
     ignored,
@@ -118,7 +118,8 @@ interface FormOptions {
 
 interface EchoedPrompt {
   readonly tokens: readonly number[];
-  readonly text: string;
+  /** Computed once the prompt was taken, and so is no longer than the context. */
+  readonly text: () => string;
 }
 
 function textOf(tokenizer: ServedModel['tokenizer'], tokens: readonly number[]): string {
@@ -168,7 +169,7 @@ function completionForm(
         const prompt = promptOf(choice.index);
         return {
           index,
-          text: (prompt?.text ?? '') + choice.text,
+          text: (prompt?.text() ?? '') + choice.text,
           logprobs:
             prompt === undefined ? logprobs(choice.index, choice.pieces) : echoedLogprobs(choice, prompt.tokens),
           finish_reason: finishReason(choice),
@@ -179,7 +180,7 @@ function completionForm(
     begin: () =>
       (echoed ?? []).flatMap((prompt, number) =>
         Array.from({ length: count }, (_, index) =>
-          chunk([{ index: number * count + index, text: prompt.text, logprobs: null, finish_reason: null }]),
+          chunk([{ index: number * count + index, text: prompt.text(), logprobs: null, finish_reason: null }]),
         ),
       ),
     more(index, text, piece) {
