@@ -51,7 +51,7 @@ export function steadySeconds({ cluster, model, workload, reclaim, runtime }: St
 }
 
 /** Tokens that fill caches of experts, and as many that count. */
-const EXPERTS_TOKENS = 48;
+const EXPERTS_TOKENS = 24;
 
 /** Tokens that use experts are not alike: the mean of many, once caches are full. */
 function expertsSeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {

@@ -1,6 +1,6 @@
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
 import { createPlan } from '../plan/create-plan.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { Plan, SplitPlan } from '../plan/plan.ts';
 import { expertLayersOf } from '../plan/validate-experts.ts';
 import { type Candidate, closedFormSeconds } from './candidates.ts';
 import { planningProblem, type Question } from './question.ts';
@@ -10,9 +10,13 @@ export function cachesExperts({ weights }: Plan): boolean {
   return Object.values(weights).some(({ experts }) => experts !== undefined);
 }
 
+/** Plans whose predictions are this many times that of the best aren't simulated: predictions are off by less. */
+const MOST_TIMES = 2;
+
 /**
  * Candidates in which one device that has all layers of a mixture, more than its memory holds, caches experts: with the policy
- * that is predicted to be the fastest, in place of leaving them to its operating system.
+ * that is predicted to be the fastest, in place of leaving them to its operating system. Of devices that are much slower than
+ * another none is a candidate, and reading ahead is tried on the fastest alone.
  * @param exceedsMemory whether a plan reads weights from a disk for every token
  */
 export function withExperts(
@@ -24,34 +28,47 @@ export function withExperts(
   const problem = planningProblem({ belief: cluster, model, workload });
   const { used } = expertLayersOf(model, 0, model.layers);
   const bySeconds = (one: Candidate, other: Candidate): number => one.seconds - other.seconds;
+  const cached = (plan: SplitPlan, experts: ExpertsPolicy): Candidate => {
+    const weights = { [plan.output.device]: { prefetch: 'none', release: 'none', experts } } as const;
+    const own = createPlan({ ...plan, weights });
+    return { plan: own, seconds: closedFormSeconds(problem, own) };
+  };
   /** Plans that differ in what the policy takes the place of are one. */
   const seen = new Set<string>();
-  return found
-    .flatMap((candidate) => {
-      const { plan } = candidate;
-      if (plan.kind !== 'split' || !exceedsMemory(plan)) return [candidate];
-      const key = JSON.stringify({ ...plan, scheduler: '', weights: {} });
-      if (seen.has(key)) return [];
+  const left: Candidate[] = [];
+  const caching: Candidate[] = [];
+  for (const candidate of found) {
+    const { plan } = candidate;
+    const key = JSON.stringify({ ...plan, scheduler: '', weights: {} });
+    if (plan.kind !== 'split' || !exceedsMemory(plan)) left.push(candidate);
+    else if (!seen.has(key)) {
       seen.add(key);
-      const variants = policiesOf(used).map((experts) => {
-        const weights = { [plan.output.device]: { prefetch: 'none', release: 'none', experts } } as const;
-        const own = createPlan({ ...plan, weights });
-        return { plan: own, seconds: closedFormSeconds(problem, own) };
-      });
-      const [best] = variants.filter(({ seconds }) => Number.isFinite(seconds)).sort(bySeconds);
-      return [best ?? candidate];
-    })
-    .sort(bySeconds);
+      const variants = POLICIES.map((experts) => cached(plan, experts)).filter(({ seconds }) =>
+        Number.isFinite(seconds),
+      );
+      const [best] = variants.sort(bySeconds);
+      if (best === undefined) left.push(candidate);
+      else caching.push(best);
+    }
+  }
+  const [first, ...others] = caching.sort(bySeconds);
+  if (first === undefined) return left.sort(bySeconds);
+  const ahead = aheadOf(first, used);
+  const best = [first, ...(ahead === undefined ? [] : [cached(first.plan as SplitPlan, ahead)])].sort(bySeconds);
+  const near = others.filter(({ seconds }) => seconds <= MOST_TIMES * first.seconds);
+  return [...left, best[0] as Candidate, ...near].sort(bySeconds);
 }
 
-/** Policies that are compared: slots of layers or of all, guesses of the next layer's first experts or none, and mapped experts. */
-function policiesOf(used: number): ExpertsPolicy[] {
-  const ahead = { kind: 'next-router', ranks: Math.max(1, used >> 1) } as const;
-  return [
-    USUAL_EXPERTS,
-    { ...USUAL_EXPERTS, pool: 'all' },
-    { ...USUAL_EXPERTS, lookahead: ahead },
-    { ...USUAL_EXPERTS, pool: 'all', lookahead: ahead },
-    { ...USUAL_EXPERTS, method: 'mmap', depth: 1, hitsFirst: false },
-  ];
+/** Policies that are compared: slots of each layer or of all, and mapped experts. */
+const POLICIES: readonly ExpertsPolicy[] = [
+  USUAL_EXPERTS,
+  { ...USUAL_EXPERTS, pool: 'all' },
+  { ...USUAL_EXPERTS, method: 'mmap', depth: 1, hitsFirst: false },
+];
+
+/** A plan's policy with guesses of the next layer's first experts; `undefined` for mapped ones. */
+function aheadOf({ plan }: Candidate, used: number): ExpertsPolicy | undefined {
+  const policy = plan.weights[plan.output.device]?.experts;
+  if (policy === undefined || policy.method === 'mmap') return undefined;
+  return { ...policy, lookahead: { kind: 'next-router', ranks: Math.max(1, used >> 1) } };
 }
