@@ -94,6 +94,9 @@ const HOME = {
   heads: { 'april-2025': 'D1' },
 } as const satisfies Omit<Testbed, 'name' | 'belief'>;
 
+/** The memory of App. A.4's Mac mini, which is that of Fig. 10 (App. A.10) too. */
+const MAC_MINI = { kind: 'ram', devices: ['mac'], bytes: 12 * GIB, range: [9.8 * GIB, 14 * GIB] } as const;
+
 export const TESTBEDS: readonly Testbed[] = [
   { name: 'prima-home', belief: 'prima-home', ...HOME },
   { name: 'prima-home-6', belief: 'prima-home-6', ...HOME },
@@ -105,10 +108,7 @@ export const TESTBEDS: readonly Testbed[] = [
     heads: {},
     unknowns: [
       {
-        kind: 'ram',
-        devices: ['mac'],
-        bytes: 12 * GIB,
-        range: [9.8 * GIB, 14 * GIB],
+        ...MAC_MINI,
         status: 'inferred',
         source:
           'consistency: 10 GB stated. prima.cpp’s plans fill the Mac mini to the last layer of them, Metal keeps all or nothing, and macOS frees more than it states',
@@ -203,10 +203,7 @@ export const TESTBEDS: readonly Testbed[] = [
     heads: {},
     unknowns: [
       {
-        kind: 'ram',
-        devices: ['mac'],
-        bytes: 12 * GIB,
-        range: [9.8 * GIB, 14 * GIB],
+        ...MAC_MINI,
         status: 'assumed',
         source: 'the Mac mini of App. A.4, whose memory its own tables give; none of Fig. 10’s cells took part',
         seen: [],

@@ -50,19 +50,19 @@ export function steadySeconds({ cluster, model, workload, reclaim, runtime }: St
   return steadyMean(plan, decodeSeconds(trace.tokens));
 }
 
-/** Tokens that fill caches of experts, and as many that count. */
-const EXPERTS_TOKENS = 24;
+/** Tokens in which caches of experts settle, which a prompt has filled, and those that count. */
+const OF_EXPERTS = { settling: 8, counted: 24 } as const;
 
 /** Tokens that use experts are not alike: the mean of many, once caches are full. */
 function expertsSeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {
   const { outOfMemory, trace } = simulate({
     ...{ cluster, model, plan, reclaim, record: 'tokens' },
     ...(runtime && { runtime }),
-    workload: { ...workload, promptTokens: 1, outputTokens: 2 * EXPERTS_TOKENS },
+    workload: { ...workload, outputTokens: OF_EXPERTS.settling + OF_EXPERTS.counted },
   });
   const [shortage] = outOfMemory;
   if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
-  const counted = decodeSeconds(trace.tokens).slice(EXPERTS_TOKENS);
+  const counted = decodeSeconds(trace.tokens).slice(OF_EXPERTS.settling);
   return counted.reduce((sum, one) => sum + one, 0) / counted.length;
 }
 

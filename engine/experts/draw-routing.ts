@@ -24,7 +24,7 @@ export function drawRouting({ tokens, used, popularity, recurrence, seed }: Draw
     Array.from({ length: recurrence.window }, (_, index) => 1 / (index + 1)),
     random.next,
   );
-  const none = new Set<number>();
+  const none: readonly number[] = [];
   /** Tokens to go back for a copy; `undefined` for none. */
   const copyAge = (token: number): number | undefined => {
     const at = random.next();
@@ -36,22 +36,23 @@ export function drawRouting({ tokens, used, popularity, recurrence, seed }: Draw
   };
   for (let token = 0; token < tokens; token++)
     for (let layer = 0; layer < layers; layer++) {
-      const chosen = new Set<number>();
+      const chosen: number[] = [];
       for (let slot = 0; token > 0 && slot < used; slot++) {
         const age = copyAge(token);
         if (age === undefined) continue;
-        const before = expertsOf(routing, token - age, layer).filter((expert) => !chosen.has(expert));
-        if (before.length > 0) chosen.add(random.pick(Array.from(before)));
+        const before: number[] = [];
+        for (const expert of expertsOf(routing, token - age, layer)) if (!chosen.includes(expert)) before.push(expert);
+        if (before.length > 0) chosen.push(random.pick(before));
       }
-      const draw = drawers[layer] as (taken: ReadonlySet<number>) => number;
-      while (chosen.size < used) chosen.add(draw(chosen));
-      expertsOf(routing, token, layer).set([...chosen]);
+      const draw = drawers[layer] as (taken: readonly number[]) => number;
+      while (chosen.length < used) chosen.push(draw(chosen));
+      expertsOf(routing, token, layer).set(chosen);
     }
   return routing;
 }
 
 /** Draws indices with the given weights, none that is taken already. */
-function createDrawer(weights: ArrayLike<number>, next: () => number): (taken: ReadonlySet<number>) => number {
+function createDrawer(weights: ArrayLike<number>, next: () => number): (taken: readonly number[]) => number {
   const sums: number[] = [];
   let sum = 0;
   for (const weight of Array.from(weights)) {
@@ -71,12 +72,12 @@ function createDrawer(weights: ArrayLike<number>, next: () => number): (taken: R
   return (taken) => {
     for (let tries = 0; tries < sums.length; tries++) {
       const found = find(next() * sum);
-      if (!taken.has(found)) return found;
+      if (!taken.includes(found)) return found;
     }
     // All others together have next to no weight: the likeliest of them.
     let best = -1;
     for (let index = 0; index < weights.length; index++)
-      if (!taken.has(index) && (best < 0 || (weights[index] as number) > (weights[best] as number))) best = index;
+      if (!taken.includes(index) && (best < 0 || (weights[index] as number) > (weights[best] as number))) best = index;
     return best;
   };
 }

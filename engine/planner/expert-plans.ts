@@ -10,13 +10,10 @@ export function cachesExperts({ weights }: Plan): boolean {
   return Object.values(weights).some(({ experts }) => experts !== undefined);
 }
 
-/** Plans whose predictions are this many times that of the best aren't simulated: predictions are off by less. */
-const MOST_TIMES = 2;
-
 /**
  * Candidates in which one device that has all layers of a mixture, more than its memory holds, caches experts: with the policy
- * that is predicted to be the fastest, in place of leaving them to its operating system. Of devices that are much slower than
- * another none is a candidate, and reading ahead is tried on the fastest alone.
+ * that is predicted to be the fastest, in place of leaving them to its operating system. Of several such devices the fastest is
+ * a candidate, and reading ahead is tried on it alone.
  * @param exceedsMemory whether a plan reads weights from a disk for every token
  */
 export function withExperts(
@@ -51,12 +48,11 @@ export function withExperts(
       else caching.push(best);
     }
   }
-  const [first, ...others] = caching.sort(bySeconds);
+  const [first] = caching.sort(bySeconds);
   if (first === undefined) return left.sort(bySeconds);
   const ahead = aheadOf(first, used);
-  const best = [first, ...(ahead === undefined ? [] : [cached(first.plan as SplitPlan, ahead)])].sort(bySeconds);
-  const near = others.filter(({ seconds }) => seconds <= MOST_TIMES * first.seconds);
-  return [...left, best[0] as Candidate, ...near].sort(bySeconds);
+  const variants = ahead === undefined ? [first] : [first, cached(first.plan as SplitPlan, ahead)];
+  return [...left, variants.sort(bySeconds)[0] as Candidate].sort(bySeconds);
 }
 
 /** Policies that are compared: slots of each layer or of all, and mapped experts. */

@@ -10,7 +10,7 @@ import type { SimulationResult } from '../result.ts';
 import { simulateExperts } from './experts.ts';
 
 /** Tokens of a routing that is drawn, before it begins anew. */
-const MOST_DRAWN = 512;
+const DRAWN_TOKENS = 256;
 
 /** Options that a simulation of experts doesn't know. */
 const UNKNOWN = ['speculation', 'frames', 'paging', 'noise', 'memoryTaken', 'files', 'times'] as const;
@@ -35,8 +35,7 @@ export function simulatePlannedExperts(parts: SimulationParts & { readonly plan:
   if (planned === undefined) throw new RangeError('the plan has no policy for experts');
   const { device, one } = planned;
   const { layers, experts, used } = one.mixture;
-  const tokens = Math.min(MOST_DRAWN, workload.promptTokens + workload.outputTokens);
-  const routing = parts.routing ?? drawnRouting(planned.routing, { tokens, layers, used, seed });
+  const routing = parts.routing ?? drawnRouting(planned.routing, { tokens: DRAWN_TOKENS, layers, used, seed });
   if (routing.layers !== layers || routing.experts !== experts || routing.used !== used)
     throw new InputError(
       'routing',

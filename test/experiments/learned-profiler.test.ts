@@ -36,7 +36,7 @@ test('the output has each regression’s error and its cost', () => {
 test('a tree reproduces the stages at unseen lengths with little more than the noise, a network with more', () => {
   const [, tree, network] = /tree ([\d.]+) %, network ([\d.]+) %/.exec(stdout.replaceAll(/\s+/g, ' ')) ?? [];
   assert.ok(Number(tree) < 4);
-  assert.ok(Number(network) > 1.25 * Number(tree));
+  assert.ok(Number(network) > 1.5 * Number(tree));
 });
 
 test('no plan from predictions is faster than the best, and the output layer is extrapolated if it wasn’t sampled', () => {
