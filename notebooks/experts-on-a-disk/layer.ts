@@ -2,7 +2,7 @@ import { drawRouting } from '../../engine/experts/draw-routing.ts';
 import { EVICTIONS, type EvictionName } from '../../engine/experts/evictions.ts';
 import { expertsOf } from '../../engine/experts/routing.ts';
 import { createUnitCache } from '../../engine/experts/unit-cache.ts';
-import { RECURRENCE } from './machine.ts';
+import type { RoutingStatistics } from '../../engine/experts/usual-routing.ts';
 
 /** An expert at a token: in a slot before the token and used, in a slot and not, or read for it. */
 export interface ExpertMoment {
@@ -13,7 +13,8 @@ export interface ExpertMoment {
 }
 
 export interface LayerCase {
-  readonly popularity: ArrayLike<number>;
+  /** Layers alike. */
+  readonly routing: RoutingStatistics;
   readonly used: number;
   readonly slots: number;
   readonly eviction: EvictionName;
@@ -21,11 +22,18 @@ export interface LayerCase {
 }
 
 /** One layer's slots, token by token, after as many tokens as it takes to fill them. */
-export function layerMoments({ popularity, used, slots, eviction, tokens }: LayerCase): ExpertMoment[] {
+export function layerMoments({
+  routing: { shares, recurrence },
+  used,
+  slots,
+  eviction,
+  tokens,
+}: LayerCase): ExpertMoment[] {
+  const popularity = shares[0] as ArrayLike<number>;
   const experts = popularity.length;
   const warmUp = 2 * tokens;
   const routing = drawRouting({
-    ...{ tokens: warmUp + tokens, used, popularity: [popularity], recurrence: RECURRENCE, seed: 1 },
+    ...{ tokens: warmUp + tokens, used, popularity: [popularity], recurrence, seed: 1 },
   });
   const byUse = Array.from({ length: experts }, (_, expert) => expert).sort(
     (one, other) => (popularity[other] as number) - (popularity[one] as number),

@@ -1,7 +1,6 @@
 import type { ExpertsCase, Mixture } from '../../engine/cost/experts/experts-case.ts';
 import { predictExperts } from '../../engine/cost/experts/predict-experts.ts';
 import { PRESSURES } from '../../engine/cost/experts/pressure.ts';
-import { zipfPopularity } from '../../engine/experts/draw-routing.ts';
 import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import type { KnownRouting } from '../../engine/experts/hit-rates.ts';
 import type { Model } from '../../engine/model/model.ts';
@@ -34,25 +33,6 @@ export function mixtureOf({ layers, layer: { bytes, routed }, output }: Model): 
     expertBytes: experts.bytes / experts.experts,
     denseBytes: layers * (bytes - experts.bytes) + output.bytes,
   };
-}
-
-/**
- * The routing of recorded ones, by its statistics: experts fall in popularity as rank^−0.8, a fifth of a token's are those of
- * the token before, 15 % those of the last 16 tokens (Qwen3-30B-A3B).
- */
-export const RECURRENCE = { previous: 0.2, recent: 0.15, window: 16 } as const;
-const SLOPE = 0.8;
-
-/** One layer's popularity stands for all. */
-export function popularityOf({ experts }: Mixture): Float64Array {
-  return zipfPopularity({ layers: 1, experts, seed: 1 }, SLOPE)[0] as Float64Array;
-}
-
-export function routingOf(mixture: Mixture): KnownRouting {
-  const popularity = popularityOf(mixture);
-  const sum = popularity.reduce((total, one) => total + one, 0);
-  const share = popularity.map((one) => Math.min(1, (mixture.used * one) / sum));
-  return { kind: 'statistics', shares: new Array(mixture.layers).fill(share), recurrence: RECURRENCE };
 }
 
 /** A laptop that runs the mixture as the reader has chosen. */
