@@ -52,7 +52,7 @@ await runExperiment({
       { default: '1,4,8' },
     ),
     seconds: count('--seconds <n>', 'seconds of arrivals at each load', { default: 15, most: 3600 }),
-    requests: option('--requests <file>', 'CSV of requests, in place of drawn ones (docs/serving.md)', (_, file) =>
+    requests: option('--requests <file>', 'CSV of requests, in place of drawn ones (docs/how-to/serve.md)', (_, file) =>
       parseRequests(readText(file, 'give a CSV file of requests'), file),
     ),
     diskFile: text('--disk-file <file>', 'is made (512 MiB) for probes and removed; default: beside --out'),

@@ -49,7 +49,7 @@ for (const page of PAGES) {
 }
 
 /** Rows of a table whose third cell is a file and whose fourth are names in it. */
-const named = readFileSync('docs/equations.md', 'utf8')
+const named = readFileSync('docs/explanation/equations.md', 'utf8')
   .split('\n')
   .flatMap((line) => {
     const [, , file, names] = line
@@ -59,7 +59,7 @@ const named = readFileSync('docs/equations.md', 'utf8')
     return file === undefined || !file.startsWith('`') ? [] : [{ file: file.replaceAll('`', ''), names: names ?? '' }];
   });
 
-test('every equation is in the file that docs/equations.md names', () => {
+test('every equation is in the file that docs/explanation/equations.md names', () => {
   assert.ok(named.length > 50);
   const absent = named.flatMap(({ file, names }) => {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -71,8 +71,8 @@ test('every equation is in the file that docs/equations.md names', () => {
   assert.equal(absent, []);
 });
 
-test('docs/equations.md lists equations 1–41 of prima.cpp and 4.1–4.20 of HELM', () => {
-  const [prima = '', helm = ''] = readFileSync('docs/equations.md', 'utf8').split('## HELM');
+test('docs/explanation/equations.md lists equations 1–41 of prima.cpp and 4.1–4.20 of HELM', () => {
+  const [prima = '', helm = ''] = readFileSync('docs/explanation/equations.md', 'utf8').split('## HELM');
   const covered = (text: string, prefix: string): Set<number> => {
     const numbers = new Set<number>();
     const pattern = new RegExp(`\\b${prefix}(\\d+)(?:–${prefix}(\\d+))?`, 'g');
@@ -90,13 +90,14 @@ test('docs/equations.md lists equations 1–41 of prima.cpp and 4.1–4.20 of HE
   assert.equal(lacking(covered(helm, '4\\.'), 20), []);
 });
 
-test('docs/running-models.md names every format of weights', () => {
+test('docs/how-to/run-a-model.md names every format of weights', () => {
   const [, list = ''] =
-    /\*\*Formats\.\*\* Tensors may be in ([^.]*?), mixed/.exec(readFileSync('docs/running-models.md', 'utf8')) ?? [];
+    /\*\*Formats\.\*\* Tensors may be in ([^.]*?), mixed/.exec(readFileSync('docs/how-to/run-a-model.md', 'utf8')) ??
+    [];
   assert.equal(list.split(/, | and /), QUANTIZATION_NAMES);
 });
 
-test("docs/security.md has the server's bounds", () => {
+test("docs/reference/security.md has the server's bounds", () => {
   const bounds: readonly (readonly [what: string, value: string])[] = [
     ['connections of strangers', `${{ 0.25: 'a quarter' }[STRANGERS]} as many, and at least ${LEAST_STRANGERS}`],
     ['requests that a connection may send', whole(MOST_WAITING)],
@@ -115,7 +116,7 @@ test("docs/security.md has the server's bounds", () => {
     ['characters of a pattern', whole(MOST_CHARACTERS)],
     ['levels of groups', whole(MOST_GROUPS)],
   ];
-  const rows = readFileSync('docs/security.md', 'utf8').split('\n');
+  const rows = readFileSync('docs/reference/security.md', 'utf8').split('\n');
   for (const [what, value] of bounds) {
     const row = rows.find((line) => line.startsWith(`| ${what}`));
     assert.is(row?.split('|')[2]?.trim(), value, what);

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 
 /**
  * Rooms, from the bottom up, and the rooms that each may import besides itself. A file belongs to the row with the
- * longest matching path; a row names only rows above it, so that imports run one way. docs/architecture.md explains
+ * longest matching path; a row names only rows above it, so that imports run one way. docs/explanation/architecture.md explains
  * why.
  */
 const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = [

@@ -18,10 +18,10 @@ const CHROMIUM = '/usr/bin/chromium';
 const project = mkdtempSync(join(tmpdir(), 'hearth-library-'));
 test.after(() => rmSync(project, { recursive: true, force: true }));
 
-/** The examples of docs/library.md by file name. */
-const EXAMPLES = [...readFileSync('docs/library.md', 'utf8').matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g)].map(
-  ([, file = '', text = '']) => ({ file, text }),
-);
+/** The examples of docs/how-to/use-the-library.md by file name. */
+const EXAMPLES = [
+  ...readFileSync('docs/how-to/use-the-library.md', 'utf8').matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g),
+].map(([, file = '', text = '']) => ({ file, text }));
 
 /** What `npm install TARBALL` does, without a network: unpacks it, and links what it depends on. */
 test.before(async () => {

@@ -6,10 +6,10 @@ import { gpuTables, recordedFile, recordedRuns } from './bench/gpu-kit/tables.ts
 import { renewTable } from './support/tables-of-docs.ts';
 
 /**
- * Records a run of the bench in a box, which a test holds docs/measurements-gpu.md to, and renews its tables:
+ * Records a run of the bench in a box, which a test holds docs/measurements/gpu.md to, and renews its tables:
  * `npm run renew:gpu -- results.json`. Without a file it renews the tables from what is recorded.
  */
-const PAGE = 'docs/measurements-gpu.md';
+const PAGE = 'docs/measurements/gpu.md';
 try {
   const [file] = process.argv.slice(2);
   const written: string[] = [PAGE];

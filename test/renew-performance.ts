@@ -5,10 +5,10 @@ import { performanceTable, RECORDED } from './bench/engine/performance-table.ts'
 import { renewTable } from './support/tables-of-docs.ts';
 
 /**
- * Renews a table of docs/performance.md from its recorded run, which a test holds. With options it first runs
+ * Renews a table of docs/measurements/performance.md from its recorded run, which a test holds. With options it first runs
  * `npm run bench:engine` with them and records that. Run by `npm run renew:performance -- NAME [options]`.
  */
-const FILE = 'docs/performance.md';
+const FILE = 'docs/measurements/performance.md';
 const [name, ...options] = process.argv.slice(2);
 if (name === undefined || name.startsWith('-')) {
   process.stderr.write(`renew:performance: give the name of a table of ${FILE} (two-threads, for example) first\n`);

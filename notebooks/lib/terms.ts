@@ -1,4 +1,4 @@
-import glossary from '../../docs/glossary.md?raw';
+import glossary from '../../docs/explanation/glossary.md?raw';
 
 /** Terms of the glossary with their meanings, longer ones first. */
 export const TERMS: readonly (readonly [term: string, meaning: string])[] = glossary

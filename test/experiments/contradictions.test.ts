@@ -15,7 +15,7 @@ test('documents count signs and sizes as the table does', () => {
   assert.is(code, 0);
   const { counts } = JSON.parse(stdout) as { counts: Record<string, number> };
   const { series, signs, sizes, findings, findingsRight, untried } = counts;
-  const text = readFileSync('docs/contradictions.md', 'utf8');
+  const text = readFileSync('docs/measurements/contradictions.md', 'utf8');
   const sentence = `${signs} of ${series} signs are right, and ${sizes} sizes within 15 %; of ${findings} numbered findings ${findingsRight} have the right sign in all their series. ${untried} findings are not tried.`;
   assert.ok(text.includes(sentence), sentence);
 });

@@ -151,7 +151,7 @@ function testModel(name: GoldenModel): void {
   }
 
   test(`${name}: a quantized cache changes logits by its rounding`, () => {
-    // Seen in these random models: 1.2e-4 to 4.7e-4 with bytes, 0.03 to 0.12 with four bits (docs/running-models.md).
+    // Seen in these random models: 1.2e-4 to 4.7e-4 with bytes, 0.03 to 0.12 with four bits (docs/how-to/run-a-model.md).
     for (const [kvCache, least, most] of [
       ['Q8_0', 5e-5, 6e-4],
       ['Q4_0', 1e-2, 0.15],

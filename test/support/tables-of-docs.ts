@@ -4,12 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 export const TABLES = [
   { file: 'README.md', marker: 'errors by table', from: 'tables.md' },
   { file: 'README.md', marker: 'groups', from: 'groups.md' },
-  { file: 'docs/reproduction.md', marker: 'groups', from: 'groups.md' },
-  { file: 'docs/reproduction.md', marker: 'aims', from: 'aims.md' },
-  { file: 'docs/reproduction.md', marker: 'summary', from: 'summary.md' },
-  { file: 'docs/reproduction.md', marker: 'schedulers', from: 'schedulers.md' },
-  { file: 'docs/reproduction.md', marker: 'left out', from: 'left-out.md' },
-  { file: 'docs/reproduction.md', marker: 'contradictions', from: 'contradictions.md' },
+  { file: 'docs/measurements/reproduction.md', marker: 'groups', from: 'groups.md' },
+  { file: 'docs/measurements/reproduction.md', marker: 'aims', from: 'aims.md' },
+  { file: 'docs/measurements/reproduction.md', marker: 'summary', from: 'summary.md' },
+  { file: 'docs/measurements/reproduction.md', marker: 'schedulers', from: 'schedulers.md' },
+  { file: 'docs/measurements/reproduction.md', marker: 'left out', from: 'left-out.md' },
+  { file: 'docs/measurements/reproduction.md', marker: 'contradictions', from: 'contradictions.md' },
 ] as const;
 
 /** The lines of Markdown, those of tables cell by cell without the line below a header, however they are laid out. */

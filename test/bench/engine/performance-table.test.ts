@@ -7,8 +7,8 @@ import { performanceTable, RECORDED, type RecordedBench } from './performance-ta
 
 const spread = (median: number) => ({ median, lower: 0.9 * median, upper: 1.1 * median, least: 0, most: 9 });
 
-test('docs/performance.md shows the recorded runs', () => {
-  const docs = readFileSync('docs/performance.md', 'utf8');
+test('docs/measurements/performance.md shows the recorded runs', () => {
+  const docs = readFileSync('docs/measurements/performance.md', 'utf8');
   const names = readdirSync(RECORDED).map((file) => file.replace('.json', ''));
   assert.ok(names.length > 0);
   for (const name of names) {

@@ -12,10 +12,10 @@ export interface RecordedBench {
   readonly cells: readonly Cell[];
 }
 
-/** The folder of the runs that docs/performance.md shows: NAME.json, in the table marked "NAME". */
+/** The folder of the runs that docs/measurements/performance.md shows: NAME.json, in the table marked "NAME". */
 export const RECORDED = 'test/bench/engine/recorded';
 
-/** The figures of docs/performance.md, in Markdown: what ran, and a table with columns for each peer. */
+/** The figures of docs/measurements/performance.md, in Markdown: what ran, and a table with columns for each peer. */
 export function performanceTable({ model, processor, load, engines, cells }: RecordedBench): string {
   const names = [...new Set(cells.flatMap(({ peers }) => peers.map(({ name }) => name)))];
   const rounds = Math.min(...cells.map((cell) => cell.rounds));

@@ -140,8 +140,8 @@ test('results of another form are refused with their place', () => {
   );
 });
 
-test('docs/measurements-gpu.md shows the recorded runs', () => {
-  const docs = readFileSync('docs/measurements-gpu.md', 'utf8');
+test('docs/measurements/gpu.md shows the recorded runs', () => {
+  const docs = readFileSync('docs/measurements/gpu.md', 'utf8');
   assert.equal(linesOf(between(docs, 'gpu')), linesOf(gpuTables(recordedRuns())));
 });
 

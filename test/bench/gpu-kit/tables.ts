@@ -5,7 +5,7 @@ import { middle } from '../engine/contest.ts';
 import { type Cell, type GpuResults, parseGpuResults } from './results.ts';
 import { deviations } from './split-errors.ts';
 
-/** Folder of the runs that docs/measurements-gpu.md shows: gpu-NAME.json, as the box wrote them. */
+/** Folder of the runs that docs/measurements/gpu.md shows: gpu-NAME.json, as the box wrote them. */
 export const MEASURED = 'datasets/measured';
 const FILE = /^gpu-.*\.json$/;
 
