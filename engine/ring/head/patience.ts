@@ -1,16 +1,23 @@
 import { formatSeconds } from '../../input/format.ts';
 import type { AwaitedDevices } from './sent-frames.ts';
 
-/** Seconds without a frame after which the head says whom it waits for; each time it says so, twice as many the next. */
+/** Seconds without a frame after which the head says whom it waits for; and again whenever it has waited twice as long. */
 const FIRST = 3;
 const GROWTH = 2;
 
-/** Says whom a ring waits for, so that a device that computes slowly, or never answers, is known by name. */
+/**
+ * Says whom a ring waits for, so that a device that computes slowly, or never answers, is known by name. Devices that need
+ * longer for every frame are named once: the next wait is told when it is twice as long as the last one that ended.
+ */
 export function createPatience(log: (line: string) => void): (awaited: AwaitedDevices | undefined) => void {
   let limit = FIRST;
+  let waited = 0;
   return (awaited) => {
-    if (awaited === undefined || awaited.seconds < limit) return;
-    log(`waits for ${awaited.devices.join(', ')}: no result for ${formatSeconds(awaited.seconds)}`);
-    limit = GROWTH * awaited.seconds;
+    const seconds = awaited?.seconds ?? 0;
+    if (seconds < waited) limit = Math.max(FIRST, GROWTH * waited);
+    waited = seconds;
+    if (awaited === undefined || seconds < limit) return;
+    log(`waits for ${awaited.devices.join(', ')}: no result for ${formatSeconds(seconds)}`);
+    limit = GROWTH * seconds;
   };
 }
