@@ -2,6 +2,7 @@ import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { bytePairMethod } from './byte-pairs.ts';
+import { characterPairMethod } from './character-pairs.ts';
 import { fillMarks } from './fill-marks.ts';
 import { byteOf, sentencePieceMethod } from './sentence-piece.ts';
 import { atOnce, inTurns, SLICE, type Slices } from './slices.ts';
@@ -39,11 +40,12 @@ const PART_TOKENS = 2 ** 16;
 const METHODS: ReadonlyMap<string, (fields: MetadataFields, vocabulary: Vocabulary) => TokenizerMethod> = new Map([
   ['llama', sentencePieceMethod],
   ['gpt2', bytePairMethod],
+  ['gemma4', characterPairMethod],
 ]);
 
 /**
- * The tokenizer in a GGUF file's metadata, interpreted as in llama.cpp: `llama` (SentencePiece) and `gpt2` (byte-level
- * BPE).
+ * The tokenizer in a GGUF file's metadata, interpreted as in llama.cpp: `llama` (SentencePiece), `gpt2` (byte-level
+ * BPE) and `gemma4` (BPE over characters).
  * @throws InputError for a file without a vocabulary, and for unsupported models and word rules
  */
 export function loadTokenizer(gguf: Gguf): Tokenizer {
@@ -129,7 +131,7 @@ function methodOf(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMeth
   const model = fields.text(`${TOKENIZER_KEY}.model`);
   const method = METHODS.get(model);
   if (method !== undefined) return method(fields, vocabulary);
-  const supported = 'supported: llama (SentencePiece), gpt2 (byte-level BPE)';
+  const supported = 'supported: llama (SentencePiece), gpt2 (byte-level BPE), gemma4 (BPE over characters)';
   return fields.fail(`${TOKENIZER_KEY}.model`, `${quoted(model)} is not supported; ${supported}`);
 }
 

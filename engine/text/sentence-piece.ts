@@ -5,7 +5,7 @@ import { SLICE, type Slices } from './slices.ts';
 import { type Segmenter, TOKEN_KIND, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 
 /** SentencePiece's sign for a space. */
-const VISIBLE_SPACE = '\u2581';
+export const VISIBLE_SPACE = '\u2581';
 
 /** Default if a file doesn't name the token, as in llama.cpp. */
 const UNKNOWN = 0;
@@ -61,7 +61,7 @@ export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: S
 }
 
 /** Where each character of a text ends. */
-function* characterEnds(text: string): Slices<Int32Array> {
+export function* characterEnds(text: string): Slices<Int32Array> {
   const ends = new Int32Array(text.length);
   let count = 0;
   for (let end = 0; end < text.length; count++) {
@@ -83,7 +83,8 @@ function endsBeforeSpaces({ spellings }: Vocabulary): boolean {
   return true;
 }
 
-function byteTokens({ spellings, kinds }: Vocabulary): Map<number, number> {
+/** Tokens that stand for a byte, by it. */
+export function byteTokens({ spellings, kinds }: Vocabulary): Map<number, number> {
   const tokens = new Map<number, number>();
   for (let token = 0; token < spellings.length; token++) {
     if (kinds[token] !== TOKEN_KIND.byte) continue;

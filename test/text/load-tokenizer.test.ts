@@ -224,10 +224,30 @@ test('llama: encoding and decoding restores the text after an added space', () =
   );
 });
 
+test('gemma4: merges of characters with visible spaces, line breaks as tokens, other characters byte by byte', () => {
+  const tokens = ['<bos>', 'h', 'i', '▁', 'hi', '▁hi', '\n', '\n\n', '<turn|>', '<0xC3>', '<0xA9>', '▁▁'];
+  const tokenizer = loadTokenizer(
+    ggufOf({
+      'tokenizer.ggml.model': 'gemma4',
+      'tokenizer.ggml.tokens': tokens,
+      'tokenizer.ggml.token_type': [CONTROL, ...repeat(7, NORMAL as number), CONTROL, BYTE, BYTE, NORMAL] as number[],
+      'tokenizer.ggml.merges': ['h i', '▁ ▁', '▁ hi'],
+      'tokenizer.ggml.bos_token_id': 0,
+      'tokenizer.ggml.add_bos_token': true,
+    }),
+  );
+  const spelled = (text: string): string[] => tokenizer.encode(text).map((token) => tokens[token] as string);
+  assert.equal(spelled('hi  hi\n\nhi\n\n\nhi'), ['hi', '▁▁', 'hi', '\n\n', 'hi', '\n', '\n', '\n', 'hi']);
+  // The merge of two spaces was learnt before that of a space and "hi"; x and z have no tokens.
+  assert.equal(spelled('xhi hi é z'), ['hi', '▁hi', '▁', '<0xC3>', '<0xA9>', '▁']);
+  assert.equal(tokenizer.encode('hi', { addSpecial: true }), [0, 4]);
+  assert.is(decode(tokenizer, tokenizer.encode('hi  hi é\n')), 'hi  hi é\n');
+});
+
 test('missing and unknown metadata are refused with what is supported', () => {
   assert.is(
     message(bytes({ 'tokenizer.ggml.model': 'bert' })),
-    'm.gguf: metadata tokenizer.ggml.model: "bert" is not supported; supported: llama (SentencePiece), gpt2 (byte-level BPE)',
+    'm.gguf: metadata tokenizer.ggml.model: "bert" is not supported; supported: llama (SentencePiece), gpt2 (byte-level BPE), gemma4 (BPE over characters)',
   );
   assert.is(
     message(bytes({ 'tokenizer.ggml.pre': 'bloom' })),
