@@ -28,6 +28,8 @@ export function simulate(parts: SimulationParts): SimulationResult {
   if (parts.frames !== undefined && plan.kind !== 'chip') {
     throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip's GPU has a queue`);
   }
+  if (parts.paging !== undefined && plan.stages.some(({ cpuExperts }) => cpuExperts !== undefined))
+    throw new InputError('paging', 'is not simulated for GPU layers whose experts are on the CPU; leave it out');
   if (parts.speculation !== undefined && plan.kind !== 'ring' && plan.kind !== 'split')
     throw new InputError('speculation', `is not simulated for a plan of kind "${plan.kind}"; allowed: ring, split`);
   const contextOf = (index: number): number =>

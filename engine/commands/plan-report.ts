@@ -1,3 +1,4 @@
+import { heldWeights } from '../cost/held-weights.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { formatBytes, formatDeviation, formatPercent, formatSeconds, gibibytes, threeDigits } from '../input/format.ts';
 import type { Answer, RunnableAnswer } from '../planner/answer.ts';
@@ -84,6 +85,7 @@ export function detailText(
   const parts = [
     `${streams}${title}\n${summary(answered, commands)}`,
     memoryTable(answered),
+    ...(model.layer.routed.length > 0 && answered.plan.kind !== 'tensor-parallel' ? [expertsTable(answered)] : []),
     ...(drafts === undefined ? [] : [draftsText(drafts)]),
     ...(without.length > 0 ? [changesText('Device', without, before)] : []),
     upgrades.length > 0
@@ -163,6 +165,18 @@ function memoryTable({ devices }: RunnableAnswer): string {
     'Read for\na token',
   ];
   return formatTable([{ title: 'Device' }, ...columns.map(right)], rows);
+}
+
+/** Where a mixture's weights are computed with: what every token uses, experts, and those of them that a token uses. */
+function expertsTable({ plan, model }: RunnableAnswer): string {
+  const rows = heldWeights(plan, model).map(({ device, processor, alwaysBytes, expertBytes, usedBytes }) => [
+    `${device}, ${processor.toUpperCase()}`,
+    gibibytes(alwaysBytes),
+    gibibytes(expertBytes),
+    gibibytes(usedBytes),
+  ]);
+  const columns = ['Every token\nuses GiB', 'Experts\nGiB', 'of them\na token'];
+  return formatTable([{ title: 'Weights on' }, ...columns.map(right)], rows);
 }
 
 /** By acceptance rate: tokens to draft at a time, and the gains. Measured gains are those that runs print. */

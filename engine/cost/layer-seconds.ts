@@ -12,9 +12,10 @@ import {
   stateBytes,
 } from '../model/kept-bytes.ts';
 import { DEFAULT_KV_FORMAT, isFloatKv, type KvFormat, valueBytes } from '../model/kv-format.ts';
-import { type Model, readBytes } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { generatedProductSeconds, promptProductSeconds } from './products.ts';
+import { readTogether } from './used-experts.ts';
 
 /** Seconds that one processor spends on one layer for one token of every request, by cause. */
 export interface LayerSeconds {
@@ -84,7 +85,7 @@ export function layerSeconds(model: Model, workload: Workload, processor: Proces
     generatedProductSeconds(model.layer, workload.batch, processor) +
     (recurrenceFlops(model) * workload.batch) / processor.flops.F16;
   const kvBytes = kvCacheBytes(model, workload);
-  const otherBytes = readBytes(model.layer, workload.batch) + stateTraffic(model, workload.batch);
+  const otherBytes = readTogether(model.layer, workload.batch, 'texts') + stateTraffic(model, workload.batch);
   const { bandwidth, attention } = processor;
   return {
     compute: attention === undefined ? multiply + attentionFlops(model, workload) / processor.flops.F16 : multiply,
@@ -151,7 +152,8 @@ export function prefillLayerSeconds(model: Model, workload: Workload, processor:
       (recurrenceFlops(model) * tokens) / processor.flops.F16 +
       prefillAttentionSeconds(model, { ...workload, batch: tokens }, processor),
     kvCopy: processor.kvCopyLatency + appended / processor.bandwidth,
-    memory: (readBytes(model.layer, tokens) + stateTraffic(model, workload.batch) + cached) / processor.bandwidth,
+    memory:
+      (readTogether(model.layer, tokens, 'text') + stateTraffic(model, workload.batch) + cached) / processor.bandwidth,
     overhead: overheadSeconds(model, tokens, processor),
   };
 }

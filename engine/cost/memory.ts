@@ -1,8 +1,9 @@
 import type { ProcessorKind } from '../hardware/device.ts';
-import { expertBytes, type Model } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import type { FittedPlan, Plan, Stage } from '../plan/plan.ts';
 import { type FittedPolicy, fitPolicy, isFitted, type Release, type WeightsPolicy } from '../plan/weights-policy.ts';
 import { windowsOf } from '../plan/windows.ts';
+import { expertTable } from './crossed-experts.ts';
 import { STREAMING_BUFFERS } from './layer-streaming.ts';
 import { type ReclaimPolicy, reloadedBytes, roomForWeights } from './reclaim.ts';
 import type { DeviceCosts, RingCosts } from './ring-costs.ts';
@@ -27,6 +28,26 @@ export interface DeviceLoad {
   readonly kvPages?: { readonly gpuBytes: number; readonly ramBytes: number } | undefined;
   /** What is copied from RAM to the GPU for every token. */
   readonly streamed?: StreamedLoad;
+  /** Layers on the GPU whose experts are on the CPU. */
+  readonly crossed?: readonly LayerRange[];
+}
+
+/** Layers `from` up to, not including, `to`. */
+export type LayerRange = Pick<Stage, 'from' | 'to'>;
+
+/** The layers of stages whose experts are on the CPU. */
+export function crossedRanges(stages: readonly Stage[]): LayerRange[] {
+  return stages.flatMap(({ from, cpuExperts = 0 }) => (cpuExperts === 0 ? [] : [{ from, to: from + cpuExperts }]));
+}
+
+/** Bytes of the experts of GPU layers that the CPU has. */
+export function crossedBytes(
+  { experts }: Pick<RingCosts, 'experts'>,
+  { crossed }: Pick<DeviceLoad, 'crossed'>,
+): number {
+  // Planners ask this for each of a million loads.
+  if (crossed === undefined) return 0;
+  return crossed.reduce((sum, { from, to }) => sum + experts.bytes(from, to), 0);
 }
 
 /** What a device copies from RAM to its GPU for every token. */
@@ -54,7 +75,8 @@ export function loadOfStages(
     streamed.buffers = Math.max(streamed.buffers, STREAMING_BUFFERS[way]);
   }
   const kvInRam = kvCache === 'host';
-  return { cpuLayers: layers.cpu, gpuLayers: layers.gpu, output, prefetches: false, kvInRam, streamed };
+  const crossed = crossedRanges(stages);
+  return { cpuLayers: layers.cpu, gpuLayers: layers.gpu, output, prefetches: false, kvInRam, streamed, crossed };
 }
 
 /** Bytes of memory that a load takes, and bytes that are reloaded because memory is short. */
@@ -87,7 +109,7 @@ export function memoryUse(
  * @param bytes mappedBytes and fixedBytes of the load
  */
 export function loadedBytes(
-  costs: Pick<RingCosts, 'routed'>,
+  costs: Pick<RingCosts, 'routed' | 'experts'>,
   device: DeviceCosts,
   load: DeviceLoad,
   { weights, fixed }: { readonly weights: number; readonly fixed: number },
@@ -103,7 +125,16 @@ export function loadedBytes(
   // Planners ask this for each of a million loads.
   return bytes === 0 || missing === 0
     ? missing
-    : readOfMissing(missing, { bytes: mappedLayers(device, load) * bytes, share });
+    : readOfMissing(missing, { bytes: mappedLayers(device, load) * bytes + mappedCrossed(costs, device, load), share });
+}
+
+/** Bytes of experts in RAM whose layers are in a GPU's own memory. */
+function mappedCrossed(
+  costs: Pick<RingCosts, 'experts'>,
+  { unified }: Pick<DeviceCosts, 'unified'>,
+  load: DeviceLoad,
+): number {
+  return unified ? 0 : crossedBytes(costs, load);
 }
 
 /** Layers whose weights are mapped into RAM. */
@@ -111,12 +142,15 @@ function mappedLayers({ unified }: Pick<DeviceCosts, 'unified'>, { cpuLayers, gp
   return cpuLayers + (unified ? gpuLayers : 0);
 }
 
-/** b_lio: bytes of mapped weights in RAM: layers, and on the head a row of the embedding and the output layer. */
+/**
+ * b_lio: bytes of mapped weights in RAM: layers, experts of GPU layers that are there, and on the head a row of the
+ * embedding and the output layer.
+ */
 export function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const layers = mappedLayers(device, load);
-  if (load.output === undefined) return layers * costs.layerBytes;
+  const layers = mappedLayers(device, load) * costs.layerBytes + mappedCrossed(costs, device, load);
+  if (load.output === undefined) return layers;
   const output = load.output === 'cpu' || device.unified ? costs.outputBytes : 0;
-  return layers * costs.layerBytes + costs.embeddingRowBytes + output;
+  return layers + costs.embeddingRowBytes + output;
 }
 
 /**
@@ -136,15 +170,15 @@ export function fixedBytes(
 }
 
 /**
- * Bytes of VRAM: GPU layers (buffers only for streamed ones), their KV cache, and the output layer if it is there; a
- * streamed output layer takes the place of the streamed layers, which have been computed then. Eq. 35 reserves b_o on
+ * Bytes of VRAM: GPU layers (buffers only for streamed ones) less experts that the CPU has, their KV cache, and the output
+ * layer if it is there; a streamed output layer takes the place of the streamed layers, which have been computed then. Eq. 35 reserves b_o on
  * every Metal head.
  */
 export function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
   const { gpuLayers, streamed = { layers: 0, buffers: 0, output: false } } = load;
   const passing = Math.min(streamed.layers, streamed.buffers) * costs.layerBytes;
   const kv = load.kvPages?.gpuBytes ?? (load.kvInRam ? 0 : gpuLayers * costs.kvBytes);
-  const held = (gpuLayers - streamed.layers) * costs.layerBytes + kv;
+  const held = (gpuLayers - streamed.layers) * costs.layerBytes - crossedBytes(costs, load) + kv;
   if (streamed.output) return held + Math.max(passing, costs.outputBytes);
   const layers = held + passing;
   const reserved = load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal');
@@ -183,13 +217,10 @@ export function gpuLayerRoom(
 export function gpuWeightBytes(plan: Plan, model: Model, device: string): number {
   const onGpu = (place: { readonly device: string; readonly processor: string }): boolean =>
     place.device === device && place.processor === 'gpu';
-  const layers = plan.stages
-    .filter(onGpu)
-    .reduce(
-      (sum, { from, to, cpuExperts = 0 }) =>
-        sum + (to - from) * model.layer.bytes - expertBytes(model, from, from + cpuExperts),
-      0,
-    );
+  const own = plan.stages.filter(onGpu);
+  const layers =
+    own.reduce((sum, { from, to }) => sum + (to - from) * model.layer.bytes, 0) -
+    crossedBytes({ experts: expertTable(model) }, { crossed: crossedRanges(own) });
   const output = onGpu(plan.output) ? model.output.bytes : 0;
   const shared = model.tiedEmbeddings && output > 0;
   const embedding = onGpu(plan.embedding) && !shared ? model.embedding.bytes : 0;

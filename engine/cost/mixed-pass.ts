@@ -1,7 +1,7 @@
 import type { AttentionRates, ProcessorRates } from '../hardware/device.ts';
 import { appendedBytes, onePosition, recurrenceFlops, seenBytes, seenFlops } from '../model/kept-bytes.ts';
 import type { KvFormat } from '../model/kv-format.ts';
-import { type Model, readBytes } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import {
   attentionRates,
   embeddingRowBytes,
@@ -10,6 +10,7 @@ import {
   stateTraffic,
 } from './layer-seconds.ts';
 import { generatedProductSeconds, promptProductSeconds } from './products.ts';
+import { readTogether, type Together } from './used-experts.ts';
 
 /** Consecutive tokens of one text in a pass of several texts. */
 export interface PassText {
@@ -81,7 +82,8 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
     compute: products + (recurrenceFlops(model) * passTokens(load)) / flops.F16 + attended.compute,
     kvCopy: processor.kvCopyLatency + (appendedBytes(model, kvFormat) * passTokens(load)) / bandwidth,
     memory:
-      (readShare(model, generated) + readShare(model, prompt) + stateTraffic(model, texts)) / bandwidth +
+      (readShare(model, generated, 'texts') + readShare(model, prompt, 'text') + stateTraffic(model, texts)) /
+        bandwidth +
       attended.memory,
     overhead:
       overheadSeconds(model, passTokens(load), { ...processor, dispatch }) +
@@ -91,8 +93,8 @@ export function passLayerSeconds(model: Model, load: PassLoad, processor: Proces
 }
 
 /** Bytes of a layer that tokens of one kind read; a part of a token reads that part of what one token does. */
-function readShare({ layer }: Model, tokens: number): number {
-  return Math.min(1, tokens) * readBytes(layer, Math.max(1, tokens));
+function readShare({ layer }: Model, tokens: number, together: Together): number {
+  return Math.min(1, tokens) * readTogether(layer, Math.max(1, tokens), together);
 }
 
 /**

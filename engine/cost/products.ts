@@ -1,10 +1,14 @@
 import type { FlopRates, GeneratedRates, ProcessorRates } from '../hardware/device.ts';
 import type { WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import { type Together, usedExperts } from './used-experts.ts';
+
+/** Weights of which every token of some uses all, or experts that have as many tokens each. */
+type Products = Pick<WeightGroup, 'flops'>;
 
 /** Σ_q f^q / s^q: seconds of a group's matrix products for one token of every request in the batch. */
 export function multiplySeconds(
-  group: WeightGroup,
+  group: Products,
   { batch }: Pick<Workload, 'batch'>,
   processor: Pick<ProcessorRates, 'flops'>,
 ): number {
@@ -17,8 +21,18 @@ export function multiplySeconds(
  * Seconds of a group's products with generated tokens, beside reading: they are multiplied one by one while the weights
  * are in a cache. Where `passes` was measured, seconds grow in a line between the measured numbers of tokens, and beyond
  * the last at its rate; otherwise tokens after the first run at `promptFlops`, or all at `flops` without it (Eq. 12).
+ * Each expert has its own tokens alone.
  */
-export function generatedProductSeconds(group: WeightGroup, tokens: number, processor: ProcessorRates): number {
+export function generatedProductSeconds(
+  group: WeightGroup,
+  tokens: number,
+  processor: ProcessorRates,
+  together: Together = 'texts',
+): number {
+  return byExpert(group, tokens, together, (part, count) => generatedSeconds(part, count, processor));
+}
+
+function generatedSeconds(group: Products, tokens: number, processor: ProcessorRates): number {
   const { flops, promptFlops = flops, passes } = processor;
   if (passes === undefined || tokens <= 1) return severalSeconds(group, tokens, { first: flops, others: promptFlops });
   const at = (rates: GeneratedRates, count: number): number =>
@@ -35,9 +49,32 @@ export function generatedProductSeconds(group: WeightGroup, tokens: number, proc
 /**
  * Seconds of a group's products with the tokens of prompts, beside reading. Where `prompts` was measured: a constant for
  * unpacking the weights, and the tokens of whole packs. Otherwise the first token takes as long as it would alone, and
- * the others run at `promptFlops`, or `flops` without it.
+ * the others run at `promptFlops`, or `flops` without it. Each expert has its own tokens alone.
  */
 export function promptProductSeconds(group: WeightGroup, tokens: number, processor: ProcessorRates): number {
+  return byExpert(group, tokens, 'text', (part, count) => promptSeconds(part, count, processor));
+}
+
+/**
+ * Seconds of a group of which tokens use experts: `secondsOf` what every token uses, with all of them, and of every expert
+ * that any of them uses, with k/D of the tokens in the mean, where D experts are used.
+ * @param secondsOf linear in the group's FLOPs, which for experts are those of the k that a token uses
+ */
+function byExpert(
+  group: WeightGroup,
+  tokens: number,
+  together: Together,
+  secondsOf: (part: Products, tokens: number) => number,
+): number {
+  const all = secondsOf(group, tokens);
+  if (tokens <= 1) return all;
+  return group.routed.reduce((sum, experts) => {
+    const fold = usedExperts(experts, tokens, together) / experts.used;
+    return sum - secondsOf(experts, tokens) + fold * secondsOf(experts, tokens / fold);
+  }, all);
+}
+
+function promptSeconds(group: Products, tokens: number, processor: ProcessorRates): number {
   const { flops, promptFlops = flops, prompts } = processor;
   if (prompts === undefined || tokens === 0)
     return severalSeconds(group, tokens, { first: flops, others: promptFlops });
@@ -49,7 +86,7 @@ export function promptProductSeconds(group: WeightGroup, tokens: number, process
 }
 
 function severalSeconds(
-  group: WeightGroup,
+  group: Products,
   tokens: number,
   { first, others }: { readonly first: FlopRates; readonly others: FlopRates },
 ): number {

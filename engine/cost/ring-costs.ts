@@ -16,6 +16,13 @@ import type { Workload } from '../model/workload.ts';
 import { type ChipSeconds, chipSeconds } from './chip/layer.ts';
 import type { ChipPhase } from './chip/phase.ts';
 import {
+  type CrossedLayers,
+  crossedLayers,
+  type ExpertTable,
+  expertTable,
+  type LayerTokens,
+} from './crossed-experts.ts';
+import {
   embeddingRowBytes,
   type LayerSeconds,
   layerSeconds,
@@ -24,7 +31,7 @@ import {
   reservedKvBytes,
   totalLayerSeconds,
 } from './layer-seconds.ts';
-import { type PassLoad, passLayerSeconds, passOutputSeconds, passTokens } from './mixed-pass.ts';
+import { type PassLoad, passLayerSeconds, passOutputSeconds } from './mixed-pass.ts';
 import { type RoutedWeights, routedWeights } from './routed-reads.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { verifyingLayerSeconds, verifyingOutputSeconds } from './speculation.ts';
@@ -35,6 +42,8 @@ export interface DeviceCosts {
   readonly kind: DeviceKind;
   readonly cpu: LayerSeconds;
   readonly gpu: LayerSeconds | undefined;
+  /** Layers on the GPU whose experts are on the CPU; missing without a GPU or experts. */
+  readonly crossed?: CrossedLayers | undefined;
   /**
    * α_m: a layer on the CPU; α_m + β_m: a layer on the GPU (infinite where there is none), or cut between GPU and NPU.
    */
@@ -73,6 +82,7 @@ export interface RingCosts {
   readonly kvBytes: number;
   /** Experts among a layer's weights. */
   readonly routed: RoutedWeights;
+  readonly experts: ExpertTable;
   /** b_i / V, and b_o */
   readonly embeddingRowBytes: number;
   readonly outputBytes: number;
@@ -96,6 +106,7 @@ export function createRingCosts(
     layers: model.layers,
     layerBytes: model.layer.bytes,
     routed: routedWeights(model, workload.batch),
+    experts: expertTable(model),
     kvBytes: reservedKvBytes(model, workload),
     embeddingRowBytes: embeddingRowBytes(model) * workload.batch,
     outputBytes: model.output.bytes,
@@ -128,6 +139,10 @@ export function createPrefillCosts(
       ...device,
       cpu: onCpu,
       gpu: onGpu,
+      crossed: crossedLayers(cluster.devices[index] as Device, {
+        ...{ model, runtime, tokens: { generated: 0, prompt: workload.batch * workload.promptTokens } },
+        layerOf: (other, processor) => prefillLayerSeconds(other, workload, processor),
+      }),
       cpuLayer: totalLayerSeconds(onCpu),
       gpuLayer: onGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(onGpu),
       windowCopy: isDiscrete(gpu) ? 2 * transferSeconds(gpu.hostLink, message) : 0,
@@ -154,9 +169,11 @@ export function createVerificationCosts(
   { runtime = DEFAULT_RUNTIME, tokens }: { readonly runtime?: Runtime | undefined; readonly tokens: number },
 ): RingCosts {
   const costs = createRingCosts(cluster, model, workload, runtime);
-  const parts = { costs, cluster, model, runtime, tokens: tokens * workload.batch };
+  const together = tokens > 1 ? 'text' : 'texts';
+  const passing: LayerTokens = { generated: tokens * workload.batch, prompt: 0, together };
+  const parts = { costs, cluster, model, runtime, tokens: passing };
   const cutOn = (device: Device) => chipCosts(device, { model, workload, runtime, phase: 'decode', decoded: tokens });
-  return manyTokens({ ...parts, cutOn }, (processor) => ({
+  return manyTokens({ ...parts, cutOn }, (model, processor) => ({
     layer: verifyingLayerSeconds({ model, workload, processor, tokens }),
     output: verifyingOutputSeconds({ model, workload, processor, tokens }),
   }));
@@ -179,9 +196,9 @@ export function createPassCosts(
       'plan',
       `cuts operators on "${chip}"; passes over several texts are known for whole operators`,
     );
-  const tokens = passTokens(load);
+  const tokens: LayerTokens = { generated: load.generated, prompt: load.prompt };
   const costs = createRingCosts(cluster, model, workload, runtime);
-  return manyTokens({ costs, cluster, model, runtime, tokens }, (processor) => ({
+  return manyTokens({ costs, cluster, model, runtime, tokens }, (model, processor) => ({
     layer: passLayerSeconds(model, { ...load, kvFormat: workload.kvFormat }, processor),
     output: passOutputSeconds(model, load, processor),
   }));
@@ -193,27 +210,35 @@ interface ManyTokens {
   readonly model: Model;
   readonly runtime: Runtime;
   /** Tokens that travel together. */
-  readonly tokens: number;
+  readonly tokens: LayerTokens;
   /** Seconds on a chip that cuts operators; undefined for other devices. */
   readonly cutOn?: (device: Device) => ChipSeconds | undefined;
 }
 
 /** The coefficients of a pass over several tokens, whose seconds on a processor are given. */
 function manyTokens(
-  { costs, cluster, model, runtime, tokens, cutOn }: ManyTokens,
-  secondsOn: (processor: ProcessorRates) => { readonly layer: LayerSeconds; readonly output: LayerSeconds },
+  { costs, cluster, model, runtime, tokens: passing, cutOn }: ManyTokens,
+  secondsOn: (
+    model: Model,
+    processor: ProcessorRates,
+  ) => { readonly layer: LayerSeconds; readonly output: LayerSeconds },
 ): RingCosts {
+  const tokens = passing.generated + passing.prompt;
   const message = runtime.activationBytes * model.hiddenSize * tokens;
   const total = (seconds: LayerSeconds | undefined): number =>
     seconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(seconds);
   const devices = costs.devices.map((device, index): DeviceCosts => {
     const own = cluster.devices[index] as Device;
     const { cpu, gpu } = own;
-    const [onCpu, onGpu] = [secondsOn(cpu), cutOn?.(own) ?? (gpu && secondsOn(gpu))];
+    const [onCpu, onGpu] = [secondsOn(model, cpu), cutOn?.(own) ?? (gpu && secondsOn(model, gpu))];
     return {
       ...device,
       cpu: onCpu.layer,
       gpu: onGpu?.layer,
+      crossed: crossedLayers(own, {
+        ...{ model, runtime, tokens: passing },
+        layerOf: (other, processor) => secondsOn(other, processor).layer,
+      }),
       cpuLayer: total(onCpu.layer),
       gpuLayer: total(onGpu?.layer),
       outputOnCpu: onCpu.output,
@@ -258,6 +283,10 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     kind,
     cpu,
     gpu: gpuSeconds,
+    crossed: crossedLayers(device, {
+      ...{ model, runtime, tokens: { generated: workload.batch, prompt: 0 } },
+      layerOf: (other, processor) => layerSeconds(other, workload, processor),
+    }),
     cpuLayer: totalLayerSeconds(cpu),
     gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(gpuSeconds),
     windowCopy: hostLink === undefined ? 0 : 2 * transferSeconds(hostLink, message),

@@ -23,7 +23,15 @@ import { predictExperts, predictPromptReads } from './experts/predict-experts.ts
 import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
-import { type DeviceLoad, diskSeconds, fitWeights, gpuWeightBytes, memoryUse } from './memory.ts';
+import {
+  crossedRanges,
+  type DeviceLoad,
+  diskSeconds,
+  fitWeights,
+  gpuWeightBytes,
+  type LayerRange,
+  memoryUse,
+} from './memory.ts';
 import type { PassLoad } from './mixed-pass.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import {
@@ -65,6 +73,8 @@ interface Tally {
   windows: number;
   /** The GPU layers that are streamed, the number buffered at once, and whether the output layer is streamed. */
   streamed: { layers: number; buffers: number; output: boolean };
+  /** GPU layers whose experts are on the CPU. */
+  readonly crossed: LayerRange[];
 }
 
 /** The tallies of a plan's devices, in the order in which the plan names them. */
@@ -89,7 +99,7 @@ class Tallies {
     if (index === undefined || costs === undefined)
       throw new RangeError(`the plan names "${device}", which the cluster lacks`);
     const streamed = { layers: 0, buffers: 0, output: false };
-    const tally = { index, costs, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0, streamed };
+    const tally = { index, costs, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0, streamed, crossed: [] };
     this.byName.set(device, tally);
     return tally;
   }
@@ -192,7 +202,7 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
   const { reclaim, phase, pagesOf } = parts;
   const tallies = new Tallies(costs, parts.indices);
   const head = tallies.of(plan.output.device);
-  const stages = plan.stages.map((stage) => stageSeconds(stage, tallies.of(stage.device)));
+  const stages = plan.stages.map((stage) => stageSeconds(stage, tallies.of(stage.device), costs));
   const outputCosts = plan.output.processor === 'gpu' ? head.costs.outputOnGpu : head.costs.outputOnCpu;
   if (outputCosts === undefined)
     throw new RangeError(`the plan puts the output layer on a GPU that "${head.costs.name}" lacks`);
@@ -201,12 +211,17 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
     ...plan.output,
     layers: 0,
     output: true,
+    mapped: 0,
     seconds: head.streamed.output
       ? streamedSeconds('in-turn', 1, outputCosts, head.costs.outputCopy)
       : withCauses(outputCosts, 1),
   };
   stages.push(output);
   addWindows({ plan, stages, output, head, tallies, parts, costs });
+  for (const [index, stage] of [...plan.stages.entries()].reverse()) {
+    const experts = crossedStage(stage, tallies.of(stage.device), costs);
+    if (experts !== undefined) stages.splice(index + 1, 0, experts);
+  }
 
   const infeasible: Infeasibility[] = [];
   const devices: DeviceBreakdown[] = [];
@@ -225,11 +240,12 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
       kvInRam: plan.kvCache === 'host',
       kvPages: pages,
       streamed: tally.streamed,
+      ...(tally.crossed.length > 0 && { crossed: tally.crossed }),
     };
     const mapped = memoryUse(costs, tally.costs, load, reclaim);
     const use = experts === undefined ? mapped : { ...mapped, ...experts, reloaded: experts.bytes };
     const disk = experts?.seconds ?? diskSeconds(costs, tally.costs, load, use.reloaded);
-    spreadDisk(tally.costs, load, disk, use.reloaded, stages);
+    spreadDisk(tally.costs, disk, use.reloaded, stages);
     infeasible.push(...shortages(tally.costs, load, use));
     if (experts?.shortage !== undefined && infeasible.length === 0)
       infeasible.push(
@@ -262,9 +278,12 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
 
 interface OpenStage extends StageBreakdown {
   readonly seconds: Seconds;
+  /** Its weights that are mapped into RAM, in layers. */
+  readonly mapped: number;
 }
 
-function stageSeconds(stage: Stage, tally: Tally): OpenStage {
+/** A stage on one processor; of layers whose experts are on the CPU, the GPU's part. */
+function stageSeconds(stage: Stage, tally: Tally, { experts }: RingCosts): OpenStage {
   const layers = stage.to - stage.from;
   const perLayer = stage.processor === 'cpu' ? tally.costs.cpu : tally.costs.gpu;
   if (perLayer === undefined) throw new RangeError(`the plan runs layers on a GPU that "${stage.device}" lacks`);
@@ -275,15 +294,37 @@ function stageSeconds(stage: Stage, tally: Tally): OpenStage {
     tally.streamed.layers += layers;
     tally.streamed.buffers = Math.max(tally.streamed.buffers, STREAMING_BUFFERS[streamed]);
   }
+  tally.crossed.push(...crossedRanges([stage]));
+  const whole = {
+    ...{ device: stage.device, processor: stage.processor, layers, output: false },
+    mapped: stage.processor === 'cpu' || tally.costs.unified ? layers : 0,
+  };
+  if (streamed !== undefined)
+    return { ...whole, seconds: streamedSeconds(streamed, layers, perLayer, tally.costs.layerCopy) };
+  const { crossed } = tally.costs;
+  if (crossed === undefined || stage.cpuExperts === undefined)
+    return { ...whole, seconds: withCauses(perLayer, layers) };
+  const away = experts.layers(stage.from, stage.from + stage.cpuExperts);
+  const seconds = withCauses(crossed.always, layers);
+  addSeconds(seconds, withCauses(crossed.onGpu, experts.layers(stage.from, stage.to) - away));
+  seconds.deviceCopy += away * crossed.toGpu;
+  return { ...whole, seconds };
+}
+
+/** The CPU's part of a stage: experts of layers whose other weights are on the GPU; `undefined` where it has none. */
+function crossedStage(
+  { device, from, cpuExperts = 0 }: Stage,
+  { costs: { crossed, unified } }: Tally,
+  { experts, layerBytes }: RingCosts,
+): OpenStage | undefined {
+  if (crossed === undefined || cpuExperts === 0) return undefined;
+  const layers = experts.layers(from, from + cpuExperts);
+  const seconds = withCauses(crossed.onCpu, layers);
+  seconds.deviceCopy += layers * crossed.toCpu;
   return {
-    device: stage.device,
-    processor: stage.processor,
-    layers,
-    output: false,
-    seconds:
-      streamed === undefined
-        ? withCauses(perLayer, layers)
-        : streamedSeconds(streamed, layers, perLayer, tally.costs.layerCopy),
+    ...{ device, processor: 'cpu', layers: 0, output: false, seconds },
+    name: `experts of ${layers} layers`,
+    mapped: unified ? 0 : experts.bytes(from, from + cpuExperts) / layerBytes,
   };
 }
 
@@ -346,24 +387,18 @@ function addWindows(walk: RingWalk): void {
 }
 
 /**
- * Divides a device's disk time among the stages whose layers are mapped, in proportion to their layers. The head's
- * embedding lookup counts with the output layer.
+ * Divides a device's disk time among the stages whose weights are mapped, in proportion to these. The head's embedding
+ * lookup counts with the output layer.
  */
-function spreadDisk(
-  device: DeviceCosts,
-  load: DeviceLoad,
-  seconds: number,
-  reloaded: number,
-  stages: readonly OpenStage[],
-): void {
+function spreadDisk({ name }: DeviceCosts, seconds: number, reloaded: number, stages: readonly OpenStage[]): void {
   if (seconds === 0) return;
-  const mapped = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
-  for (const stage of stages) {
-    if (stage.device !== device.name) continue;
+  const own = stages.filter(({ device }) => device === name);
+  const mapped = own.reduce((sum, stage) => sum + stage.mapped, 0);
+  for (const stage of own) {
     if (reloaded === 0 || mapped === 0) {
       if (stage.output) stage.seconds.disk += seconds;
-    } else if (!stage.output && (stage.processor === 'cpu' || device.unified)) {
-      stage.seconds.disk += (seconds * stage.layers) / mapped;
+    } else if (stage.mapped > 0) {
+      stage.seconds.disk += (seconds * stage.mapped) / mapped;
     }
   }
 }

@@ -2,12 +2,14 @@ import type { Cpu, FlopRates, ProcessorRates } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
 import type { TensorRole } from '../model/architecture.ts';
 import { recurrenceFlops } from '../model/kept-bytes.ts';
-import { type Model, readBytes, type WeightGroup } from '../model/model.ts';
+import type { Model, WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Seconds } from './breakdown.ts';
+import { expertGroup } from './crossed-experts.ts';
 import { attentionFlops, kvCacheBytes, stateTraffic } from './layer-seconds.ts';
 import { multiplySeconds } from './products.ts';
 import type { Runtime } from './runtime.ts';
+import { readTogether } from './used-experts.ts';
 
 export interface RooflineOptions {
   /**
@@ -80,7 +82,7 @@ export function activationBytes(
 }
 
 /** Tokens that go through a block together: B in decoding, B S in prefill. */
-function tokensAtOnce({ batch, promptTokens }: Workload, phase: RooflineOptions['phase']): number {
+export function tokensAtOnce({ batch, promptTokens }: Workload, phase: RooflineOptions['phase']): number {
   return phase === 'prefill' ? batch * promptTokens : batch;
 }
 
@@ -154,6 +156,15 @@ export function headSeconds(
   return groupSeconds(model.output, { workload, processor, widths: 1 }, options);
 }
 
+/** Seconds of the experts of a layer that has some, in T_proj of its block (expertGroup). */
+export function expertsSeconds(
+  { model, workload, processor }: Omit<BlockOnProcessor, 'blocks'>,
+  options: RooflineOptions = {},
+): BoundSeconds {
+  const together = { ...workload, batch: tokensAtOnce(workload, options.phase) };
+  return groupSeconds(expertGroup(model), { workload: together, processor, widths: 1 }, options);
+}
+
 /** T_proj = max(F_proj / (P_dec η_c), W_param / (M η_m)) (HELM Eq. 4.10); `widths` scales the FLOPs of every format. */
 function groupSeconds(
   group: WeightGroup,
@@ -163,7 +174,8 @@ function groupSeconds(
   const { computeEfficiency = 1, memoryEfficiency = 1, phase } = options;
   return bound(
     (widths * multiplySeconds(group, workload, { flops: ceiling(processor, phase) })) / computeEfficiency,
-    readBytes(group, workload.batch) / (processor.bandwidth * memoryEfficiency),
+    readTogether(group, workload.batch, phase === 'prefill' ? 'text' : 'texts') /
+      (processor.bandwidth * memoryEfficiency),
     options,
   );
 }

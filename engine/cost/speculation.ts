@@ -1,9 +1,10 @@
 import type { ProcessorRates } from '../hardware/device.ts';
 import { appendedBytes } from '../model/kept-bytes.ts';
-import { type Model, readBytes } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { type LayerSeconds, layerSeconds, outputSeconds } from './layer-seconds.ts';
 import { generatedProductSeconds } from './products.ts';
+import { readTogether } from './used-experts.ts';
 
 /** How a draft model's tokens are proposed and accepted. */
 export interface Speculation {
@@ -112,9 +113,12 @@ export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
   const one = layerSeconds(model, workload, processor);
   const attention = one.compute - generatedProductSeconds(model.layer, batch, processor);
   return {
-    compute: generatedProductSeconds(model.layer, tokens * batch, processor) + tokens * attention,
+    compute: generatedProductSeconds(model.layer, tokens * batch, processor, 'text') + tokens * attention,
     kvCopy: one.kvCopy + ((tokens - 1) * batch * appendedBytes(model, workload.kvFormat)) / processor.bandwidth,
-    memory: one.memory + (readBytes(model.layer, tokens * batch) - readBytes(model.layer, batch)) / processor.bandwidth,
+    memory:
+      one.memory +
+      (readTogether(model.layer, tokens * batch, 'text') - readTogether(model.layer, batch, 'texts')) /
+        processor.bandwidth,
     overhead: layerSeconds(model, { ...workload, batch: tokens * batch }, processor).overhead,
   };
 }

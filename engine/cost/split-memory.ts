@@ -17,6 +17,8 @@ export interface SplitLoad {
   readonly embedding: 'cpu' | 'gpu' | undefined;
   readonly output: 'cpu' | 'gpu' | undefined;
   readonly kvCache: Plan['kvCache'];
+  /** Bytes of experts of GPU layers that the CPU has; none unless given. */
+  readonly crossedBytes?: number;
 }
 
 export interface SplitMemoryCase {
@@ -46,7 +48,9 @@ export function splitMemory(
     const output = load.output === side ? model.output.bytes : 0;
     const shared = model.tiedEmbeddings && output > 0;
     const embedding = load.embedding === side && !shared ? model.embedding.bytes : 0;
-    return layersOn(side) * model.layer.bytes + embedding + output;
+    const { crossedBytes = 0 } = load;
+    const crossed = side === 'cpu' ? crossedBytes : -crossedBytes;
+    return layersOn(side) * model.layer.bytes + crossed + embedding + output;
   };
   const gpuKv = load.gpuLayers * reservedKvBytes(model, workload);
   const cpuKv = load.cpuLayers * reservedKvBytes(model, workload);

@@ -14,15 +14,19 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
+import { crossingBytes, expertTable, withoutExperts } from './crossed-experts.ts';
 import type { KvPaging } from './kv-pages.ts';
+import { crossedBytes, crossedRanges } from './memory.ts';
 import {
   activationBytes,
   blockSeconds,
   checkEfficiencies,
+  expertsSeconds,
   headSeconds,
   ROOFLINE_RUNTIME,
   type RooflineOptions,
   type RooflineProcessor,
+  tokensAtOnce,
 } from './roofline.ts';
 import type { Runtime } from './runtime.ts';
 import { type SplitLoad, splitMemory } from './split-memory.ts';
@@ -45,7 +49,8 @@ export interface SplitPredictionOptions extends RooflineOptions {
  * Creates a predictor of TPOT, or of TTFT in prefill, by HELM's roofline formulas (Eqs. 4.7–4.16), for valid plans (validatePlan) on the CPU
  * and GPU of one device, in any order. Plans of several devices in one round, which the thesis leaves to future work
  * (7.1), are predicted too: T_plan is then the sum over all processors, copies between memories, and links between
- * devices. Copies over PCIe count with the stage that waits for them. A plan is infeasible if its GPU part exceeds the
+ * devices. Copies over PCIe count with the stage that waits for them. Experts of GPU layers that the CPU has are a part of
+ * T_proj there, with two copies for each such layer. A plan is infeasible if its GPU part exceeds the
  * VRAM (Eq. 4.16), or if its CPU part exceeds the RAM: HELM reads no weights from disk. The thesis omits the latter
  * check.
  * @throws InputError for efficiencies outside (0, 1]; the predictor throws it for a plan of several rounds, and for
@@ -68,8 +73,8 @@ export function createSplitPredictor(
       const device = cluster.devices[deviceIndex(cluster, name)] as Device;
       const own = noSeconds();
       for (const stage of stages) if (stage.device === name) addSeconds(own, stage.seconds);
-      const use = splitMemory(splitLoad(plan, name), { device, model, workload, ...options });
-      const { cpuLayers, gpuLayers } = splitLoad(plan, name);
+      const use = splitMemory(splitLoad(plan, name, model), { device, model, workload, ...options });
+      const { cpuLayers, gpuLayers } = splitLoad(plan, name, model);
       return { device: name, cpuLayers, gpuLayers, windows: 1, seconds: own, reloadedBytes: 0, ...use };
     });
     const infeasible = devices.flatMap(shortages);
@@ -78,14 +83,16 @@ export function createSplitPredictor(
 }
 
 /** The parts of the model that a device holds under a plan. */
-function splitLoad(plan: Plan, device: string): SplitLoad {
+function splitLoad(plan: Plan, device: string, model: Model): SplitLoad {
   const isHead = plan.output.device === device;
+  const crossed = crossedRanges(plan.stages.filter((stage) => stage.device === device));
   return {
     cpuLayers: layersOn(plan, device, 'cpu'),
     gpuLayers: layersOn(plan, device, 'gpu'),
     embedding: isHead ? plan.embedding.processor : undefined,
     output: isHead ? plan.output.processor : undefined,
     kvCache: plan.kvCache,
+    crossedBytes: crossedBytes({ experts: expertTable(model) }, { crossed }),
   };
 }
 
@@ -121,12 +128,14 @@ function stageBreakdowns(
     at = to;
     return way;
   };
-  const stages = plan.stages.map((stage): StageBreakdown => {
-    const { device, processor, from, to } = stage;
+  const stages = plan.stages.flatMap((stage): StageBreakdown[] => {
+    const { device, processor, from, to, cpuExperts } = stage;
     const layers = to - from;
     const blocks = layersOn(plan, device, processor);
-    const own = stageSeconds({ device: deviceOf(device), model, workload, processor, layers, blocks }, options);
-    return { device, processor, layers, output: false, seconds: { ...own, ...ways(stage) } };
+    const on = { device: deviceOf(device), model, workload, blocks };
+    if (cpuExperts !== undefined) return crossedStages({ ...on, stage, way: ways(stage) }, options);
+    const own = stageSeconds({ ...on, processor, layers }, options);
+    return [{ device, processor, layers, output: false, seconds: { ...own, ...ways(stage) } }];
   });
   const { device, processor } = plan.output;
   const head = headSeconds({ model, workload, processor: processorOf(deviceOf(device), processor) }, options);
@@ -152,6 +161,51 @@ export function stageSeconds(
   const on = { model, workload, processor: processorOf(device, processor), blocks };
   const { compute, memory } = blockSeconds(on, options);
   return { ...noSeconds(), compute: layers * compute, memory: layers * memory, overhead: layers * perBlock };
+}
+
+interface CrossedStage extends Task {
+  readonly stage: Stage;
+  readonly device: Device;
+  readonly blocks: number;
+  /** Seconds until the activations are there. */
+  readonly way: Pick<Seconds, 'deviceCopy' | 'link'>;
+}
+
+/** A stage on the GPU whose first layers have their experts on the CPU: the parts of both, with what crosses to each. */
+function crossedStages(
+  { stage, device, model, workload, blocks, way }: CrossedStage,
+  options: SplitPredictionOptions,
+): StageBreakdown[] {
+  const { from, to, cpuExperts = 0 } = stage;
+  const { runtime = ROOFLINE_RUNTIME, phase } = options;
+  const { layers } = expertTable(model);
+  const away = layers(from, from + cpuExperts);
+  const bytes = crossingBytes(model, tokensAtOnce(workload, phase), runtime);
+  const copy = (of: number): number => (isDiscrete(device.gpu) ? transferSeconds(device.gpu.hostLink, of) : 0);
+  const always = {
+    device,
+    model: withoutExperts(model),
+    workload,
+    processor: 'gpu',
+    layers: to - from,
+    blocks,
+  } as const;
+  const onGpu = stageSeconds(always, options);
+  const experts = (processor: ProcessorKind, count: number): Seconds => {
+    const { compute, memory } = expertsSeconds({ model, workload, processor: processorOf(device, processor) }, options);
+    return { ...noSeconds(), compute: count * compute, memory: count * memory };
+  };
+  addSeconds(onGpu, experts('gpu', layers(from, to) - away));
+  addSeconds(onGpu, { ...noSeconds(), ...way });
+  const onCpu = { ...experts('cpu', away), deviceCopy: away * copy(bytes.toCpu) };
+  const own = { device: device.name, output: false };
+  return [
+    {
+      ...{ ...own, processor: 'gpu', layers: to - from },
+      seconds: { ...onGpu, deviceCopy: onGpu.deviceCopy + away * copy(bytes.toGpu) },
+    },
+    { ...own, processor: 'cpu', layers: 0, name: `experts of ${away} layers`, seconds: onCpu },
+  ];
 }
 
 /**

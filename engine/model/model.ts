@@ -15,15 +15,13 @@ export interface WeightGroup {
   /** All of them, as they take memory. */
   readonly bytes: number;
   /** Those of experts among them, by how many of how many a token uses. */
-  readonly routed: readonly RoutedBytes[];
+  readonly routed: readonly RoutedGroup[];
   /** f^q: FLOPs per token by format, 2 per matrix element (prima.cpp A.3, before Eq. 12). */
   readonly flops: ReadonlyMap<Quantization, number>;
 }
 
-/** Bytes of experts of which a token uses `used` of `experts`. */
-export interface RoutedBytes extends Pick<Router, 'experts' | 'used'> {
-  readonly bytes: number;
-}
+/** Bytes of experts of which a token uses `used` of `experts`, and the FLOPs by format of those that it uses. */
+export interface RoutedGroup extends Pick<Router, 'experts' | 'used'>, Pick<WeightGroup, 'bytes' | 'flops'> {}
 
 /**
  * Bytes of a group that are read for some tokens together: what is always used, and the experts that any of them uses.
@@ -100,18 +98,23 @@ export function countKinds({ kinds }: Pick<Shape, 'kinds'>): ReadonlyMap<LayerKi
 
 function weightGroup(tensors: readonly Tensor[], shape: Shape, parts: number): WeightGroup {
   const flops = new Map<Quantization, number>();
-  const routed = new Map<string, RoutedBytes>();
+  const routed = new Map<string, RoutedGroup & { bytes: number; readonly flops: Map<Quantization, number> }>();
   for (const tensor of tensors) {
     const chosen = tensor.experts === undefined ? undefined : routerOf(shape, tensor);
+    let own: Map<Quantization, number> | undefined;
     if (chosen !== undefined) {
       const { experts, used } = chosen;
-      const known = routed.get(`${used} of ${experts}`)?.bytes ?? 0;
-      routed.set(`${used} of ${experts}`, { experts, used, bytes: known + tensor.bytes / parts });
+      const alike = `${used} of ${experts}`;
+      const known = routed.get(alike) ?? { experts, used, bytes: 0, flops: new Map() };
+      known.bytes += tensor.bytes / parts;
+      routed.set(alike, known);
+      own = known.flops;
     }
     if (isVector(tensor)) continue;
+    const { quantization, rows, columns } = tensor;
     const share = chosen === undefined ? 1 : chosen.used / chosen.experts;
-    const sum = flops.get(tensor.quantization) ?? 0;
-    flops.set(tensor.quantization, sum + (2 * share * tensor.rows * tensor.columns) / parts);
+    for (const sums of [flops, ...(own ? [own] : [])])
+      sums.set(quantization, (sums.get(quantization) ?? 0) + (2 * share * rows * columns) / parts);
   }
   return { bytes: totalBytes(tensors) / parts, routed: [...routed.values()], flops };
 }

@@ -74,6 +74,7 @@ function readOutput(fields: Fields): OutputPlace {
 function readStage(fields: Fields): PlanParts['stages'][number] {
   const cut = fields.optionalList('cut')?.map(readCut);
   const streamed = fields.optionalOneOf('streamed', ['ahead', 'in-turn']);
+  const cpuExperts = fields.keys().includes('cpuExperts') ? fields.count('cpuExperts') : undefined;
   const partition = fields.optionalObject('partition');
   const stage = {
     device: fields.text('device'),
@@ -82,6 +83,7 @@ function readStage(fields: Fields): PlanParts['stages'][number] {
     to: fields.count('to'),
     ...(cut && { cut }),
     ...(streamed && { streamed }),
+    ...(cpuExperts !== undefined && { cpuExperts }),
     ...(partition && { partition: readPartition(partition) }),
   };
   fields.end();

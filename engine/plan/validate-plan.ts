@@ -11,14 +11,15 @@ import {
   type Stage,
   type TensorParallelPlan,
 } from './plan.ts';
+import { validateCpuExperts } from './validate-cpu-experts.ts';
 import { validateExperts } from './validate-experts.ts';
 import { validatePartition } from './validate-partition.ts';
 import { hopsOf, relaysOf, stopsBetween } from './windows.ts';
 
 /**
  * Checks a plan against model and cluster: devices and processors exist; every layer runs exactly once, in order;
- * embedding and output are on one device; `rounds` agrees with the stages; cuts, streaming and relays are consistent; no
- * experts are on another processor than their layer, which only the runtime knows.
+ * embedding and output are on one device; `rounds` agrees with the stages; cuts, streaming, relays and
+ * experts on another processor than their layer are consistent.
  * @param where the plan's origin, for messages
  * @throws InputError that says which part is wrong and what it should be
  */
@@ -47,11 +48,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
     const place = `stages[${index}]`;
     checkPlace(stage, place);
     checkStreaming(stage, cluster, `${where}: ${place}`);
-    if (stage.cpuExperts !== undefined)
-      throw new InputError(
-        `${where}: ${place}.cpuExperts`,
-        'is carried out by hearth generate and serve, but neither predicted nor simulated; remove it',
-      );
+    validateCpuExperts(plan, index, model, `${where}: ${place}`);
     if (stage.from !== next) {
       const problem =
         stage.from > next ? `layers ${next} to ${stage.from - 1} run nowhere` : `layer ${stage.from} runs twice`;

@@ -5,9 +5,10 @@ import type { Device } from '../hardware/device.ts';
 import type { Plan } from '../plan/plan.ts';
 import { singleDevice } from '../schedule/baselines/single-device.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
+import { cpuGpuSplit } from '../schedule/helm/cpu-gpu-split.ts';
 import { helmRing } from '../schedule/helm/ring.ts';
 import { ringAware } from '../schedule/ring-aware/ring-aware.ts';
-import type { SchedulingProblem } from '../schedule/scheduler.ts';
+import type { Scheduled, SchedulingProblem } from '../schedule/scheduler.ts';
 import { tensorPartition } from '../schedule/tensor-partition/tensor-partition.ts';
 import { withChips } from '../schedule/tensor-partition/with-chips.ts';
 import { plansInEveryOrder } from '../schedule/with-relays.ts';
@@ -96,9 +97,22 @@ function plansOf(problem: PlanningProblem): Plan[] {
     // The margin is what mapped weights take at most; a plan that needs less of it is found without.
     ...[given, besidePageTables, problem].map(inMemory),
     helmRing(given),
+    ...crossedExperts(given),
     singleDevice(given),
     tensorPartition(given),
   ].flatMap(({ plan }) => (plan === undefined ? [] : [plan]));
+}
+
+/**
+ * The head alone with the experts of some GPU layers on its CPU, by HELM's search; none for a dense model, and where whole
+ * layers are better.
+ */
+function crossedExperts(problem: PlanningProblem): Scheduled[] {
+  const { belief, model } = problem;
+  const [head] = belief.devices;
+  if (model.layer.routed.length === 0 || head?.gpu === undefined) return [];
+  const found = cpuGpuSplit(problem, { formulas: 'sum', kvCache: 'with-layers' });
+  return found.best?.cpuExperts === undefined ? [] : [found];
 }
 
 /**

@@ -78,7 +78,8 @@ function hearthLines({
       plan.output.processor === 'gpu' &&
       onGpu.length === 2;
     if (!isCarried) return [];
-    return [{ program: 'hearth', device, line: `${generate} --gpu-layers ${last.to - last.from} --prompt TEXT` }];
+    const layers = `--gpu-layers ${last.to - last.from}${cpuExpertsFlag(plan)}`;
+    return [{ program: 'hearth', device, line: `${generate} ${layers} --prompt TEXT` }];
   }
   const line =
     plan.kind === 'split'
@@ -86,6 +87,17 @@ function hearthLines({
       : `hearth run --model ${file} --cluster ${clusterFile} --plan plan.json --context ${context}${kv} --prompt TEXT`;
   const isHead = plan.kind === 'split' || cluster.devices[0]?.name === device;
   return [{ program: 'hearth', device, line, ...(!isHead && { note: `${clusterFile} needs "head": "${device}"` }) }];
+}
+
+/**
+ * Both programs count layers whose experts are on the CPU from the model's first, so that those before the GPU's count too.
+ * @param plan whose last stage alone is on the GPU
+ */
+function cpuExpertsFlag({ stages }: CarriedPlan['plan']): string {
+  const last = stages.at(-1);
+  if (last?.cpuExperts === undefined) return '';
+  const end = last.from + last.cpuExperts;
+  return end === last.to ? ' --cpu-moe' : ` --n-cpu-moe ${end}`;
 }
 
 /** llama.cpp has its GPU layers last, and the output layer on the GPU if all layers are (`-ngl` counts it as a layer). */
@@ -100,7 +112,7 @@ function llamaLines({ plan, file, context, kvFormat = DEFAULT_KV_FORMAT }: Carri
   const name = kvFormat.toLowerCase();
   // It keeps quantized values only with its fused attention.
   const types = kvFormat === DEFAULT_KV_FORMAT ? '' : ` --flash-attn on -ctk ${name} -ctv ${name}`;
-  const line = `llama-server -m ${file} -c ${context} -ngl ${gpuLayers + output}${place}${types}`;
+  const line = `llama-server -m ${file} -c ${context} -ngl ${gpuLayers + output}${cpuExpertsFlag(plan)}${place}${types}`;
   return [{ program: 'llama.cpp', device, line }];
 }
 

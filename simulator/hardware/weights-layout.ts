@@ -13,7 +13,10 @@ export interface WeightsLayout {
   readonly used: number;
   /** Mapped layers, in the order of their use. */
   readonly layers: readonly number[];
-  /** A layer that this device keeps in RAM; `undefined` for layers of other devices or in VRAM. */
+  /**
+   * A layer that this device keeps in RAM, or its experts where these alone are there; `undefined` for layers of other
+   * devices or in VRAM.
+   */
   layer(index: number): ByteRange | undefined;
   /** The mapped layers of a stage, as one range; `undefined` if it has none. */
   stage(stage: Stage): ByteRange | undefined;
@@ -40,7 +43,7 @@ export interface WeightsLayoutCase {
 
 /**
  * Lays out the file. Every layer has the size of the mean layer, as in every formula; together they have the model's
- * bytes.
+ * bytes. Experts of layers in VRAM, which the CPU has, lie behind everything else.
  */
 export function layOutWeights(device: WeightsLayoutCase): WeightsLayout {
   const { costs, stages, unified, isHead, outputInRam, ownFile } = device;
@@ -61,20 +64,28 @@ export function layOutWeights(device: WeightsLayoutCase): WeightsLayout {
   };
   const output = isHead && outputInRam ? append(costs.outputBytes) : undefined;
   const lookup = isHead ? append(costs.embeddingRowBytes) : undefined;
+  const experts = new Map<number, ByteRange>();
+  for (const { from, cpuExperts = 0 } of unified ? [] : stages)
+    for (let layer = from; layer < from + cpuExperts; layer++)
+      if (costs.experts.layers(layer, layer + 1) > 0) experts.set(layer, append(costs.experts.bytes(layer, layer + 1)));
   const layer = (index: number): ByteRange | undefined => {
     const place = places.get(index);
     // Computed so that the end of a layer equals the start of the next to the last bit: a mean layer has parts of a
     // byte.
-    return place === undefined ? undefined : { from: place * costs.layerBytes, to: (place + 1) * costs.layerBytes };
+    return place === undefined
+      ? experts.get(index)
+      : { from: place * costs.layerBytes, to: (place + 1) * costs.layerBytes };
   };
   return {
     size,
     used: size - (layersInFile - places.size) * costs.layerBytes,
-    layers: [...places.keys()],
+    layers: [...places.keys(), ...experts.keys()],
     layer,
-    stage: ({ from, to }) => {
-      const first = layer(from);
-      const last = layer(to - 1);
+    stage: ({ from, to, cpuExperts }) => {
+      const own = Array.from({ length: cpuExperts === undefined || unified ? to - from : cpuExperts }, (_, index) =>
+        layer(from + index),
+      ).filter((range) => range !== undefined);
+      const [first, last] = [own[0], own.at(-1)];
       return first === undefined || last === undefined ? undefined : { from: first.from, to: last.to };
     },
     output,

@@ -1,8 +1,10 @@
+import type { CrossedLayers } from '../../engine/cost/crossed-experts.ts';
 import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { Streaming } from '../../engine/cost/layer-streaming.ts';
 import { type PassLoad, passTokens } from '../../engine/cost/mixed-pass.ts';
 import {
   createPassCosts,
+  createPrefillCosts,
   createRingCosts,
   createVerificationCosts,
   type DeviceCosts,
@@ -57,6 +59,8 @@ export interface Pass {
   readonly tokens: number;
   readonly costs: RingCosts;
   readonly layer: (device: RingDevice, processor: ProcessorKind) => LayerSeconds;
+  /** Layers on a device's GPU whose experts are on its CPU. */
+  readonly crossed: (device: RingDevice) => CrossedLayers | undefined;
   readonly timedSteps: ReadonlyMap<string, TimedSteps>;
 }
 
@@ -73,30 +77,38 @@ export function createPass(parts: PassParts, phase: Pass['phase'], context: numb
       ? createVerificationCosts(cluster, model, { ...workload, context }, { runtime, tokens: verified })
       : createRingCosts(cluster, model, { ...workload, context }, runtime);
   if (phase === 'decode') {
-    return { phase, context, tokens: verified, costs, layer: decodingLayer(costs), timedSteps: steps };
+    return { phase, context, tokens: verified, costs, ...decodingLayers(costs), timedSteps: steps };
   }
   const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
     const { cpu, gpu } = cluster.devices[device.index] as Device;
     return prefillLayerSeconds(model, workload, processor === 'gpu' && gpu !== undefined ? gpu : cpu);
   };
-  return { phase, context, tokens: workload.promptTokens, costs, layer, timedSteps: steps };
+  // Few plans have such layers.
+  let prefill: RingCosts | undefined;
+  const crossed = ({ index }: RingDevice): CrossedLayers | undefined => {
+    prefill ??= createPrefillCosts(cluster, model, workload, runtime);
+    return prefill.devices[index]?.crossed;
+  };
+  return { phase, context, tokens: workload.promptTokens, costs, layer, crossed, timedSteps: steps };
 }
 
 /**
  * One pass of a server over tokens of several texts, whose KV cache has fixed room.
  * @throws InputError if a chip of the ring cuts operators
  */
-export function createServedPass(parts: PassParts, load: PassLoad): Pass {
-  const { cluster, model, workload, runtime } = parts;
+export function createServedPass({ cluster, model, workload, runtime }: PassParts, load: PassLoad): Pass {
   const costs = createPassCosts(cluster, model, workload, { runtime, load });
-  const layer = decodingLayer(costs);
-  return { phase: 'decode', context: workload.context, tokens: passTokens(load), costs, layer, timedSteps: new Map() };
+  const parts = { costs, ...decodingLayers(costs), timedSteps: new Map() };
+  return { phase: 'decode', context: workload.context, tokens: passTokens(load), ...parts };
 }
 
-function decodingLayer({ devices }: RingCosts): Pass['layer'] {
-  return ({ index }, processor) => {
-    const { cpu, gpu } = devices[index] as DeviceCosts;
-    return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
+function decodingLayers({ devices }: RingCosts): Pick<Pass, 'layer' | 'crossed'> {
+  return {
+    layer({ index }, processor) {
+      const { cpu, gpu } = devices[index] as DeviceCosts;
+      return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
+    },
+    crossed: ({ index }) => devices[index]?.crossed,
   };
 }
 
@@ -117,6 +129,10 @@ export function* runStage(parts: StopParts, pass: Pass, device: RingDevice, stag
     return;
   }
   const seconds = pass.layer(device, processor);
+  if (stage.cpuExperts !== undefined) {
+    yield* runCrossedStage(parts, pass, device, stage);
+    return;
+  }
   if (streamed !== undefined) {
     const { layerCopy } = pass.costs.devices[device.index] as DeviceCosts;
     const sizes = { layerBytes: parts.model.layer.bytes, copySeconds: layerCopy };
@@ -181,6 +197,57 @@ function* runLayer(
   device.observe?.('layer', layer);
   yield* finishComputation(parts, computation, left);
   device.observe?.('computed', layer);
+}
+
+/**
+ * A stage on the GPU whose first layers have their experts on the CPU: such a layer runs up to the choice of its router,
+ * hidden states and routes cross, the CPU waits for the experts' weights and multiplies them, and the sum crosses back.
+ */
+function* runCrossedStage(parts: StopParts, pass: Pass, device: RingDevice, stage: Stage): Steps {
+  const { from, to, cpuExperts = 0 } = stage;
+  const { experts } = pass.costs;
+  const { unified } = pass.costs.devices[device.index] as DeviceCosts;
+  const crossed = pass.crossed(device);
+  if (crossed === undefined) throw new RangeError(`the plan crosses experts on "${device.name}", which has none`);
+  const { always, onGpu, onCpu, toCpu, toGpu } = crossed;
+  const whole = sumOfSeconds(always, onGpu);
+  for (let layer = from; layer < to; layer++) {
+    const hasExperts = experts.layers(layer, layer + 1) > 0;
+    const crosses = hasExperts && layer < from + cpuExperts;
+    // Experts of a layer in VRAM are all that is mapped of it.
+    const range = crosses && !unified ? undefined : device.weights.layer(layer);
+    const own = { device: device.name, lane: 'gpu', seconds: hasExperts && !crosses ? whole : always } as const;
+    const computation = startComputation(parts, { ...own, name: `layer ${layer}` });
+    const left = yield* weightsOf(device, range, computation.total);
+    device.observe?.('layer', layer);
+    yield* finishComputation(parts, computation, left);
+    if (crosses) {
+      yield* cross(parts, device, toCpu, `layer ${layer} to the CPU`);
+      const name = `experts of layer ${layer}`;
+      const chosen = startComputation(parts, { device: device.name, lane: 'cpu', seconds: onCpu, name });
+      const needed = unified ? undefined : device.weights.layer(layer);
+      yield* finishComputation(parts, chosen, yield* weightsOf(device, needed, chosen.total));
+      yield* cross(parts, device, toGpu, `layer ${layer} to the GPU`);
+    }
+    device.observe?.('computed', layer);
+  }
+}
+
+function sumOfSeconds(one: LayerSeconds, other: LayerSeconds): LayerSeconds {
+  return {
+    compute: one.compute + other.compute,
+    kvCopy: one.kvCopy + other.kvCopy,
+    memory: one.memory + other.memory,
+    overhead: one.overhead + other.overhead,
+  };
+}
+
+function* cross({ simulation, recorder }: StopParts, device: RingDevice, seconds: number, name: string): Steps {
+  if (seconds === 0) return;
+  const start = simulation.now;
+  yield hold(seconds);
+  const span = { device: device.name, lane: 'link', cause: 'deviceCopy', name } as const;
+  recorder.span({ ...span, start, end: simulation.now, args: {} });
 }
 
 /** The output layer, on the head. */

@@ -34,6 +34,21 @@ test('llama.cpp counts the output layer as a layer of the GPU', () => {
   ]);
 });
 
+test('experts on the CPU are counted from the model’s first layer, by both programs', () => {
+  const linesOf = (...stages: PlanParts['stages']) =>
+    commandLines({ ...settings, plan: createPlan({ ...alone, stages }) }).map(({ line }) => line);
+  assert.equal(linesOf({ ...cpu, from: 0, to: 12 }, { ...gpu, from: 12, to: 32, cpuExperts: 8 }), [
+    'hearth generate --model m.gguf --context 512 --gpu-layers 20 --n-cpu-moe 20 --prompt TEXT',
+    'llama-server -m m.gguf -c 512 -ngl 21 --n-cpu-moe 20',
+  ]);
+  assert.equal(linesOf({ ...gpu, from: 0, to: 32, cpuExperts: 32 }), [
+    'hearth generate --model m.gguf --context 512 --gpu-layers 32 --cpu-moe --prompt TEXT',
+    'llama-server -m m.gguf -c 512 -ngl 33 --cpu-moe',
+  ]);
+  // Experts of layers in the middle have no option.
+  assert.equal(linesOf({ ...gpu, from: 0, to: 12 }, { ...gpu, from: 12, to: 32, cpuExperts: 8 }), []);
+});
+
 test('hearth generate has the output and the KV cache of its GPU layers on the GPU, so that others have no line of it', () => {
   for (const other of [{ output: cpu }, { kvCache: 'host' as const }, { embedding: gpu }])
     assert.equal(

@@ -1,15 +1,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
+import { predict } from '../../engine/cost/predict.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { isVector } from '../../engine/model/mix.ts';
 import { expertBytes } from '../../engine/model/model.ts';
 import { quantizedBytes } from '../../engine/model/quantization.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
 import type { SplitPlan } from '../../engine/plan/plan.ts';
-import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { simulate } from '../../simulator/simulate.ts';
 import { goldenArchitecture, goldenArchitecturePath, hasGoldenArchitecture } from '../support/golden-architectures.ts';
 import { GPU_KERNELS, GPU_MISSING } from '../support/gpu.ts';
 import { oneMachine } from '../support/one-machine.ts';
@@ -186,7 +188,7 @@ test('plans say how many of the GPU’s first layers have their experts on the C
   assert.is(expertBytes(model, 0, layers), model.layer.routed.reduce((sum, { bytes }) => sum + bytes, 0) * layers);
 });
 
-test('such plans are neither predicted nor simulated, which is said in a line', () => {
+test('such plans are predicted, and simulated to the same time', () => {
   const model = modelOf('qwen3moe-F16');
   const plan = planWithLayers(model, 'all', 'with-layers', 'all');
   const machine = oneMachine();
@@ -194,10 +196,20 @@ test('such plans are neither predicted nor simulated, which is said in a line', 
     ...machine,
     devices: machine.devices.map((one) => ({ ...one, name: 'this machine' })),
   });
-  assert.throws(
-    () => validatePlan(plan, cluster, model),
-    /^plan: stages\[0\]\.cpuExperts: is carried out by hearth generate and serve, but neither predicted nor simulated; remove it$/,
-  );
+  const workload = createWorkload({ promptTokens: 4, outputTokens: 2, context: 5 });
+  const { tokenSeconds } = predict({ plan, truth: cluster, model, workload });
+  const { trace } = simulate({
+    plan,
+    cluster,
+    model,
+    workload,
+    context: 'fixed',
+    warm: true,
+    reclaim: 'overflow',
+    extentBytes: 1,
+  });
+  const last = trace.tokens.at(-1);
+  assert.ok(Math.abs(((last?.end ?? 0) - (last?.start ?? 0)) / tokenSeconds - 1) < 1e-9);
 });
 
 test('models without experts, and layers that the GPU doesn’t have, are refused in a line', () => {

@@ -20,6 +20,7 @@ export function toyRing(layers: number, hopSeconds: number, devices: readonly To
   return {
     layers,
     routed: { bytes: 0, share: 1 },
+    experts: { layers: () => 0, bytes: () => 0 },
     layerBytes: 10,
     kvBytes: 0,
     embeddingRowBytes: 0,

@@ -9,8 +9,8 @@ import { type Model, readBytes } from '../../model/model.ts';
 import type { Workload } from '../../model/workload.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { type ExpertLayers, expertLayersOf } from '../../plan/validate-experts.ts';
-import type { LayerSeconds } from '../layer-seconds.ts';
-import { fixedBytes, loadOfStages, mappedBytes } from '../memory.ts';
+import { type LayerSeconds, totalLayerSeconds } from '../layer-seconds.ts';
+import { crossedBytes, crossedRanges, fixedBytes, type LayerRange, loadOfStages, mappedBytes } from '../memory.ts';
 import { createPrefillCosts, createRingCosts, type DeviceCosts, type RingCosts } from '../ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
 import type { ExpertsCase, PassSeconds } from './experts-case.ts';
@@ -55,9 +55,10 @@ function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPoli
   const costs = createRingCosts(cluster, model, workload, runtime);
   const own = costs.devices[index] as DeviceCosts;
   const mapped = plan.stages.filter(({ processor }) => processor === 'cpu' || own.unified);
-  const shape = expertsIn(model, mapped);
+  const crossed = own.unified ? [] : crossedRanges(plan.stages);
+  const shape = expertsIn(model, [...mapped, ...crossed]);
   const mappedLayers = mapped.reduce((sum, { from, to }) => sum + to - from, 0);
-  const routedBytes = mappedLayers * costs.routed.bytes;
+  const routedBytes = mappedLayers * costs.routed.bytes + crossedBytes(costs, { crossed });
   const load = loadOfStages(plan, plan.stages, plan.output.processor);
   const prefill = createPrefillCosts(cluster, model, workload, runtime);
   const place = { plan, model, device, index, shape };
@@ -88,7 +89,7 @@ function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPoli
   };
 }
 
-function expertsIn(model: Model, stages: Plan['stages']): ExpertLayers {
+function expertsIn(model: Model, stages: readonly LayerRange[]): ExpertLayers {
   const all = stages.map(({ from, to }) => expertLayersOf(model, from, to)).filter(({ layers }) => layers > 0);
   const layers = all.reduce((sum, one) => sum + one.layers, 0);
   return { experts: 0, used: 0, ...all[0], layers };
@@ -117,7 +118,17 @@ function passSeconds({ plan, model, device, index, shape, costs, tokens }: PassC
   const usedBytes = costs.routed.bytes * (shape.used / shape.experts);
   const share = usedBytes / readBytes(model.layer, 1);
   const sum = { layers: 0, experts: 0, other: 0 };
-  for (const { processor, from, to } of plan.stages) {
+  for (const { processor, from, to, cpuExperts = 0 } of plan.stages) {
+    if (own.crossed !== undefined && cpuExperts > 0) {
+      const { always, onGpu, onCpu, toCpu, toGpu } = own.crossed;
+      const away = costs.experts.layers(from, from + cpuExperts);
+      const alone = to - from - away;
+      sum.layers += away * (totalLayerSeconds(always) + toCpu + toGpu);
+      sum.experts += away * totalLayerSeconds(onCpu);
+      sum.other += alone * totalLayerSeconds(always);
+      sum.other += (costs.experts.layers(from, to) - away) * totalLayerSeconds(onGpu);
+      continue;
+    }
     const seconds = (processor === 'cpu' ? own.cpu : own.gpu) as LayerSeconds;
     const { bandwidth } = processor === 'gpu' && device.gpu !== undefined ? device.gpu : device.cpu;
     const layers = to - from;

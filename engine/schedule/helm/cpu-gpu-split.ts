@@ -26,6 +26,11 @@ export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtim
    * plans the 14B and 32B on the RTX 4060's 16 GB, which Table 6.1 marks as failed.
    */
   readonly ram?: 'checked' | 'ignored';
+  /**
+   * Experts of a mixture's GPU layers: `searched` (the default): those of the first of them may lie on the CPU;
+   * `with-layers`: whole layers only, as in the thesis.
+   */
+  readonly experts?: 'searched' | 'with-layers';
 }
 
 /** One k of the search: the first k units run on the CPU, the rest on the GPU. */
@@ -33,6 +38,8 @@ export interface SplitCandidate {
   /** k, and L + 2 − k; embedding and output projection are units. */
   readonly cpuUnits: number;
   readonly gpuUnits: number;
+  /** The GPU's first layers whose experts are on the CPU, as many as are best with this k; missing: none. */
+  readonly cpuExperts?: number;
   /** Seconds of T_plan by part: T_CPU, T_GPU, T_comm (HELM Eq. 4.7). */
   readonly cpuSeconds: number;
   readonly gpuSeconds: number;
@@ -57,8 +64,10 @@ export function partitionUnits(shape: Shape): number {
 }
 
 /**
- * HELM's StrategySelector (Algorithm 1): the least T_plan, of a token or of a prompt, over every boundary k from 0 to L + 2 that memory allows, the
- * smaller k where two are equal. Algorithm 1 counts its units from 0 to L; the text has L + 2 of them, as here.
+ * HELM's StrategySelector (Algorithm 1): the least T_plan, of a token or of a prompt, over every boundary k from 0 to L + 2
+ * that memory allows, the smaller k where two are equal. Algorithm 1 counts its units from 0 to L; the text has L + 2 of
+ * them, as here. Of a mixture every k is tried with the experts of 0, 1, … of the GPU's layers on the CPU, the first ones:
+ * where layers are alike, no choice of others is faster or smaller. The fewest of equals is taken.
  * @throws InputError if the cluster has no such device, or for efficiencies outside (0, 1]
  */
 export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOptions = {}): SplitSearch {
@@ -73,18 +82,35 @@ export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOpti
   const checksRam = ram === 'checked';
   const curve: SplitCandidate[] = [];
   let best: { readonly candidate: SplitCandidate; readonly plan: Plan } | undefined;
-  for (let cpuUnits = 0; cpuUnits <= partitionUnits(model); cpuUnits++) {
-    const plan = splitPlan(device.name, model, cpuUnits, kvCache);
+  const tried = (cpuUnits: number, cpuExperts: number): NonNullable<typeof best> => {
+    const plan = splitPlan(device.name, model, cpuUnits, kvCache, cpuExperts);
     const breakdown = predict(plan);
     const lacks = breakdown.infeasible.map(({ memory }) => memory).filter((memory) => memory === 'vram' || checksRam);
     const candidate = candidateOf(breakdown, cpuUnits, partitionUnits(model), lacks);
-    curve.push(candidate);
-    if (!candidate.feasible) continue;
-    if (best === undefined || candidate.tokenSeconds < best.candidate.tokenSeconds) best = { candidate, plan };
+    return { plan, candidate: cpuExperts === 0 ? candidate : { ...candidate, cpuExperts } };
+  };
+  for (let cpuUnits = 0; cpuUnits <= partitionUnits(model); cpuUnits++) {
+    const own = [0, ...(options.experts === 'with-layers' ? [] : expertCounts(model, cpuUnits))]
+      .map((cpuExperts) => tried(cpuUnits, cpuExperts))
+      .reduce((least, one) => (isBetter(one.candidate, least.candidate) ? one : least));
+    curve.push(own.candidate);
+    if (own.candidate.feasible && (best === undefined || isBetter(own.candidate, best.candidate))) best = own;
   }
   if (best !== undefined) return { plan: best.plan, curve, best: best.candidate };
   const message = `no split of ${model.name} fits ${device.name}'s VRAM and RAM; use a smaller model, a shorter context or more memory`;
   return { ...noPlan('fits-nowhere', message), curve, best: undefined };
+}
+
+/** Whether a split can run and takes less time than another, or the other can't run. */
+function isBetter(one: SplitCandidate, other: SplitCandidate): boolean {
+  return one.feasible && !(other.feasible && other.tokenSeconds <= one.tokenSeconds);
+}
+
+/** How many of the GPU's first layers may have their experts on the CPU: up to each that has some. */
+function expertCounts(shape: Shape, cpuUnits: number): number[] {
+  const first = cpuLayersOf(shape, cpuUnits);
+  const own = shape.kinds.slice(first);
+  return own.flatMap(({ feedForward }, index) => (feedForward?.kind === 'experts' ? [index + 1] : []));
 }
 
 function predictorOf(
@@ -97,6 +123,7 @@ function predictorOf(
     device: _device,
     kvCache: _kv,
     ram: _ram,
+    experts: _experts,
     ...rest
   } = options;
   const running = runtime === undefined ? {} : { runtime };
@@ -119,13 +146,27 @@ export function usesGpu({ embedding, stages, output }: Plan): boolean {
   return [embedding, ...stages, output].some(({ processor }) => processor === 'gpu');
 }
 
-/** The plan with the first `cpuUnits` units on the CPU and the others on the GPU. */
-export function splitPlan(device: string, shape: Shape, cpuUnits: number, kvCache: Plan['kvCache'] = 'host'): Plan {
-  const cpuLayers = Math.min(Math.max(cpuUnits - 1, 0), shape.layers);
+/** Layers on the CPU with the first `cpuUnits` units there, of which the embedding is one. */
+function cpuLayersOf({ layers }: Pick<Shape, 'layers'>, cpuUnits: number): number {
+  return Math.min(Math.max(cpuUnits - 1, 0), layers);
+}
+
+/**
+ * The plan with the first `cpuUnits` units on the CPU and the others on the GPU.
+ * @param cpuExperts the GPU's first layers whose experts are on the CPU
+ */
+export function splitPlan(
+  device: string,
+  shape: Shape,
+  cpuUnits: number,
+  kvCache: Plan['kvCache'] = 'host',
+  cpuExperts = 0,
+): Plan {
+  const cpuLayers = cpuLayersOf(shape, cpuUnits);
   const place = (processor: ProcessorKind) => ({ device, processor });
   const stages: Stage[] = [
     { ...place('cpu'), from: 0, to: cpuLayers },
-    { ...place('gpu'), from: cpuLayers, to: shape.layers },
+    { ...place('gpu'), from: cpuLayers, to: shape.layers, ...(cpuExperts > 0 && { cpuExperts }) },
   ];
   return createPlan({
     scheduler: 'cpu-gpu-split',
