@@ -24,14 +24,21 @@ const NAMES = { hearth: 'Hearth', 'hearth-gpu': 'Hearth', llama: NODE_LLAMA } as
  */
 const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
 
-/** Starts an engine and loads the model. @throws InputError with the child's message if that fails */
-export async function startChild(engine: keyof typeof NAMES, task: Task): Promise<Child> {
+/**
+ * Starts an engine and loads the model.
+ * @param signal ends its process at once, whatever it is doing
+ * @throws InputError with the child's message if that fails
+ */
+export async function startChild(engine: keyof typeof NAMES, task: Task, signal?: AbortSignal): Promise<Child> {
   const { path, args, execArgv } = ownModule(new URL(`./${engine}-child.ts`, import.meta.url));
   const process_ = fork(path, [...args, JSON.stringify(task)], {
     execArgv: [...execArgv],
     env: engine === 'llama' ? { ...process.env, ...BEST_FOR_LLAMA } : process.env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    killSignal: 'SIGKILL',
+    signal,
   });
+  process_.on('error', () => {}); // The signal's: whoever waits for an answer sees that the process ended.
   const ready = await answerOf(process_, engine, 'ready');
   const ask = async <Kind extends Answer['kind']>(request: Request, kind: Kind) => {
     process_.send(request);
@@ -73,5 +80,6 @@ function answerOf<Kind extends Answer['kind']>(
     };
     child.on('message', onMessage);
     child.on('exit', onExit);
+    if (child.exitCode !== null || child.signalCode !== null) onExit(child.exitCode, child.signalCode);
   });
 }

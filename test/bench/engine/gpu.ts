@@ -74,7 +74,7 @@ async function main(): Promise<void> {
   const made = shapes.flatMap((shape) => types.map((type) => () => benchModel(type, shape)));
   const files =
     values.models === undefined ? made : readList('--models', values.models).map((file) => async () => file);
-  const cells: GpuCell[] = [];
+  const all: GpuCell[] = [];
   const engines = new Set<string>();
   for (const file of files) {
     const contest = gpuContest({
@@ -83,13 +83,15 @@ async function main(): Promise<void> {
       described: (engine) => engines.add(engine),
       missing: (reason) => process.stderr.write(`  ${reason}\n`),
     });
+    const cells = new Map<string, GpuCell>();
     for await (const cell of contest) {
-      process.stderr.write(`${cellText(cell)}\n`);
-      cells.push(cell);
+      if (Number.isFinite(cell.share)) process.stderr.write(`${cellText(cell)}\n`);
+      cells.set(`${cell.kind} ${cell.tokens}`, cell);
     }
+    all.push(...cells.values());
   }
-  const text = `${[...engines].join('\n')}\n\n${gpuTable(cells)}`;
-  process.stdout.write(values.json ? `${JSON.stringify({ engines: [...engines], cells }, null, 2)}\n` : text);
+  const text = `${[...engines].join('\n')}\n\n${gpuTable(all)}`;
+  process.stdout.write(values.json ? `${JSON.stringify({ engines: [...engines], cells: all }, null, 2)}\n` : text);
 }
 
 function gpuTable(cells: readonly GpuCell[]): string {

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InputError } from '../../../engine/input/input-error.ts';
@@ -25,11 +34,23 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   'libmd.so.0': 'libmd0',
 };
 
+/** glibc, by which Node runs where the system's is older than the one that the box's files were linked with. */
+const GLIBC = [
+  'ld-linux-x86-64.so.2',
+  'libc.so.6',
+  'libm.so.6',
+  'libdl.so.2',
+  'libpthread.so.0',
+  'librt.so.1',
+  'libresolv.so.2',
+  'libutil.so.1',
+];
+
 const FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/lib/x86_64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
 /**
- * Node, stripped, and each library in a folder of its own (lib/NAME/NAME), so that run.sh takes those alone that a
- * machine lacks. From this system, or from Debian's packages where it has apt.
+ * Node, stripped; glibc with its version (glibc/); and each further library in a folder of its own (lib/NAME/NAME), so
+ * that run.sh takes those alone that a machine lacks. From this system, or from Debian's packages where it has apt.
  */
 export function packLibraries(box: string): void {
   if (process.platform !== 'linux' || process.arch !== 'x64')
@@ -40,9 +61,10 @@ export function packLibraries(box: string): void {
   const node = join(box, 'node');
   copyFileSync(realpathSync(process.execPath), node);
   attempt(() => execFileSync('strip', ['--strip-unneeded', node], { stdio: 'ignore' }));
+  packGlibc(join(box, 'glibc'));
   for (const name of Object.keys(LIBRARIES)) {
     const path = ownLibrary(name);
-    if (path !== undefined) take(box, name, path);
+    if (path !== undefined) take(join(box, 'lib', name), name, path);
   }
   const missing = missingLibraries();
   if (missing.length > 0) fromPackages(box, missing);
@@ -55,8 +77,18 @@ function ownLibrary(name: string): string | undefined {
   return FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-function take(box: string, name: string, from: string): void {
-  const folder = join(box, 'lib', name);
+/** glibc of this system, and its version as `getconf` tells it. @throws InputError on a system with another C library */
+function packGlibc(folder: string): void {
+  for (const name of GLIBC) {
+    const path = ownLibrary(name);
+    if (path === undefined) throw new InputError('gpu-kit', `packs this system's glibc, which has no ${name} here`);
+    take(folder, name, path);
+  }
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime: string } };
+  writeFileSync(join(folder, 'version'), `${header.glibcVersionRuntime}\n`);
+}
+
+function take(folder: string, name: string, from: string): void {
   mkdirSync(folder, { recursive: true });
   copyFileSync(realpathSync(from), join(folder, name));
 }
@@ -80,7 +112,7 @@ function fromPackages(box: string, names: readonly string[]): void {
     for (const name of names) {
       const found = files.find((file) => file.endsWith(`/${name}`));
       if (found === undefined) throw new InputError(name, `isn't in ${LIBRARIES[name]}`);
-      take(box, name, join(folder, 'root', found));
+      take(join(box, 'lib', name), name, join(folder, 'root', found));
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

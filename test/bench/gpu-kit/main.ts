@@ -1,12 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ownModule } from '../../../engine/gguf/own-module.ts';
 import { readChoice, readList, readNumber } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
-import { CONTESTS } from './contests.ts';
 import type { ModelsTask } from './make-models.ts';
 import { modelsFolder } from './models.ts';
 import { type Cell, emptyResults, type GpuResults, type StepResults } from './results.ts';
@@ -112,27 +113,34 @@ async function runKit({ out, minutes, chosen, folder, isOwn, device }: Kit): Pro
   const library = join(import.meta.dirname, '../../../node_modules/node-llama-cpp');
   const peer = readOrigin().peer === undefined ? undefined : library;
   let software = false;
-  let making: Promise<void> | undefined;
+  let maker: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;
   for (const [index, step] of chosen.entries()) {
     const later = chosen.slice(index);
-    if (TIMED.includes(step.name) && making !== undefined) {
-      await making;
-      making = undefined;
-    }
-    const left = 60 * minutes - performance.now() / 1000;
+    const begun = now();
     const weights = later.reduce((sum, { weight }) => sum + weight, 0);
-    const seconds = Math.max(1, Math.min(left, LEAST_SECONDS), (left * step.weight) / weights);
-    const kept: StepResults = { name: step.name, state: 'running', seconds: 0, allowed: seconds, cells: [] };
+    const allowed = stepSeconds(60 * minutes * (1 - RESERVE) - begun, step.weight / weights);
+    const kept: StepResults = { name: step.name, state: 'running', seconds: 0, allowed, cells: [] };
     results.steps.push(kept);
     save();
-    process.stdout.write(`${STEPS.indexOf(step) + 1} ${step.name}: ${step.title} (at most ${seconds.toFixed(0)} s)\n`);
-    const child = start(new URL('./step.ts', import.meta.url), {
-      ...{ step: step.name, seconds, device, software, models: folder, peer },
-    });
-    const summary = await watched(child, { kept, seconds, save, kill });
+    process.stdout.write(`${STEPS.indexOf(step) + 1} ${step.name}: ${step.title} (at most ${allowed.toFixed(0)} s)\n`);
+    if (TIMED.includes(step.name) && maker !== undefined) {
+      await Promise.race([maker.ended, delay(1000 * MAKING_SHARE * allowed, undefined, { ref: false })]);
+      kill(maker.child);
+      maker = undefined;
+    }
+    const seconds = allowed - (now() - begun);
+    let summary = 'no time is left';
+    if (allowed === 0) kept.state = 'left out';
+    else {
+      const child = start(new URL('./step.ts', import.meta.url), {
+        ...{ step: step.name, seconds: (1 - GRACE) * seconds, device, software, models: folder, peer },
+      });
+      summary = await watched(child, { kept, seconds, save, kill });
+    }
+    kept.seconds = now() - begun;
     process.stdout.write(`  ${kept.seconds.toFixed(1)} s: ${summary}\n`);
     save();
-    if (making === undefined) removeUnfinished(folder);
+    if (maker === undefined) removeUnfinished(folder);
     const [first] = kept.cells;
     if (first?.kind === 'device') software = first.software;
     if (index === 0 && kept.state !== 'ended') {
@@ -140,12 +148,12 @@ async function runKit({ out, minutes, chosen, folder, isOwn, device }: Kit): Pro
       break;
     }
     if (index === 0 && chosen.some(({ name }) => TIMED.includes(name) && name !== 'profile')) {
-      const models = CONTESTS.slice(0, MADE_BEFORE);
-      const maker = start(new URL('./make-models.ts', import.meta.url), { folder, software, models });
-      maker.on('message', (cell: Cell | null) => {
+      const task = { folder, software, count: MADE_BEFORE };
+      const child = start(new URL('./make-models.ts', import.meta.url), task);
+      child.on('message', (cell: Cell | null) => {
         if (cell !== null) kept.cells.push(cell);
       });
-      making = new Promise((resolve) => maker.on('exit', () => resolve()));
+      maker = { child, ended: once(child, 'exit') };
     }
   }
   end();
@@ -156,17 +164,39 @@ function removeUnfinished(folder: string): void {
   for (const name of readdirSync(folder)) if (name.endsWith('.tmp')) rmSync(join(folder, name), { force: true });
 }
 
+/** Seconds since Node was started. */
+const now = (): number => performance.now() / 1000;
+
+/** Part of the time that no step has: before Node's start, and after the last step until models are removed; 15 s of 9 minutes. */
+const RESERVE = 1 / 36;
+
 /** Seconds that a step may take in a short run, as long as there are any left. */
-const LEAST_SECONDS = 10;
+const LEAST_SECONDS = 20;
+
+/** No step is begun with less time left. */
+const BEGUN_SECONDS = 1;
+
+/**
+ * Seconds that a step may take, until it is killed.
+ * @param left seconds until the last step must have ended
+ * @param share the step's part of them
+ * @returns 0: no time is left
+ */
+function stepSeconds(left: number, share: number): number {
+  return left < BEGUN_SECONDS ? 0 : Math.max(Math.min(left, LEAST_SECONDS), left * share);
+}
 
 /** Steps that measure times, beside which no models are made. */
 const TIMED: readonly string[] = STEPS.slice(2).map(({ name }) => name);
 
 /** Models that are made while the first steps run. */
-const MADE_BEFORE = 2;
+const MADE_BEFORE = 3;
 
-/** Seconds for what a killed step's cells need until they are kept. */
-const GRACE = 1;
+/** Part of the first timed step's seconds that models may still take; what isn't made by then is made by who needs it. */
+const MAKING_SHARE = 0.5;
+
+/** Part of a step's seconds that it doesn't know of, in which what it told before it is killed is kept. */
+const GRACE = 0.02;
 
 /** Keeps what a step tells until it ends or its time is over. @returns its summary */
 function watched(
@@ -191,13 +221,12 @@ function watched(
       clearTimeout(timer);
       kill(child);
       kept.state = state;
-      kept.seconds = (performance.now() - begun) / 1000;
       if (state === 'failed') kept.reason = text;
       resolve(text);
     };
     const timer = setTimeout(
       () => end('cut off', `cut off after ${seconds.toFixed(0)} s; ${kept.cells.length} cells are kept`),
-      1000 * (seconds + GRACE),
+      1000 * seconds,
     );
     child.on('message', (message: StepMessage) => {
       switch (message.kind) {
@@ -208,6 +237,9 @@ function watched(
           if (message.line !== undefined) process.stdout.write(`  ${message.line}\n`);
           return;
         }
+        case 'line':
+          process.stdout.write(`  ${message.line}\n`);
+          return;
         case 'ended':
           summary = message.summary;
           return end('ended', summary);
@@ -242,10 +274,11 @@ function keyOf(cell: Cell): string | undefined {
       return `batch ${cell.requests}`;
     case 'experts':
       return `experts ${cell.cpuExperts}`;
+    case 'contest':
+      return `contest ${cell.model} ${cell.mix} ${cell.discipline} ${cell.tokens}`;
     case 'device':
     case 'check':
     case 'model':
-    case 'contest':
     case 'ring':
     case 'missing':
       return undefined;
@@ -273,6 +306,7 @@ function originOf(minutes: number): Omit<GpuResults, 'form' | 'steps'> {
     }
   };
   const report = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  const [glibc, system] = [report.header.glibcVersionRuntime ?? '', process.env.HEARTH_SYSTEM_GLIBC];
   return {
     hearth: { version, commit },
     begun: new Date().toISOString(),
@@ -282,7 +316,7 @@ function originOf(minutes: number): Omit<GpuResults, 'form' | 'steps'> {
       cores: availableParallelism(),
       memory: totalmem(),
       system: /^PRETTY_NAME="?([^"\n]*)/m.exec(read('/etc/os-release'))?.[1] ?? '',
-      glibc: report.header.glibcVersionRuntime ?? '',
+      glibc: system === undefined ? glibc : `${system}, run by the box's ${glibc}`,
       node: process.version,
       driver: read('/proc/driver/nvidia/version').split('\n')[0] || null,
     },

@@ -10,7 +10,7 @@ import { type Shape, uniformShape } from '../../../engine/model/architecture.ts'
 import type { LayerKind } from '../../../engine/model/layer-kind.ts';
 import type { FileMix } from '../../../engine/model/mix.ts';
 import { SMALL } from '../../../experiments/measure/made-models.ts';
-import { CONTESTS, KIT_SHAPES, type KitShapeName, MIXTURE, MIXTURE_LAYERS } from './contests.ts';
+import { contestants, KIT_SHAPES, type KitShapeName, MIXTURE_LAYERS } from './contests.ts';
 import type { Cell } from './results.ts';
 
 /** A model of the box, which is made from a seed where it is needed. */
@@ -64,15 +64,17 @@ const modelBytes = ({ shape, mix }: KitModel): number =>
 /** Pieces of 4 MB of each kind of matrix, more than the caches of GPUs hold; whole models take minutes. */
 const DISTINCT_PIECES = 24;
 
-/** The model of splits, batches and rings: the first of the contests, or one whose single format a GPU in software probes in seconds. */
-export function splitModel(software: boolean): KitModel {
-  const [[name, mix]] = CONTESTS;
-  return { shape: kitShapes(software)[name], mix: software ? 'F16' : mix };
-}
+/** The model of splits, batches and rings. */
+export const splitModel = (software: boolean): KitModel => modelOf(contestants(software)[0], software);
 
 /** The model whose experts are on the CPU, or on the GPU. */
-export function mixtureModel(software: boolean): KitModel {
-  const [name, mix] = MIXTURE;
+export const mixtureModel = (software: boolean): KitModel => modelOf(contestants(software)[1], software);
+
+/** The models of the contests, in their order. */
+export const contestModels = (software: boolean): KitModel[] =>
+  contestants(software).map((one) => modelOf(one, software));
+
+function modelOf([name, mix]: ReturnType<typeof contestants>[number], software: boolean): KitModel {
   return { shape: kitShapes(software)[name], mix };
 }
 

@@ -32,6 +32,7 @@ Packs a bench of GPUs that runs on a machine without Node and without network: u
 `;
 
 const ROOT = join(import.meta.dirname, '../../..');
+const SCRIPTS = ['run.sh', 'node.sh'];
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -67,7 +68,7 @@ async function fillBox(box: string, withPeer: boolean): Promise<void> {
     mkdirSync(dirname(join(box, to)), { recursive: true });
     cpSync(from, join(box, to), { recursive: true, dereference: true });
   }
-  chmodSync(join(box, 'run.sh'), 0o755);
+  for (const script of SCRIPTS) chmodSync(join(box, script), 0o755);
   packLibraries(box);
   const peer = withPeer ? await packPeer(join(box, 'node_modules')) : undefined;
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
@@ -88,7 +89,7 @@ function copied(): [from: string, to: string][] {
     ...tables,
     own('native/build/release/hearth.node'),
     own('test/golden/models'),
-    [join(import.meta.dirname, 'run.sh'), 'run.sh'],
+    ...SCRIPTS.map((script): [string, string] => [join(import.meta.dirname, script), script]),
     ...packageFiles(),
   ];
 }

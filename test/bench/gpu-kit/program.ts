@@ -12,6 +12,9 @@ const PARTS: Readonly<Record<string, () => Promise<{ readonly default?: unknown 
   'engine/gguf/make/worker.ts': () => import('../../../engine/gguf/make/worker.ts'),
 };
 
+// Processes that this one starts run as it does: by the box's own glibc where run.sh says so.
+process.execPath = process.env.HEARTH_NODE ?? process.execPath;
+
 const [name = ''] = process.argv.splice(2, 1);
 const part = PARTS[name];
 if (part === undefined) throw new Error(`no part of this program is called "${name}"`);

@@ -3,23 +3,34 @@
 set -u
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 known=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null)
+glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>/dev/null | head -n 1)
+glibc=${glibc##* }
+brought=$(cat "$here/glibc/version")
+older() { [ "$1" != "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
 
-# Folders of LD_LIBRARY_PATH come before the system's, so that only libraries that the system lacks are taken from the box.
-take_missing() {
-  for folder in "$1"/*; do
-    case "$known" in *"$(basename "$folder") "*) ;; *) LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder" ;; esac
-  done
-  export LD_LIBRARY_PATH
-}
-LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
+# Folders of libraries that come before the system's: of the box's those alone that the system lacks.
+libraries=${LD_LIBRARY_PATH:-}
+take() { libraries="${libraries:+$libraries:}$1"; }
 case "$known" in *libGLX_nvidia.so.0*) ;; *)
   for folder in /usr/local/nvidia/lib64 /usr/local/nvidia/lib; do
-    [ -e "$folder/libGLX_nvidia.so.0" ] && LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
+    [ -e "$folder/libGLX_nvidia.so.0" ] && take "$folder"
   done
 esac
-take_missing "$here/lib"
-if ! version=$("$here/node" --version 2>&1); then
-  echo "run.sh: Node doesn't start on this machine: $version" >&2
+for folder in "$here/lib"/*; do
+  case "$known" in *"$(basename "$folder") "*) ;; *) take "$folder" ;; esac
+done
+
+# Where glibc is older than the box's, Node runs by the box's own, with its libraries of C++; drivers that were linked
+# with an older glibc run by a newer one. The rest of the system keeps its own.
+if older "${glibc:-0}" "$brought"; then
+  export HEARTH_LIBRARIES="$here/glibc:$here/lib/libstdc++.so.6:$here/lib/libgcc_s.so.1${libraries:+:$libraries}"
+  export HEARTH_NODE="$here/node.sh" HEARTH_SYSTEM_GLIBC="${glibc:-unknown}"
+else
+  export LD_LIBRARY_PATH="$libraries"
+fi
+node=${HEARTH_NODE:-$here/node}
+if ! version=$("$node" --version 2>&1); then
+  echo "run.sh: Node doesn't start on this machine (glibc ${glibc:-unknown}; the box brings $brought): $version" >&2
   exit 1
 fi
 
@@ -29,4 +40,4 @@ if [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
     [ -e "$file" ] && VK_DRIVER_FILES="${VK_DRIVER_FILES:+$VK_DRIVER_FILES:}$file" && export VK_DRIVER_FILES
   done
 fi
-exec "$here/node" "$here/program.mjs" test/bench/gpu-kit/main.ts "$@"
+exec "$node" "$here/program.mjs" test/bench/gpu-kit/main.ts "$@"

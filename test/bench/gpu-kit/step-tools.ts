@@ -3,7 +3,7 @@ import type { Cell } from './results.ts';
 /** What a step's process is given. */
 export interface StepTask {
   readonly step: string;
-  /** Seconds that it may take; it is killed after them. */
+  /** Seconds that it may take from its process's start; it is killed soon after them. */
   readonly seconds: number;
   /** The GPU, by a part of its name; `undefined`: the fastest. */
   readonly device: string | undefined;
@@ -16,8 +16,10 @@ export interface StepTask {
 }
 
 export interface StepTools extends StepTask {
-  /** Keeps a cell, and prints a line. */
+  /** Keeps a cell, which takes the place of one that was measured in an earlier round, and prints a line. */
   save(cell: Cell, line?: string): void;
+  /** Prints a line. */
+  tell(line: string): void;
   secondsLeft(): number;
 }
 

@@ -5,6 +5,7 @@ import { STEPS } from './steps/steps.ts';
 /** What a step's process tells. */
 export type StepMessage =
   | { readonly kind: 'cell'; readonly cell: Cell; readonly line?: string | undefined }
+  | { readonly kind: 'line'; readonly line: string }
   | { readonly kind: 'ended'; readonly summary: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
   const summary = await step.run({
     ...task,
     save: (cell, line) => void tell({ kind: 'cell', cell, line }),
+    tell: (line) => void tell({ kind: 'line', line }),
     secondsLeft: () => task.seconds - performance.now() / 1000,
   });
   await tell({ kind: 'ended', summary });

@@ -10,8 +10,8 @@ import type { Step } from '../step-tools.ts';
 
 const TOKENS = { promptTokens: 128, outputTokens: 8 };
 /** Tokens that a GPU in software processes in seconds. */
-const SMALL_TOKENS = { promptTokens: 16, outputTokens: 4 };
-/** Rounds that count; one more comes before them. */
+const SMALL_TOKENS = { promptTokens: 4, outputTokens: 2 };
+/** Rounds that count; one more of each placement comes before them. */
 const MOST_ROUNDS = 5;
 
 /** A mixture with the experts of no layer, of half of the layers and of all on the CPU, by turns. */
@@ -29,20 +29,26 @@ export const experts: Step = {
     const { model, on } = openSplitModel(path, { cpu, gpu, context: tokens.promptTokens + tokens.outputTokens });
     const { layers, name, mix } = model;
     const runs: { readonly cpuExperts: number; readonly run: ReturnType<typeof splitRunner> }[] = [];
-    for (const cpuExperts of [0, Math.floor(layers / 2), layers]) {
+    const measure = async ({ cpuExperts, run }: (typeof runs)[number]): Promise<void> => {
+      await run.once();
+      const { ttft, tpot } = run.measured();
+      const about = { kind: 'experts', model: name, mix, cpuExperts, layers, ...tokens, threads } as const;
+      tools.save({ ...about, measured: { ttft, tpot } });
+    };
+    let [longest, rounds] = [0, 1];
+    // Both ends come before the middle, and each is measured at once: a run that is cut off has what it had time for.
+    for (const cpuExperts of [0, layers, Math.floor(layers / 2)]) {
       const plan = planWithLayers(model, 'all', 'with-layers', cpuExperts === 0 ? undefined : cpuExperts);
-      runs.push({ cpuExperts, run: splitRunner(await on(plan), model, tokens) });
-    }
-    for (const { run } of runs) await run.once(); // brings weights to where they are used, and isn't counted
-    let [longest, rounds] = [0, 0];
-    while (rounds < MOST_ROUNDS && (rounds < 1 || tools.secondsLeft() > 1.2 * longest)) {
+      const one = { cpuExperts, run: splitRunner(await on(plan), model, tokens) };
+      await one.run.once(); // brings weights to where they are used, and isn't counted
       const start = performance.now();
-      for (const { cpuExperts, run } of runs) {
-        await run.once();
-        const { ttft, tpot } = run.measured();
-        const about = { kind: 'experts', model: name, mix, cpuExperts, layers, ...tokens, threads } as const;
-        tools.save({ ...about, measured: { ttft, tpot } });
-      }
+      await measure(one);
+      longest += (performance.now() - start) / 1000;
+      runs.push(one);
+    }
+    while (rounds < MOST_ROUNDS && tools.secondsLeft() > 1.2 * longest) {
+      const start = performance.now();
+      for (const one of runs) await measure(one);
       longest = Math.max(longest, (performance.now() - start) / 1000);
       rounds++;
     }

@@ -1,8 +1,7 @@
-import type { FileMix } from '../../../../engine/model/mix.ts';
+import { InputError } from '../../../../engine/input/input-error.ts';
 import type { Discipline } from '../../engine/contest.ts';
-import { cellText, type GpuContest, gpuContest } from '../../engine/gpu-contest.ts';
-import { CONTESTS, MIXTURE } from '../contests.ts';
-import { dropModel, kitModel, kitShapes } from '../models.ts';
+import { cellText, type GpuCell, type GpuContest, gpuContest } from '../../engine/gpu-contest.ts';
+import { contestModels, dropModel, type KitModel, kitModel } from '../models.ts';
 import type { Cell } from '../results.ts';
 import type { Step, StepTools } from '../step-tools.ts';
 
@@ -13,11 +12,14 @@ const DISCIPLINES: readonly Discipline[] = [
 ];
 /** What a GPU in software does in seconds. */
 const SMALL_DISCIPLINES: readonly Discipline[] = [
-  { kind: 'decode', tokens: 8 },
-  { kind: 'prefill', tokens: 64 },
+  { kind: 'decode', tokens: 4 },
+  { kind: 'prefill', tokens: 16 },
 ];
 
 const REPEATS = 5;
+
+/** Models that later steps use too. */
+const KEPT = 2;
 
 /** Decoding and prefilling beside llama.cpp's Vulkan build by turns, as shares of what probes reach. */
 export const speed: Step = {
@@ -25,73 +27,87 @@ export const speed: Step = {
   title: 'decode and prefill beside llama.cpp',
   weight: 30,
   async run(tools) {
-    const shapes = kitShapes(tools.software);
+    const models = contestModels(tools.software);
+    if (tools.software) tools.save({ kind: 'missing', what: 'peer', reason: 'llama.cpp uses no GPU in software' });
     let [cells, leftOut] = [0, 0];
-    for (const [index, contestant] of CONTESTS.entries()) {
-      const [name, mix] = contestant;
-      const model = { shape: shapes[name], mix };
-      const what = `${model.shape.name} ${mix}`;
+    for (const [index, model] of models.entries()) {
+      const what = `${model.shape.name} ${model.mix}`;
       if (index > 0 && tools.secondsLeft() < LEAST_SECONDS) {
         tools.save({ kind: 'missing', what, reason: 'no time was left' });
         leftOut++;
         continue;
       }
       try {
-        cells += await contestOf(model, CONTESTS.length - index, tools);
+        cells += await contestOf(model, models.length - index, tools);
       } catch (error) {
         const reason = (error as Error).message;
         tools.save({ kind: 'missing', what, reason }, `${what}: ${reason}`);
       }
-      if (index > 0 && contestant !== MIXTURE) dropModel(tools.models, model);
+      if (index >= KEPT) dropModel(tools.models, model);
     }
     return `${cells} cells${leftOut === 0 ? '' : `; no time was left for ${leftOut} models`}`;
   },
 };
 
-/** A model may have so much of the time that is left, or its equal part of it if that is more. */
-const MOST_SHARE = 0.4;
+/** A model has at most so much of the time that is left, or its equal part of it if that is more. */
+const MOST_SHARE = 1 / 3;
+/** Part of a model's time after which no round is begun. */
+const BEGUN_SHARE = 0.7;
 /** No model is begun with less time left. */
 const LEAST_SECONDS = 8;
 
-/** @param left models that are still to come, this one among them @returns cells that were measured */
-async function contestOf(
-  model: { readonly shape: ReturnType<typeof kitShapes>['1b']; readonly mix: FileMix },
-  left: number,
-  tools: StepTools,
-): Promise<number> {
+/**
+ * Measures a model until its part of the time is over, which ends its engines.
+ * @param left models that are still to come, this one among them
+ * @returns cells that were measured
+ */
+async function contestOf(model: KitModel, left: number, tools: StepTools): Promise<number> {
+  const begun = tools.secondsLeft();
+  const seconds = begun * Math.max(MOST_SHARE, 1 / left);
+  const signal = AbortSignal.timeout(Math.round(1000 * seconds));
   const { path, made } = await kitModel(tools.models, model);
   if (made !== undefined) tools.save(made, `made ${model.shape.name} ${model.mix} in ${secondsOf(made)} s`);
-  // The large models come first and take most of the time.
-  const until = tools.secondsLeft() * (1 - Math.max(MOST_SHARE, 1 / left));
   const engines = new Set<string>();
   const contest: GpuContest = {
-    ...{ file: path, repeats: REPEATS, device: tools.device, folder: tools.peer, programs: [] },
+    ...{ file: path, repeats: REPEATS, device: tools.device, programs: [], signal },
+    folder: tools.software ? undefined : tools.peer,
     disciplines: tools.software ? SMALL_DISCIPLINES : DISCIPLINES,
     builds: ['vulkan'],
     described: (engine) => engines.add(engine),
     missing: (reason) => tools.save({ kind: 'missing', what: 'peer', reason }, reason),
-    hasTime: () => tools.secondsLeft() > until,
+    hasTime: () => begun - tools.secondsLeft() < BEGUN_SHARE * seconds,
   };
-  let cells = 0;
-  for await (const cell of gpuContest(contest)) {
-    const { kind: discipline, share, limit, rates, ...others } = cell;
-    const turns = Object.fromEntries(Object.entries(rates).map(([name, each]) => [name, [...each]]));
-    const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
-    tools.save(
-      {
-        kind: 'contest',
-        discipline,
-        ...others,
-        rates: turns,
-        share: finite(share),
-        limit: finite(limit),
-        engines: [...engines],
-      },
-      `${cellText(cell)} (${Number.isFinite(share) ? `${(100 * share).toFixed(0)} % of the probe` : 'no probe'})`,
-    );
-    cells++;
+  const measured = new Map<string, GpuCell>();
+  try {
+    for await (const cell of gpuContest(contest)) {
+      measured.set(`${cell.kind} ${cell.tokens}`, cell);
+      tools.save(contestCell(cell, engines));
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (measured.size === 0)
+      throw new InputError('engines', `cut off after ${seconds.toFixed(0)} s, before the first of their turns ended`);
   }
-  return cells;
+  for (const cell of measured.values()) tools.tell(lineOf(cell));
+  return measured.size;
 }
+
+function contestCell(cell: GpuCell, engines: ReadonlySet<string>): Cell {
+  const { kind: discipline, share, limit, rates, ...others } = cell;
+  const turns = Object.fromEntries(Object.entries(rates).map(([name, each]) => [name, [...each]]));
+  const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+  return {
+    kind: 'contest',
+    discipline,
+    ...others,
+    rates: turns,
+    share: finite(share),
+    limit: finite(limit),
+    engines: [...engines],
+  };
+}
+
+const lineOf = (cell: GpuCell): string =>
+  `${cellText(cell)} (${Number.isFinite(cell.share) ? `${(100 * cell.share).toFixed(0)} % of the probe` : 'no probe'})`;
 
 const secondsOf = (made: Cell): string => (made.kind === 'model' ? made.seconds.toFixed(0) : '');

@@ -11,7 +11,14 @@ import { clockFor } from '../../../../engine/profile/processor-clock.ts';
 import { openSplitModel } from '../../../../engine/runtime/split-transformer.ts';
 import { openProbes } from '../../../../experiments/split-measured/probes.ts';
 import { splitRunner } from '../../../../experiments/split-measured/runner.ts';
-import { allSplits, answersBy, type Split } from '../../../../experiments/split-measured/splits.ts';
+import {
+  type Answer,
+  allSplits,
+  answersBy,
+  type MeasuredSplit,
+  type Split,
+  type SplitAnswers,
+} from '../../../../experiments/split-measured/splits.ts';
 import { kitModel, splitModel } from '../models.ts';
 import { deviations, type SplitCell } from '../split-errors.ts';
 import type { Step, StepTools } from '../step-tools.ts';
@@ -73,36 +80,32 @@ async function measured(tools: StepTools, { path, weightsFile, disk }: Files): P
   const chosen = spread(all, Math.max(3, Math.floor((2 * roundSeconds) / endSeconds)));
   const runs: Awaited<ReturnType<typeof running>>[] = [];
   for (const split of chosen) runs.push(await running(split));
-  for (const { run } of runs) await run.once(); // brings weights to where they are used, and isn't counted
+  const cellOf = (
+    { cpuUnits }: Split,
+    { ttft, tpot }: MeasuredSplit,
+    answers: Pick<SplitAnswers, Answer>,
+  ): SplitCell => ({
+    ...{ kind: 'split', model: model.name, mix: model.mix, cpuUnits, units: all.length - 1, threads, ...tokens },
+    ...{ measured: { ttft, tpot }, predicted: answers.predicted, simulated: answers.simulated },
+  });
   let [longest, rounds] = [0, 0];
   let cells: SplitCell[] = [];
   while (rounds < MOST_ROUNDS && (rounds < 1 || tools.secondsLeft() > 1.2 * longest)) {
     const seconds = await timed(async () => {
       await probes.round();
-      for (const { run } of runs) await run.once();
+      const cluster = probes.profile();
+      tools.save({ kind: 'profile', cluster });
+      const answers = answersBy(parseCluster(cluster, 'profile'), { model, ...tokens });
+      cells = [];
+      for (const { split, run } of runs) {
+        if (rounds === 0) await run.once(); // brings weights to where they are used, and isn't counted
+        await run.once();
+        cells.push(cellOf(split, run.measured(), answers.split(split)));
+        tools.save(cells.at(-1) as SplitCell);
+      }
     });
     longest = Math.max(longest, seconds);
     rounds++;
-    const cluster = probes.profile();
-    tools.save({ kind: 'profile', cluster });
-    const answers = answersBy(parseCluster(cluster, 'profile'), { model, ...tokens });
-    cells = runs.map(({ split, run }) => {
-      const { ttft, tpot } = run.measured();
-      const { predicted, simulated } = answers.split(split);
-      return {
-        ...{
-          kind: 'split',
-          model: model.name,
-          mix: model.mix,
-          cpuUnits: split.cpuUnits,
-          units: all.length - 1,
-          threads,
-        },
-        ...tokens,
-        ...{ measured: { ttft, tpot }, predicted, simulated },
-      };
-    });
-    for (const cell of cells) tools.save(cell);
   }
   const left = chosen.length < all.length ? ` of ${all.length}, spread evenly, as time was short` : '';
   return `${chosen.length} splits${left}, ${rounds} rounds: ${deviations(cells)}`;
