@@ -9,6 +9,7 @@ const COMMANDS: Commands = {
   'make-model': async () => (await import('./commands/make-model.ts')).makeModelCommand(),
   quantize: async () => (await import('./commands/quantize.ts')).quantizeCommand(),
   importance: async () => (await import('./commands/importance.ts')).importanceCommand(),
+  'pack-experts': async () => (await import('./commands/pack-experts.ts')).packExpertsCommand(),
   routing: async () => (await import('./commands/routing.ts')).routingCommand(),
   profile: async () => (await import('./commands/profile.ts')).profileCommand(),
   plan: async () => (await import('./commands/plan.ts')).planCommand(),

@@ -15,6 +15,14 @@ import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
 import type { MeasuredSpeculation } from '../text/speculation/create-speculation.ts';
 import { lookAhead } from '../text/speculation/look-ahead.ts';
+import {
+  addExpertOptions,
+  describeReads,
+  type ExpertTexts,
+  openRouting,
+  readExperts,
+  readRouting,
+} from './expert-options.ts';
 import { DEFAULT_TOKENS } from './generate-options.ts';
 import {
   OPTIONS,
@@ -29,7 +37,7 @@ import {
 import { type DraftTexts, describeSpeculation, openDrafts, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 import { interruptible, writeText, writeTimings } from './text-output.ts';
 
-interface Options extends SamplingTexts, DraftTexts {
+interface Options extends SamplingTexts, DraftTexts, ExpertTexts {
   readonly model?: string;
   readonly system?: string;
   readonly tokens: string;
@@ -41,6 +49,7 @@ interface Options extends SamplingTexts, DraftTexts {
   readonly context?: string;
   readonly kv: string;
   readonly memory?: string;
+  readonly routing?: string;
 }
 
 /** Tokens of the KV cache unless given or the model was trained for fewer: 0.5 GiB for an 8B. */
@@ -50,7 +59,7 @@ const HELP = 'a line is a message; /new begins anew, /exit or Ctrl-D ends, Ctrl-
 
 /** `hearth chat`: a conversation on this machine. Answers go to stdout, everything else to stderr. */
 export function chatCommand(): Command {
-  return new Command('chat')
+  const command = new Command('chat')
     .description(`A conversation with a model in its own chat template: ${HELP}.`)
     .addOption(OPTIONS.modelOrOwn)
     .option('--system <text>', 'the system message')
@@ -70,8 +79,8 @@ export function chatCommand(): Command {
     .addOption(OPTIONS.memory)
     .addOption(SPECULATION_OPTIONS.draft)
     .addOption(SPECULATION_OPTIONS.lookup)
-    .addOption(SPECULATION_OPTIONS.draftTokens)
-    .action(run);
+    .addOption(SPECULATION_OPTIONS.draftTokens);
+  return addExpertOptions(command, { replays: true }).action(run);
 }
 
 async function run(options: Options): Promise<void> {
@@ -81,6 +90,8 @@ async function run(options: Options): Promise<void> {
   const sampler = createSampler(sampling, stream);
   const request = readDrafts(options);
   const memory = optional(options.memory, (text) => parseQuantity(text, 'size', '--memory'));
+  const experts = readExperts(options, options.memory);
+  const record = readRouting(options);
   const file = readModel(options.model);
   const gguf = withFile(file, readGguf);
   const tokenizer = loadTokenizer(gguf);
@@ -95,6 +106,7 @@ async function run(options: Options): Promise<void> {
     });
     const model = loadTransformer(file, {
       ...{ gguf, kernels, context, kvCache: readKvCache(options.kv) },
+      ...{ experts, packedExperts: options.packedExperts, routing: openRouting(record, shape) },
       memory: memory && memory - (drafts?.bytes ?? 0),
     });
     let last: MeasuredSpeculation | undefined;
@@ -111,6 +123,7 @@ async function run(options: Options): Promise<void> {
       writeTimings(generated.promptTokens, generated);
       if (last !== undefined) process.stderr.write(`${describeSpeculation(last.figures, generated.tokens.length)}\n`);
     });
+    if (model.expertReads !== undefined) process.stderr.write(`${describeReads(model.expertReads)}\n`);
   } finally {
     kernels.close();
   }

@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   EXPERTS_EVICTIONS,
   type ExpertsEviction,
@@ -8,11 +8,17 @@ import {
   type ReadMethod,
   USUAL_EXPERTS,
 } from '../experts/experts-policy.ts';
+import { parseRoutings } from '../experts/recorded/parse-routings.ts';
 import { POOLS, type Pool } from '../experts/replay-routing.ts';
+import type { Routing } from '../experts/routing.ts';
 import { formatBytes, formatPercent, formatSeconds } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
+import type { Model } from '../model/model.ts';
+import { fittingRouting } from '../runtime/replayed-routes.ts';
 import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import { readCount } from '../terminal/options.ts';
+import type { DraftTexts } from './speculation.ts';
+import { readTextFile } from './text-file.ts';
 
 /** Options of how the experts of a mixture are kept in memory and read, as commander passes them. */
 export interface ExpertTexts {
@@ -22,12 +28,13 @@ export interface ExpertTexts {
   readonly expertReads?: string;
   readonly expertDepth?: string;
   readonly expertLookahead?: string;
+  readonly packedExperts?: string;
 }
 
 /** Reads that may be under way at once, a thread each. */
 const MOST_DEPTH = 64;
 
-export const EXPERT_OPTIONS = {
+const EXPERT_OPTIONS = {
   slots: new Option(
     '--expert-slots <n>',
     'experts of each layer that stay in memory; others are read when tokens choose them (default: as --memory has room for)',
@@ -48,18 +55,55 @@ export const EXPERT_OPTIONS = {
     '--expert-depth <n>',
     `reads of experts that are under way at once (default: ${USUAL_EXPERTS.depth})`,
   ),
+  packed: new Option(
+    '--packed-experts <file>',
+    'with --expert-slots or --memory: a file of hearth pack-experts, from which an expert is one read (default: the model’s file)',
+  ),
   lookahead: new Option(
     '--expert-lookahead <what>',
     "what is read before the router has chosen: none, previous-token (what the token before used in the next layer), or next-router, next-router:RANKS (what the next layer's router chooses of this layer's input, its first RANKS; all unless given) (default: none)",
   ),
 };
 
+/** Replays recorded experts; for commands that evaluate one text. */
+const ROUTING = new Option(
+  '--routing <file>',
+  'tokens use the experts of this record of hearth routing, whatever routers choose: for measurements with random weights',
+);
+
+/** Adds the options of experts to a command. @param replays whether it takes --routing too */
+export function addExpertOptions(command: Command, { replays }: { readonly replays: boolean }): Command {
+  for (const option of Object.values(EXPERT_OPTIONS)) command.addOption(option);
+  return replays ? command.addOption(ROUTING) : command;
+}
+
+/** Reads `--routing`. @throws InputError beside drafts, since a record has experts for each token that is evaluated */
+export function readRouting({
+  routing,
+  draft,
+  lookup,
+}: DraftTexts & { readonly routing?: string }): string | undefined {
+  const other = draft !== undefined ? '--draft' : lookup !== undefined ? '--lookup' : undefined;
+  if (routing !== undefined && other !== undefined)
+    throw new InputError('--routing', `has experts for each token that is evaluated; leave ${other} out`);
+  return routing;
+}
+
+/** The first routing of a file that fits a model, which is said on stderr. @throws InputError as fittingRouting does */
+export function openRouting(file: string | undefined, model: Model): Routing | undefined {
+  if (file === undefined) return undefined;
+  const routing = fittingRouting(parseRoutings(readTextFile(file), file), model, file);
+  process.stderr.write(`experts are those of ${file}, whatever the routers choose\n`);
+  return routing;
+}
+
 /** The names of these options, with what was given. */
 export function expertFlags(options: ExpertTexts): Readonly<Record<string, string | undefined>> {
-  const { expertSlots, expertPool, expertEviction, expertReads, expertDepth, expertLookahead } = options;
+  const { expertSlots, expertPool, expertEviction, expertReads, expertDepth, expertLookahead, packedExperts } = options;
   return {
     ...{ '--expert-slots': expertSlots, '--expert-pool': expertPool, '--expert-eviction': expertEviction },
     ...{ '--expert-reads': expertReads, '--expert-depth': expertDepth, '--expert-lookahead': expertLookahead },
+    '--packed-experts': packedExperts,
   };
 }
 
@@ -76,7 +120,10 @@ export function readExperts(options: ExpertTexts, memory: string | undefined): P
   if (expertSlots === undefined && memory === undefined && !isMapped)
     throw new InputError(first[0], 'is used only with --expert-slots or --memory; add one');
   const lookahead = expertLookahead === undefined ? undefined : readLookahead(expertLookahead);
-  const ofSlots = { '--expert-slots': expertSlots, '--expert-pool': expertPool, '--expert-eviction': expertEviction };
+  const ofSlots = {
+    ...{ '--expert-slots': expertSlots, '--expert-pool': expertPool, '--expert-eviction': expertEviction },
+    '--packed-experts': options.packedExperts,
+  };
   for (const [name, value] of Object.entries(ofSlots))
     if (isMapped && value !== undefined)
       throw new InputError(name, 'is for slots, and --expert-reads mmap has none; leave one out');

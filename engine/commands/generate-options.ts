@@ -10,7 +10,7 @@ import type { GpuPaging } from '../runtime/kv/gpu-pages.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount } from '../terminal/options.ts';
 import type { SamplerOptions } from '../text/sampling/sampler.ts';
-import { EXPERT_OPTIONS, type ExpertTexts, expertFlags, readExperts } from './expert-options.ts';
+import { addExpertOptions, type ExpertTexts, expertFlags, readExperts, readRouting } from './expert-options.ts';
 import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import {
@@ -57,6 +57,8 @@ export interface GenerateRequest {
   /** Paging of the KV cache; `undefined`: it stays in memory as a whole. */
   readonly paging: KvPaging | undefined;
   readonly experts: Partial<ExpertsPolicy> | undefined;
+  /** A file of hearth pack-experts. */
+  readonly packedExperts: string | undefined;
   /** A record of experts that tokens use whatever routers choose. */
   readonly routing: string | undefined;
   readonly drafts: DraftRequest;
@@ -100,7 +102,7 @@ interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts, ExpertText
 }
 
 export function createGenerateCommand(run: (request: GenerateRequest) => Promise<void>): Command {
-  return new Command('generate')
+  const command = new Command('generate')
     .description('Continues a text, or answers a message with --chat; writes the text as it is generated.')
     .addOption(OPTIONS.modelOrOwn)
     .requiredOption('--prompt <text>', 'the text to continue or, with --chat, to answer; -: standard input')
@@ -145,17 +147,8 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
     .addOption(SPECULATION_OPTIONS.draft)
     .addOption(SPECULATION_OPTIONS.lookup)
-    .addOption(SPECULATION_OPTIONS.draftTokens)
-    .addOption(EXPERT_OPTIONS.slots)
-    .addOption(EXPERT_OPTIONS.pool)
-    .addOption(EXPERT_OPTIONS.eviction)
-    .addOption(EXPERT_OPTIONS.reads)
-    .addOption(EXPERT_OPTIONS.depth)
-    .addOption(EXPERT_OPTIONS.lookahead)
-    .option(
-      '--routing <file>',
-      'tokens use the experts of this record of hearth routing, whatever routers choose: for measurements with random weights',
-    )
+    .addOption(SPECULATION_OPTIONS.draftTokens);
+  return addExpertOptions(command, { replays: true })
     .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
     .addOption(FORCE)
     .option('--json', 'print text, tokens and times as JSON at the end')
@@ -187,6 +180,7 @@ function readOptions(options: Options): GenerateRequest {
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
     experts: readExperts(options, options.memory),
+    packedExperts: options.packedExperts,
     routing: readRouting(options),
     drafts,
     trace: optional(options.trace, (path) =>
@@ -230,14 +224,6 @@ function readGpuRequest(options: Options): GpuLayers {
     }
   }
   return readGpuLayers(gpuLayers);
-}
-
-/** @throws InputError where a text is not only continued */
-function readRouting({ routing, draft, lookup }: Options): string | undefined {
-  const other = draft !== undefined ? '--draft' : lookup !== undefined ? '--lookup' : undefined;
-  if (routing !== undefined && other !== undefined)
-    throw new InputError('--routing', `has experts for each token that is evaluated; leave ${other} out`);
-  return routing;
 }
 
 /** Whether pages of the KV cache leave a GPU. */

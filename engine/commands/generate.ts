@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { parseRoutings } from '../experts/recorded/parse-routings.ts';
 import { routingRecord } from '../experts/write-routing.ts';
 import { withFile } from '../gguf/file-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
@@ -15,7 +14,6 @@ import { loadTransformer } from '../runtime/load-transformer.ts';
 import { observedRoutes } from '../runtime/observed-routes.ts';
 import { createChoiceRecorder } from '../runtime/record-routing.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
-import { fittingRouting } from '../runtime/replayed-routes.ts';
 import type { PartTime } from '../runtime/transformer.ts';
 import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import { createProgress } from '../terminal/progress.ts';
@@ -27,11 +25,10 @@ import type { SpeculationFigures } from '../text/speculation/create-speculation.
 import { lookAhead } from '../text/speculation/look-ahead.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
-import { describeReads } from './expert-options.ts';
+import { describeReads, openRouting } from './expert-options.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
 import { openSplit } from './open-split.ts';
 import { describeSpeculation, openDrafts } from './speculation.ts';
-import { readTextFile } from './text-file.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
 /** `hearth generate`: text from a model. The text goes to stdout, a line of timings to stderr. */
@@ -162,9 +159,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   }
   const begin = performance.now() / 1000;
   const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
-  const { routing: file } = request;
-  const routing = file === undefined ? undefined : fittingRouting(parseRoutings(readTextFile(file), file), shape, file);
-  if (routing !== undefined) process.stderr.write(`experts are those of ${file}, whatever the routers choose\n`);
+  const routing = openRouting(request.routing, shape);
   const layers = shape.kinds.filter(({ feedForward }) => feedForward?.kind === 'experts').length;
   // A replayed routing is on record already.
   const choices =
@@ -176,6 +171,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
     kvCache,
     memory,
     experts: request.experts,
+    packedExperts: request.packedExperts,
     routing,
     paging: request.paging,
     recorder,

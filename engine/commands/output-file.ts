@@ -25,6 +25,7 @@ const KINDS = {
   'a cluster file': /"devices"/,
   'a profile of parts': /"paces"/,
   'a routing': /"traces"/,
+  'a file of packed experts': /^HEARTHPX/,
 } as const satisfies Record<string, RegExp>;
 
 /** A file that a command is asked to write. */
@@ -45,7 +46,7 @@ const BEGINNING = 4096;
 
 /**
  * The file, if it may be written; to be asked before anything is computed. Devices and pipes, such as /dev/null, may
- * hold texts, but no GGUF file, which is not written in order.
+ * hold texts, but no weights, whose file gets its name once it is complete.
  * @throws InputError for a file that the command reads, a folder, and an existing file unless it is of the same kind and
  * may be replaced
  */
@@ -60,7 +61,8 @@ export function checkOutputFile(file: OutputFile): OutputFile {
   }
   if (found.isDirectory()) throw new InputError(place, 'is a folder; give the path of a file');
   if (!found.isFile()) {
-    if (kind === 'a GGUF file') throw new InputError(place, 'is a device or a pipe; give the path of a file');
+    if (kind === 'a GGUF file' || kind === 'a file of packed experts')
+      throw new InputError(place, 'is a device or a pipe; give the path of a file');
     return file;
   }
   for (const input of inputs) {

@@ -2,12 +2,14 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import type { ExpertsPolicy } from '../experts/experts-policy.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvFormat } from '../model/kv-format.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
+import { addExpertOptions, type ExpertTexts, expertFlags, readExperts } from './expert-options.ts';
 import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
@@ -35,6 +37,10 @@ export interface ServeRequest {
   readonly kvCache: KvFormat;
   readonly memory: number | undefined;
   readonly kernels: KernelOptions;
+  /** How the experts of a mixture are kept in memory and read; `undefined`: none of it was given. */
+  readonly experts: Partial<ExpertsPolicy> | undefined;
+  /** A file of hearth pack-experts. */
+  readonly packedExperts: string | undefined;
   /** What guesses at tokens. */
   readonly drafts: DraftRequest;
   /** Last layers that a GPU of this machine computes, with the output; 0: the CPU computes everything. */
@@ -50,7 +56,7 @@ export interface ServeRequest {
 }
 
 /** The options as commander passes them. */
-interface Options extends RingOptions, DraftTexts, CpuExpertsTexts {
+interface Options extends RingOptions, DraftTexts, CpuExpertsTexts, ExpertTexts {
   readonly model: string;
   readonly name?: string;
   readonly host: string;
@@ -122,6 +128,7 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     .addOption(OPTIONS.gpuLayers)
     .addOption(OPTIONS.cpuMoe)
     .addOption(OPTIONS.nCpuMoe);
+  addExpertOptions(command, { replays: false });
   return addRingOptions(command).action((options: Options, called: Command) => run(readOptions(options, called)));
 }
 
@@ -143,9 +150,12 @@ function readRing(options: Options, called: Command): RingRequest | undefined {
 }
 
 /** @throws InputError for a ring, whose plan says what GPUs compute, and for what has no GPU to be about */
-function readGpu({ gpuLayers, device, profile, memory }: Options, called: Command): GpuLayers {
+function readGpu(options: Options, called: Command): GpuLayers {
+  const { gpuLayers, device, profile, memory } = options;
   const inRing = RING_PLACES.some((name) => called.getOptionValueSource(name) === 'cli');
+  const [experts] = Object.entries(expertFlags(options)).filter(([, value]) => value !== undefined);
   if (inRing) {
+    if (experts !== undefined) throw new InputError(experts[0], 'is for a server on one machine; leave it out');
     if (gpuLayers !== undefined)
       throw new InputError('--gpu-layers', 'is for a server on one machine; of a ring, --plan says what GPUs compute');
     return 0;
@@ -156,7 +166,8 @@ function readGpu({ gpuLayers, device, profile, memory }: Options, called: Comman
   if (profile !== undefined && gpuLayers !== 'auto')
     throw new InputError('--profile', `${problem} --gpu-layers auto, or leave it out`);
   if (gpuLayers === undefined) return 0;
-  if (memory !== undefined) throw new InputError('--memory', 'works on the CPU alone; leave --gpu-layers out');
+  const alone = memory === undefined ? experts?.[0] : '--memory';
+  if (alone !== undefined) throw new InputError(alone, 'works on the CPU alone; leave --gpu-layers out');
   return readGpuLayers(gpuLayers);
 }
 
@@ -182,6 +193,8 @@ function readOptions(options: Options, called: Command): ServeRequest {
     parallel: readCount('--parallel', options.parallel, 1, 1024),
     drafts: readDrafts(options),
     gpuLayers: readGpu(options, called),
+    experts: readExperts(options, options.memory),
+    packedExperts: options.packedExperts,
     cpuExperts: readCpuExperts(options, options.gpuLayers),
     ring: readRing(options, called),
     device: options.device,

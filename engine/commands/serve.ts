@@ -140,6 +140,7 @@ async function openServedModel(request: ServeRequest): Promise<OpenedModel & { c
     engine,
     grammars: createGrammars(tokenizer),
     ring: watch?.state,
+    expertReads: sequences.expertReads,
     chatPrompt: chat?.of,
     chatTemplate: template,
     reasoning,
@@ -171,7 +172,18 @@ async function openSequences(
   request: ServeRequest,
   { gguf, shape, context }: { readonly gguf: Gguf; readonly shape: Model; readonly context: number },
 ): Promise<OpenedSequences> {
-  const { model: path, kvCache, memory, parallel, gpuLayers, cpuExperts, device, profile } = request;
+  const {
+    model: path,
+    kvCache,
+    memory,
+    experts,
+    packedExperts,
+    parallel,
+    gpuLayers,
+    cpuExperts,
+    device,
+    profile,
+  } = request;
   if (request.ring !== undefined) {
     const { kernels } = request;
     let watch: RingWatch | undefined;
@@ -224,7 +236,17 @@ async function openSequences(
       };
       if (split !== undefined) return { sequences: split.result, kernels: () => kernels, close };
     }
-    const sequences = loadSequences(path, { kernels, gguf, context, kvCache, memory, ...size, folder });
+    const sequences = loadSequences(path, {
+      kernels,
+      gguf,
+      context,
+      kvCache,
+      memory,
+      experts,
+      packedExperts,
+      ...size,
+      folder,
+    });
     return { sequences, kernels: () => kernels, close: kernels.close };
   } catch (error) {
     kernels.close();

@@ -147,8 +147,8 @@ export function createRingPredictor(
     const partitions = chipPartitions(plan);
     const own = partitions.size === 0 ? costs : create({ ...runtime, partitions });
     const expertsOf = (): PredictedReads | undefined => {
-      const planned = plannedExperts({ plan, cluster, model, workload, runtime });
-      return planned && expertReads(planned, phase, workload.promptTokens, options.routing);
+      const planned = plannedExperts({ plan, cluster, model, workload, runtime, verifiedTokens, load: pass });
+      return planned && expertReads(planned, phase, workload.batch * workload.promptTokens, options.routing);
     };
     return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase, expertsOf });
   };

@@ -31,7 +31,7 @@ export interface ExpertCaches {
 
 /** Experts of the layer that is running are no victims for each other while there are others. */
 export function createExpertCaches({ policy, slots, layers, experts }: ExpertCachesCase): ExpertCaches {
-  const eviction = evictionOf(policy);
+  const eviction = evictionOf(policy, experts);
   const create = (seed: number): UnitCache => createUnitCache({ slots, eviction, sparesNeeded: true, seed });
   const caches = policy.pool === 'all' ? [create(0)] : Array.from({ length: layers }, (_, layer) => create(layer));
   const cacheOf = (layer: number): UnitCache => (caches[layer] ?? caches[0]) as UnitCache;

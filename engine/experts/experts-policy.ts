@@ -10,6 +10,8 @@ export interface ExpertsPolicy {
   /** `pinned-hottest` holds the experts that were used most so far, and reads the others for one use. */
   readonly eviction: ExpertsEviction;
   readonly method: ReadMethod;
+  /** Where slots are read from: the model's file, or one of `hearth pack-experts`, in which an expert is one read. */
+  readonly layout: ExpertsLayout;
   /** Reads that are under way at once, at least 1. */
   readonly depth: number;
   readonly lookahead: Lookahead;
@@ -23,17 +25,24 @@ export interface ExpertsPolicy {
  * difference there (two busy cores, a fast disk).
  */
 export const USUAL_EXPERTS: ExpertsPolicy = {
-  ...{ slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', depth: 4 },
+  ...{ slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', layout: 'file', depth: 4 },
   ...{ lookahead: { kind: 'none' }, hitsFirst: true },
 };
 
 /** Evictions that a plan names. */
-export const EXPERTS_EVICTIONS = ['lru', 'lfu', 'slru', 'lfru', 'random', 'pinned-hottest'] as const;
-export type ExpertsEviction = EvictionName | 'pinned-hottest';
+export const EXPERTS_EVICTIONS = ['lru', 'lfu', 'slru', 'lfru', 'least-stale', 'random', 'pinned-hottest'] as const;
+export type ExpertsEviction = EvictionName | 'least-stale' | 'pinned-hottest';
 
-/** The eviction of a cache of experts under a policy. */
-export function evictionOf({ eviction }: Pick<ExpertsPolicy, 'eviction'>): Eviction {
-  return eviction === 'pinned-hottest' ? { kind: 'hottest' } : EVICTIONS[eviction];
+/** The eviction of a cache of experts under a policy. @param experts those of a layer */
+export function evictionOf({ eviction }: Pick<ExpertsPolicy, 'eviction'>, experts: number): Eviction {
+  switch (eviction) {
+    case 'pinned-hottest':
+      return { kind: 'hottest' };
+    case 'least-stale':
+      return { kind: 'least-stale', layerUnits: experts };
+    default:
+      return EVICTIONS[eviction];
+  }
 }
 
 /**
@@ -42,6 +51,9 @@ export function evictionOf({ eviction }: Pick<ExpertsPolicy, 'eviction'>): Evict
  */
 export const READ_METHODS = ['direct', 'pread', 'mmap'] as const;
 export type ReadMethod = (typeof READ_METHODS)[number];
+
+export const EXPERTS_LAYOUTS = ['file', 'packed'] as const;
+export type ExpertsLayout = (typeof EXPERTS_LAYOUTS)[number];
 
 /**
  * Experts that are read before a router has asked for them. `next-router`: the first `ranks` choices of the next

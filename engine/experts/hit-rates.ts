@@ -3,7 +3,7 @@ import { createGuesser, type GuessesCase } from './draw-guesses.ts';
 import { drawnRouting } from './drawn-routings.ts';
 import { createExpertCaches, type ExpertCachesCase } from './expert-caches.ts';
 import { fitRecurrence } from './fit-recurrence.ts';
-import { expertsOf, type Routing } from './routing.ts';
+import { ONE_TOKEN, type PassTokens, type Routing, unionOf } from './routing.ts';
 import {
   expectedWorkingSet,
   leastRecentHitRate,
@@ -30,12 +30,14 @@ export function statisticsOf(routing: Routing): KnownRouting & { readonly kind: 
   return { kind: 'statistics', shares: sharesOf(routing), recurrence: fitRecurrence(routing) };
 }
 
-/** How likely a layer misses so many of a token's experts: from 0 to k. */
+/** How likely a layer misses so many of a pass's experts: from 0 to all that it needs. */
 export type MissShares = readonly number[];
 
 /** Hits and misses of caches on a routing. */
 export interface Hits {
-  /** Share of a token's experts that are held, or were guessed. */
+  /** Experts that a pass needs in a layer, in the mean: k for one token. */
+  readonly needed: number;
+  /** Share of them that is held, or was guessed. */
   readonly rate: number;
   readonly misses: MissShares;
   /** Experts of a layer that are read since they were guessed, in the mean over layers that are guessed. */
@@ -47,6 +49,8 @@ export interface HitsCase extends Omit<ExpertCachesCase, 'slots'> {
   /** k */
   readonly used: number;
   readonly lookahead?: Omit<GuessesCase, 'routing'> | undefined;
+  /** Default: one token of one text. Nothing is guessed for a pass of more. */
+  readonly pass?: PassTokens | undefined;
 }
 
 /** Seed of what is guessed, in simulations too. */
@@ -77,27 +81,31 @@ const DRAWN_LAYERS = 8;
 /**
  * The hits of caches by their slots. Of a recorded routing they are those of its second half in caches that the first half has
  * filled. From statistics they follow in closed form: of `lru` by the working set, of what is used most (`lfu`,
- * `pinned-hottest`) by popularity, misses of a layer independent of each other; other policies, and lookahead, are replayed on a
- * routing that is drawn.
+ * `pinned-hottest`) by popularity, misses of a layer independent of each other; other policies, lookahead, and passes of several
+ * tokens, whose experts are a union, are replayed on a routing that is drawn.
  */
 export function createHits(known: KnownRouting, one: HitsCase): (slots: number) => Hits {
-  const { policy, layers, experts, used, lookahead } = one;
+  const { policy, layers, experts, used, lookahead, pass = ONE_TOKEN } = one;
   const replayed = (routing: Routing) => (slots: number) =>
     slots === 0
-      ? { rate: 0, misses: binomial(used, 1), guessed: 0 }
-      : replayCaches({ policy, layers: routing.layers, experts, slots, lookahead, used }, routing, routing.tokens >> 1);
+      ? nothingHeld(routing, pass)
+      : replayCaches({ policy, layers: routing.layers, experts, slots, lookahead, used, pass }, routing);
   if (known.kind === 'recorded') return replayed(known.routing);
   const { shares } = known;
   const closed = (rate: (slots: number) => number) => (slots: number) => {
     const hits = slots === 0 ? 0 : Math.min(1, Math.max(0, rate(slots)));
-    return { rate: hits, misses: binomial(used, 1 - hits), guessed: 0 };
+    return { needed: used, rate: hits, misses: binomial(used, 1 - hits), guessed: 0 };
   };
   const drawnLayers = policy.pool === 'all' ? layers : Math.min(layers, DRAWN_LAYERS);
   const drawn = () => replayed(drawnRouting(known, { tokens: DRAWN_TOKENS, layers: drawnLayers, used, seed: 1 }));
+  if (pass.texts * pass.tokens > 1) return drawn();
   if (lookahead !== undefined && lookahead.lookahead.kind !== 'none') return drawn();
   const isAll = policy.pool === 'all';
   switch (policy.eviction) {
-    case 'lru': {
+    case 'lru':
+    case 'least-stale': {
+      // Of a single layer it is lru.
+      if (isAll && policy.eviction === 'least-stale') return drawn();
       const sets = workingSetsOf(known);
       return closed((slots) =>
         isAll ? pooledHitRate(sets, slots) : mean(sets.map((set) => leastRecentHitRate(set, slots))),
@@ -115,27 +123,56 @@ export function createHits(known: KnownRouting, one: HitsCase): (slots: number) 
   }
 }
 
-/** The hits of caches on a routing, after its first tokens have filled them. */
-export function replayCaches(one: HitsCase & { readonly slots: number }, routing: Routing, warmUp: number): Hits {
+/** Passes of a routing, each text from its own begin on. */
+function passesOf({ tokens }: Routing, pass: PassTokens): number {
+  return Math.max(2, Math.floor(tokens / pass.tokens));
+}
+
+/** The hits of caches on a routing, after the first half of its passes has filled them. */
+export function replayCaches(one: HitsCase & { readonly slots: number }, routing: Routing): Hits {
   const own = createExpertCaches(one);
-  const { tokens, layers, used } = routing;
+  const { pass = ONE_TOKEN } = one;
+  const { layers } = routing;
+  const isSingle = pass.texts * pass.tokens === 1;
   const guess = createGuesser(
-    { lookahead: { kind: 'none' }, ...one.lookahead, routing },
+    { lookahead: { kind: 'none' }, ...(isSingle && one.lookahead), routing },
     randomStream(GUESSES_SEED, 'guesses'),
   );
-  const counts = new Array<number>(used + 1).fill(0);
-  let guessed = 0;
-  for (let token = 0; token < tokens; token++)
+  const passes = passesOf(routing, pass);
+  const warmUp = passes >> 1;
+  const counts: number[] = [];
+  let [guessed, needed] = [0, 0];
+  for (let index = 0; index < passes; index++)
     for (let layer = 0; layer < layers; layer++) {
-      const missing = own.need(layer, expertsOf(routing, token, layer)).length;
-      const ahead = layer + 1 < layers ? own.bring(layer + 1, guess(token, layer + 1)).length : 0;
-      if (token < warmUp) continue;
-      counts[missing] = (counts[missing] as number) + 1;
+      const union = unionOf(routing, pass, index * pass.tokens, layer);
+      let missing = 0;
+      // More than there are slots for come in groups.
+      for (let first = 0; first < union.length; first += own.slots)
+        missing += own.need(layer, union.slice(first, first + own.slots)).length;
+      const ahead = layer + 1 < layers ? own.bring(layer + 1, guess(index, layer + 1)).length : 0;
+      if (index < warmUp) continue;
+      counts[missing] = (counts[missing] ?? 0) + 1;
+      needed += union.length;
       guessed += ahead;
     }
-  const counted = tokens - warmUp;
-  const misses = counts.map((count) => count / (layers * counted));
-  return { rate: 1 - expected(misses) / used, misses, guessed: guessed / (Math.max(1, layers - 1) * counted) };
+  const counted = passes - warmUp;
+  const misses = Array.from(counts, (count = 0) => count / (layers * counted));
+  const each = needed / (layers * counted);
+  return {
+    ...{ needed: each, misses, guessed: guessed / (Math.max(1, layers - 1) * counted) },
+    rate: 1 - expected(misses) / each,
+  };
+}
+
+/** Hits without slots: none. */
+function nothingHeld(routing: Routing, pass: PassTokens): Hits {
+  const sizes: number[] = [];
+  for (let index = 0; index < passesOf(routing, pass); index++)
+    for (let layer = 0; layer < routing.layers; layer++)
+      sizes.push(unionOf(routing, pass, index * pass.tokens, layer).length);
+  const misses = new Array<number>(Math.max(...sizes) + 1).fill(0);
+  for (const size of sizes) misses[size] = (misses[size] as number) + 1 / sizes.length;
+  return { needed: expected(misses), rate: 0, misses, guessed: 0 };
 }
 
 /**

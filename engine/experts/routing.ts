@@ -17,6 +17,32 @@ export function expertsOf({ layers, used, chosen }: Routing, token: number, laye
   return chosen.subarray(first, first + used);
 }
 
+/** Tokens that go through a mixture's layers together. */
+export interface PassTokens {
+  /** Texts that are continued together. */
+  readonly texts: number;
+  /** Successive tokens of each: more than one where drafts are verified, and in prompts. */
+  readonly tokens: number;
+}
+
+export const ONE_TOKEN: PassTokens = { texts: 1, tokens: 1 };
+
+/**
+ * The experts of a layer that any token of a pass uses, in the order of their first use. Texts begin at equal distances in the
+ * routing, which begins anew at its end.
+ * @param from the pass's first token of each text, counted from the text's begin
+ */
+export function unionOf(routing: Routing, { texts, tokens }: PassTokens, from: number, layer: number): number[] {
+  if (texts * tokens === 1) return [...expertsOf(routing, from % routing.tokens, layer)];
+  const union = new Set<number>();
+  for (let text = 0; text < texts; text++) {
+    const begin = Math.floor((text * routing.tokens) / texts) + from;
+    for (let token = begin; token < begin + tokens; token++)
+      for (const expert of expertsOf(routing, token % routing.tokens, layer)) union.add(expert);
+  }
+  return [...union];
+}
+
 /** Tokens `from` up to, not including, `to`. */
 export function tokensOf(routing: Routing, from: number, to: number): Routing {
   const each = routing.layers * routing.used;

@@ -49,6 +49,14 @@ export type Eviction =
   | { readonly kind: 'pinned'; readonly units: readonly number[] }
   /** The one that was needed least often so far, unless the new one was needed no oftener: that is read for one use then. */
   | { readonly kind: 'hottest' }
+  /**
+   * Least-stale (Hoang et al. 2026, arXiv 2602.03921), for a cache of several layers, `layerUnits` units each. A unit is
+   * stale unless the running pass has needed or brought it. Stale ones of layers that the pass has reached leave first,
+   * since it needs them no more: those of the layer that it was in longest ago; then stale ones of layers to come, the
+   * farthest first; then others, from the first layer on. Units of the same layer leave in the order of their last needs,
+   * so that for a single layer this is lru.
+   */
+  | { readonly kind: 'least-stale'; readonly layerUnits: number }
   | { readonly kind: 'random' }
   /** The one whose next need is farthest away (Belady 1966), with all that will be needed, in order. */
   | { readonly kind: 'belady'; readonly needs: ArrayLike<number> };
@@ -155,6 +163,8 @@ function policyOf(eviction: Eviction, slots: number, seed: number): Policy {
       return { ...leastRecent(), victim: () => undefined };
     case 'hottest':
       return mostOften();
+    case 'least-stale':
+      return leastStale(eviction.layerUnits);
     case 'random':
       return drawn(randomStream(seed, 'random eviction'));
     case 'belady':
@@ -231,6 +241,55 @@ function segmented(protectedSlots: number): Policy {
       isProtected.delete(unit);
     },
     victim: (_, isSpared) => first(onProbation, isSpared) ?? first(isProtected, isSpared),
+  };
+}
+
+function leastStale(layerUnits: number): Policy {
+  /** The units of each layer that are held, in the order of their last use, with the pass of it. */
+  const layers: Map<number, number>[] = [];
+  let [pass, layer] = [0, 0];
+  const layerOf = (unit: number): number => Math.floor(unit / layerUnits);
+  const heldOf = (index: number): Map<number, number> => {
+    layers[index] ??= new Map();
+    return layers[index];
+  };
+  const use = (unit: number): void => {
+    const own = heldOf(layerOf(unit));
+    own.delete(unit);
+    own.set(unit, pass);
+  };
+  /** The first unit of a layer to leave. @param before passes whose units may */
+  const first = (index: number, isSpared: (unit: number) => boolean, before: number): number | undefined => {
+    for (const [unit, last] of layers[index] ?? []) {
+      if (last >= before) return undefined;
+      if (!isSpared(unit)) return unit;
+    }
+    return undefined;
+  };
+  return {
+    needed(unit, isHeld) {
+      // A pass goes through its layers in order.
+      if (layerOf(unit) < layer) pass += 1;
+      layer = layerOf(unit);
+      if (isHeld) use(unit);
+    },
+    kept: use,
+    evicted: (unit) => void heldOf(layerOf(unit)).delete(unit),
+    victim(_, isSpared) {
+      for (let index = 0; index <= layer; index++) {
+        const found = first(index, isSpared, pass);
+        if (found !== undefined) return found;
+      }
+      for (let index = layers.length - 1; index > layer; index--) {
+        const found = first(index, isSpared, pass);
+        if (found !== undefined) return found;
+      }
+      for (let index = 0; index < layers.length; index++) {
+        const found = first(index, isSpared, Number.POSITIVE_INFINITY);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
   };
 }
 

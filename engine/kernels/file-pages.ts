@@ -41,6 +41,13 @@ export interface PageBuffer {
   readonly bytes: Uint8Array;
 }
 
+/** A part of a buffer that takes so many bytes of a range. */
+export interface ReadTarget {
+  readonly buffer: PageBuffer;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 export interface PagesOptions {
   /** Jobs that are done at once. Default: one. */
   readonly threads?: number;
@@ -65,10 +72,11 @@ export interface FilePages {
   /** @throws InputError if there isn't enough memory */
   buffer(bytes: number): PageBuffer;
   /**
-   * Reads a range into a buffer. Where the range lies in its pages of READ_ALIGNMENT bytes as its place in memory does,
+   * Reads a range in one go into some targets, which take its bytes one after the other and as many as it has. Where the
+   * range lies in its pages of READ_ALIGNMENT bytes as its places in memory do, each but the first from a whole page on,
    * nothing is copied but its ends.
    */
-  read(range: ByteRange, buffer: PageBuffer, offset: number): PageJob;
+  read(range: ByteRange, targets: readonly ReadTarget[]): PageJob;
   /**
    * Bytes that the threads have caused to be read from disk so far; undefined if the operating system doesn't count them.
    */

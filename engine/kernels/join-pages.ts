@@ -1,5 +1,5 @@
 import type { Part } from '../gguf/file-parts.ts';
-import type { ByteRange, FilePages, PageJob, PageOutcome } from './file-pages.ts';
+import type { ByteRange, FilePages, PageJob, PageOutcome, ReadTarget } from './file-pages.ts';
 
 /** The pages of a file that is a part of a model. Buffers of the first part's are known to all. */
 export interface PartPages extends Part {
@@ -29,8 +29,10 @@ export function joinPages(parts: readonly PartPages[]): FilePages {
         ),
       ),
     buffer: (bytes) => first.pages.buffer(bytes),
-    read: (range, buffer, offset) =>
-      joinJobs(pieces(range).map((piece) => piece.pages.read(piece.range, buffer, offset + piece.at))),
+    read: (range, targets) =>
+      joinJobs(
+        pieces(range).map(({ pages, range: own, at }) => pages.read(own, partOf(targets, at, at + own.to - own.from))),
+      ),
     readBytes() {
       const counts = parts.map(({ pages }) => pages.readBytes());
       return counts.some((count) => count === undefined)
@@ -41,6 +43,17 @@ export function joinPages(parts: readonly PartPages[]): FilePages {
       for (const { pages } of parts) pages.close();
     },
   };
+}
+
+/** The parts of targets that take the bytes of a range from one to, not including, another. */
+function partOf(targets: readonly ReadTarget[], from: number, to: number): ReadTarget[] {
+  let end = 0;
+  return targets.flatMap(({ buffer, offset, bytes }) => {
+    const begin = end;
+    end += bytes;
+    const [low, high] = [Math.max(begin, from), Math.min(end, to)];
+    return low < high ? [{ buffer, offset: offset + low - begin, bytes: high - low }] : [];
+  });
 }
 
 function joinJobs(jobs: readonly PageJob[]): PageJob {

@@ -1,5 +1,6 @@
 import {
   EXPERTS_EVICTIONS,
+  EXPERTS_LAYOUTS,
   type ExpertsPolicy,
   LOOKAHEADS,
   type Lookahead,
@@ -116,6 +117,7 @@ function readExperts(fields: Fields): ExpertsPolicy {
     pool: fields.oneOf('pool', POOLS),
     eviction: fields.oneOf('eviction', EXPERTS_EVICTIONS),
     method: fields.oneOf('method', READ_METHODS),
+    layout: fields.optionalOneOf('layout', EXPERTS_LAYOUTS) ?? 'file',
     depth: fields.count('depth'),
     lookahead: readLookahead(fields.object('lookahead')),
     hitsFirst: fields.optionalTruth('hitsFirst') ?? false,

@@ -36,8 +36,10 @@ export function validateExperts(plan: Plan, model: Shape, where: string): void {
     const layers = own.reduce((sum, one) => sum + one.layers, 0);
     const { experts, used } = own.find((one) => one.layers > 0) ?? { experts: 0, used: 0 };
     if (layers === 0) fail('experts', `"${device}" has no layer with experts of ${model.name}; remove it`);
-    const { slots, pool, method, lookahead } = policy.experts;
+    const { slots, pool, method, layout, lookahead } = policy.experts;
     const most = pool === 'all' ? layers * experts : experts;
+    if (method === 'mmap' && layout !== 'file')
+      fail('experts.layout', `is "${layout}"; experts are mapped in the model's own file: use "file"`);
     if (method === 'mmap' && slots !== 'fit')
       fail('experts.slots', 'is a number; mapped experts have no slots: use "fit"');
     if (slots !== 'fit' && !(Number.isInteger(slots) && slots >= used && slots <= most))

@@ -1,9 +1,11 @@
 import { totalmem } from 'node:os';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
 import type { Routing } from '../experts/routing.ts';
+import { withFile } from '../gguf/file-source.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
+import type { MappedFile } from '../kernels/matrix.ts';
 import type { ExpertMatrix } from '../model/block/layer-weight.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
@@ -25,9 +27,11 @@ import type { AccessObserver, ExpertReads } from './weights/layer-experts.ts';
 import { createMappedExperts } from './weights/mapped-experts.ts';
 import { pagesOf } from './weights/mapped-weights.ts';
 import { type MemoryUse, planBudget } from './weights/memory-budget.ts';
+import { packedModelOf, placePacked, readPacked } from './weights/packed-experts.ts';
 import { placeTensors } from './weights/place-tensors.ts';
 import { type PlacedExperts, readingBytes, slotBytes } from './weights/placed-experts.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-counters.ts';
+import { routedLayers } from './weights/routed-layers.ts';
 import { weightsPartOf } from './weights/weights-layout.ts';
 import { createWeightsStream } from './weights/weights-stream.ts';
 
@@ -42,6 +46,8 @@ export interface BudgetedWeightsCase {
   readonly budget: number;
   /** How the experts of a mixture are kept in memory and read; default: USUAL_EXPERTS. */
   readonly experts?: Partial<ExpertsPolicy> | undefined;
+  /** A file of hearth pack-experts, from which slots are read. */
+  readonly packedExperts?: string | undefined;
   /** Experts that tokens use in place of those that routers choose. */
   readonly routing?: Routing | undefined;
   /** Called with each access to experts, as it is made. */
@@ -89,6 +95,7 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
         lookahead: experts.policy.lookahead,
         layers: [...experts.layers.keys()],
         weightsOf,
+        routing: options.routing,
       },
     });
   return {
@@ -143,14 +150,15 @@ export interface ExpertsPlan {
   readonly slots: number;
   /** Experts that a token uses in a layer. */
   readonly used: number;
+  /** The file in which they are. */
+  readonly file: MappedFile;
 }
 
 function bringExperts(
-  { source, onExperts: observe, recorder }: BudgetedWeightsCase,
-  { policy, layers, slots, used }: ExpertsPlan,
+  { source: { kernels }, onExperts: observe, recorder }: BudgetedWeightsCase,
+  { policy, layers, slots, used, file }: ExpertsPlan,
   weightsOf: (layer: number) => LayerWeights,
 ): BroughtExperts {
-  const { kernels, file } = source;
   const pages = pagesOf(kernels, file, { threads: policy.depth, cached: policy.method === 'pread' });
   const productOf = (layer: number, role: ExpertMatrix): Linear => weightsOf(layer).products[role] as Linear;
   const common = { pages, layers, productOf, observe, recorder };
@@ -163,29 +171,35 @@ function bringExperts(
  * @returns `undefined` where all weights fit, or not even the experts of one token
  */
 function planExperts(
-  { budget, experts: asked = {}, source, model }: BudgetedWeightsCase,
+  { budget, experts: asked = {}, packedExperts, source, model }: BudgetedWeightsCase,
   fixed: readonly MemoryUse[],
   output: readonly GgufTensor[],
   all: readonly (readonly GgufTensor[])[],
 ): ExpertsPlan | undefined {
-  const loader = weightsLoader(source, model);
-  const layers = new Map<number, PlacedExperts>();
-  let used = 0;
-  for (const [layer, { feedForward }] of model.kinds.entries()) {
-    if (feedForward?.kind !== 'experts') continue;
-    used = Math.max(used, feedForward.router.used);
-    layers.set(layer, { experts: feedForward.router.experts, matrices: loader.expertBytes(layer) });
-  }
-  const [option] = Object.keys(asked);
-  if (layers.size === 0) {
+  const inModel = routedLayers(model, weightsLoader(source, model));
+  const used = Math.max(
+    0,
+    ...model.kinds.map(({ feedForward: own }) => (own?.kind === 'experts' ? own.router.used : 0)),
+  );
+  const [option] = packedExperts === undefined ? Object.keys(asked) : ['layout'];
+  if (inModel.size === 0) {
     if (option === undefined) return undefined;
     throw new InputError(optionOf(option), `${model.name} has no experts; leave it out`);
   }
-  const policy: ExpertsPolicy = { ...USUAL_EXPERTS, ...asked };
+  const { layers, file } =
+    packedExperts === undefined
+      ? { layers: inModel, file: source.file }
+      : openPacked(packedExperts, source, model, inModel);
+  const layout = packedExperts === undefined ? 'file' : 'packed';
+  if (asked.layout === 'packed' && layout === 'file')
+    throw new InputError('--packed-experts', 'is missing; give the file of hearth pack-experts that is to be read');
+  if (asked.method === 'mmap' && layout === 'packed')
+    throw new InputError('--packed-experts', 'is for slots, and --expert-reads mmap has none; leave one out');
+  const policy: ExpertsPolicy = { ...USUAL_EXPERTS, ...asked, layout };
   const bytesOf = (tensors: readonly GgufTensor[]): number => placeTensors(tensors, source.file.size).bytes;
   const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
   const kept = sum(fixed.map(({ bytes }) => bytes)) + bytesOf(output);
-  if (policy.method === 'mmap') return { policy, layers, used, slots: 0 };
+  if (policy.method === 'mmap') return { policy, layers, used, file, slots: 0 };
   const isFit = policy.slots === 'fit';
   if (isFit && kept + sum(all.map(bytesOf)) <= budget) return undefined;
   const placed = [...layers.values()];
@@ -200,16 +214,29 @@ function planExperts(
   const most = Math.min(Math.floor(room / each) - passing, experts);
   const one = passing > 0 ? 1 : used;
   if (policy.slots !== 'fit') {
-    if (policy.slots >= one && policy.slots <= most) return { policy, layers, slots: policy.slots, used };
+    if (policy.slots >= one && policy.slots <= most) return { policy, layers, slots: policy.slots, used, file };
     throw new InputError('--expert-slots', `${policy.slots} are asked for; ${one} to ${most} are possible here`);
   }
   // One cache for all layers hits nothing before it holds what a token uses in all of them.
   const least = isPool ? one * layers.size : one;
-  return most < least ? undefined : { policy, layers, slots: most, used };
+  return most < least ? undefined : { policy, layers, slots: most, used, file };
+}
+
+/** Experts in a file of hearth pack-experts. @throws InputError for one that is malformed, or of another model */
+function openPacked(
+  path: string,
+  { gguf, bytes, kernels }: WeightsSource,
+  { name }: Model,
+  layers: ReadonlyMap<number, PlacedExperts>,
+) {
+  const model = packedModelOf(name, gguf, bytes, layers);
+  const placed = withFile(path, (packed) => placePacked(path, readPacked(packed), model, layers));
+  return { layers: placed, file: kernels.mapFile(path) };
 }
 
 /** The option of `hearth generate` that asks for a part of a policy. */
 function optionOf(part: string): string {
+  if (part === 'layout') return '--packed-experts';
   return part === 'method' ? '--expert-reads' : part === 'hitsFirst' ? 'experts' : `--expert-${part}`;
 }
 

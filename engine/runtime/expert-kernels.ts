@@ -82,6 +82,7 @@ function multiplyBrought(brought: BroughtChain): void {
   const { values } = route.y;
   const choices = Array.from({ length: values.length / ROUTE_NUMBERS }, (_, i) => values[ROUTE_NUMBERS * i] as number);
   const distinct = [...new Set(choices)];
+  const runs = chainRuns(brought.chain, choices);
   if (distinct.length <= own.atOnce) {
     const needed = own.need(distinct);
     const { used } = route.router;
@@ -92,7 +93,7 @@ function multiplyBrought(brought: BroughtChain): void {
       multiplyInTurns(brought, choices, needed);
     } else {
       finish(needed);
-      multiplyAll(brought, choices, needed);
+      for (const run of runs) multiplyAll(brought, run, needed);
     }
     return;
   }
@@ -101,30 +102,66 @@ function multiplyBrought(brought: BroughtChain): void {
     const needed = own.need(group);
     finish(needed);
     const members = new Set(group);
-    const rows = [...choices.keys()].filter((choice) => members.has(choices[choice] as number));
     const { used } = route.router;
-    for (let begin = 0; begin < rows.length; begin += choices.length / used)
-      multiplyGathered({
-        ...brought,
-        rows: rows.slice(begin, begin + choices.length / used),
-        used,
-        placeOf: (row) => needed.placeOf(choices[row] as number),
-      });
+    for (const { chain, choices: own } of runs) {
+      const rows = [...own.keys()].filter((choice) => members.has(own[choice] as number));
+      for (let begin = 0; begin < rows.length; begin += own.length / used)
+        multiplyGathered({
+          ...{ ...brought, chain, used },
+          rows: rows.slice(begin, begin + own.length / used),
+          placeOf: (row) => needed.placeOf(own[row] as number),
+        });
+    }
   }
+}
+
+/** Consecutive tokens of a pass that are multiplied in one way: generated tokens, or those of prompts (layer-batches.ts). */
+interface ChainRun {
+  readonly chain: readonly ExpertOperation[];
+  /** The experts that its tokens chose, and the place of the first among those of all tokens. */
+  readonly choices: readonly number[];
+  readonly first: number;
+}
+
+/** A chain of which products are divided by runs of tokens, and gates are not, as a chain for each run. */
+function chainRuns(chain: readonly ExpertOperation[], choices: readonly number[]): ChainRun[] {
+  const { matrix } = chain[0] as MultiplyExpertsOperation;
+  const parts = chain.flatMap((one) =>
+    one.kind === 'multiply-experts' && one.matrix.id === matrix.id ? [one.routes.values.length / ROUTE_NUMBERS] : [],
+  );
+  if (parts.length === 1) return [{ chain, choices, first: 0 }];
+  let end = 0;
+  return parts.map((count, run) => {
+    const first = end;
+    end += count;
+    const part = (vector: Vector): Vector => {
+      const width = vector.values.length / choices.length;
+      return vector.slice(first * width, end * width);
+    };
+    /** Products of each matrix that were met. */
+    const met = new Map<number, number>();
+    const own = chain.flatMap((one): ExpertOperation[] => {
+      if (one.kind === 'gate') return [{ ...one, gate: part(one.gate), up: part(one.up), y: part(one.y) }];
+      const before = met.get(one.matrix.id) ?? 0;
+      met.set(one.matrix.id, before + 1);
+      return before === run ? [one] : [];
+    });
+    return { chain: own, choices: choices.slice(first, end), first };
+  });
 }
 
 function finish(needed: NeededExperts): void {
   while (needed.next().length > 0);
 }
 
-/** Multiplies all choices, once their experts are in memory. */
+/** Multiplies all choices of some tokens, once their experts are in memory. */
 function multiplyAll(
-  { kernels, route, chain, own, scratch }: BroughtChain,
-  choices: readonly number[],
+  { kernels, route, own, scratch }: BroughtChain,
+  { chain, choices, first }: ChainRun,
   needed: NeededExperts,
 ): void {
-  const routes = scratch('routes', route.y.values.length);
-  routes.values.set(route.y.values);
+  const routes = scratch('routes', choices.length * ROUTE_NUMBERS);
+  routes.values.set(route.y.values.subarray(first * ROUTE_NUMBERS, (first + choices.length) * ROUTE_NUMBERS));
   for (const [i, expert] of choices.entries()) routes.values[ROUTE_NUMBERS * i] = needed.placeOf(expert);
   kernels.write(routes);
   kernels.run(chain.map((operation) => inPlace(operation, own, { routes })));

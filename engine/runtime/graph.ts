@@ -115,7 +115,7 @@ export function modelGraph(
 }
 
 /** Kernels that know shapes alone, and the tensor of each matrix. */
-function shapesOnly(gguf: Gguf) {
+export function shapesOnly(gguf: Gguf) {
   const offsets: number[] = [];
   let vectors = 0;
   let caches = 0;

@@ -54,6 +54,8 @@ export interface LoadOptions {
   readonly memory?: number | undefined;
   /** How the experts of a mixture are kept in memory and read, with `memory`, with `slots`, or with `mmap` as its method. */
   readonly experts?: Partial<ExpertsPolicy> | undefined;
+  /** A file of hearth pack-experts, from which slots are read in place of the model's file. */
+  readonly packedExperts?: string | undefined;
   /** Called with each access to experts that are read when tokens choose them. */
   readonly onExperts?: AccessObserver | undefined;
   /** Keeps keys and values in pages, partly in memory (HELM 4.2.2). Default: all are in memory in one piece. */
@@ -119,11 +121,11 @@ export interface SequencesLoadOptions extends Omit<LoadOptions, 'paging'> {
 export function loadSequences(path: string, options: SequencesLoadOptions): Sequences {
   const { kernels, kvCache: type = DEFAULT_KV_FORMAT, recorder, pages, pageTokens, folder } = options;
   const planOf = (model: Model): PagesPlan => poolPlan({ shapes: allSlices(model, type), pages, pageTokens });
-  const { model, contextLength, passes } = loadPasses(path, options, (loaded) => planOf(loaded).bytes);
+  const { model, contextLength, passes, expertReads } = loadPasses(path, options, (loaded) => planOf(loaded).bytes);
   const plan = planOf(model);
   const stage = createLayerPages({ kernels, shape: model, type, firstLayer: 0, plan, place: onDisk(folder), recorder });
   return createSequences({
-    ...{ model, contextLength, plan },
+    ...{ model, contextLength, plan, expertReads },
     mostTokens: passes.mostTokens,
     stages: [stage],
     run: (work) => passes.run(work.map(({ caches, ...rest }) => ({ ...rest, cache: caches[0] as ContextCache }))),
@@ -168,7 +170,7 @@ function loadPasses(
   options: Omit<LoadOptions, 'paging'>,
   kvBytesOf: (model: Model, context: number) => number,
 ): LoadedPasses {
-  const { kvCache = DEFAULT_KV_FORMAT, memory, experts, onExperts, recorder, routing } = options;
+  const { kvCache = DEFAULT_KV_FORMAT, memory, experts, packedExperts, onExperts, recorder, routing } = options;
   const kernels = routing === undefined ? options.kernels : replayedRoutes(options.kernels, routing);
   const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
@@ -197,7 +199,7 @@ function loadPasses(
       expertReads,
     } = budget === undefined
       ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options), kernels, ...ALL_MAPPED }
-      : budgetedWeights({ ...parts, budget, experts, onExperts, routing, recorder });
+      : budgetedWeights({ ...parts, budget, experts, packedExperts, onExperts, routing, recorder });
     if (plan !== undefined) warn(`${path}: ${describeExperts(plan)}; others are read when tokens choose them`);
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);

@@ -10,6 +10,7 @@ import type { LayerPages, PagedLayers } from './layer-pages.ts';
 import { createTokenHistory, type TokenHistory } from './token-history.ts';
 import { VERIFIED_TOKENS } from './transformer.ts';
 import type { WantedRows } from './wanted-rows.ts';
+import type { ExpertReads } from './weights/layer-experts.ts';
 
 /** A text that a model continues, whose keys and values are in pages of a pool that all sequences share. */
 export interface Sequence {
@@ -69,6 +70,8 @@ export interface Sequences {
   /** Pages of the pool, and those that nobody uses. */
   readonly pages: number;
   readonly freePages: number;
+  /** Counts of experts that are read when tokens choose them; `undefined` where none are. */
+  readonly expertReads?: ExpertReads | undefined;
   /**
    * @param beginning pages of other sequences with which it begins: its first tokens must be theirs, up to which it is
    *   rewound if they are not those of full pages. Default: it is empty
@@ -97,6 +100,7 @@ export interface SequencesOptions {
   /** The pool of each stage, which is a run of layers on one processor; all have as many pages. */
   readonly stages: readonly LayerPages[];
   readonly plan: Pick<PagesPlan, 'pageTokens' | 'pages'>;
+  readonly expertReads?: ExpertReads | undefined;
   readonly run: (work: readonly StagedWork[]) => Float32Array | Promise<Float32Array>;
 }
 
@@ -106,7 +110,7 @@ interface Opened {
 }
 
 export function createSequences(options: SequencesOptions): Sequences {
-  const { model, contextLength, mostTokens, stages, plan, run } = options;
+  const { model, contextLength, mostTokens, stages, plan, expertReads, run } = options;
   const { pageTokens, pages } = plan;
   const opened = new Map<Sequence, Opened>();
   const kept = new Map<KeptPage, readonly Page[]>();
@@ -179,7 +183,7 @@ export function createSequences(options: SequencesOptions): Sequences {
   };
 
   return {
-    ...{ model, contextLength, mostTokens, pageTokens, pages },
+    ...{ model, contextLength, mostTokens, pageTokens, pages, expertReads },
     get freePages() {
       return free();
     },

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { BatchLoad, BatchResult } from '../runtime/batch/batch-engine.ts';
+import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import type { ServedModel } from './served-model.ts';
 
 /** Figures of a server, for Prometheus. */
@@ -19,7 +20,17 @@ export interface Metrics {
 const TOKEN_SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const FIRST_TOKEN_SECONDS = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120];
 
-export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics {
+/** Counts of a mixture's experts, where they are read when tokens choose them. */
+const EXPERT_FIGURES: readonly (readonly [keyof ExpertReads, string, string])[] = [
+  ['needs', 'hearth_experts_needed_total', 'Experts that layers needed, by the tokens of a pass together'],
+  ['reads', 'hearth_experts_read_total', 'Experts that were read after a router had chosen them'],
+  ['ahead', 'hearth_experts_read_ahead_total', 'Experts that were read ahead of their need'],
+  ['wrong', 'hearth_experts_read_for_nothing_total', 'Experts that were read ahead and not needed by the next token'],
+  ['bytes', 'hearth_expert_bytes_total', 'Bytes of experts that were read'],
+  ['waited', 'hearth_expert_wait_seconds_total', 'Seconds in which nothing was multiplied, since experts were awaited'],
+];
+
+export function createMetrics({ engine, expertReads }: Pick<ServedModel, 'engine' | 'expertReads'>): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
@@ -70,6 +81,15 @@ export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics 
         },
       });
   }
+  if (expertReads !== undefined)
+    for (const [key, name, help] of EXPERT_FIGURES)
+      new Counter({
+        ...{ name, help, registers },
+        collect() {
+          this.reset();
+          this.inc(expertReads[key]);
+        },
+      });
   return {
     answered: (path, status) => requests.inc({ path, status }),
     written(result) {

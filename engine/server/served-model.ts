@@ -1,4 +1,5 @@
 import type { BatchEngine } from '../runtime/batch/batch-engine.ts';
+import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import type { Grammars } from '../text/grammar/text-form.ts';
 import type { Message } from '../text/message.ts';
 import type { ChatPrompt } from '../text/prompt-tokens.ts';
@@ -23,6 +24,8 @@ export interface ServedModel {
   readonly grammars: Grammars;
   /** The ring that computes, as it is now; `undefined` on one machine. */
   readonly ring?: (() => RingState) | undefined;
+  /** Counts of experts that are read when tokens choose them; `undefined` where none are. */
+  readonly expertReads?: ExpertReads | undefined;
   /**
    * The prompt of a conversation, and of tools that it may call, in the model's chat template; `undefined` if it has none.
    * @throws InputError if the template doesn't accept the conversation

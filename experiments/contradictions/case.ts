@@ -54,6 +54,7 @@ function policyOf(setting: FindingSetting): ExpertsPolicy {
     ...(method === 'mmap' ? { slots: 'fit', pool: 'all' } : slotsOf(setting)),
     eviction: oneOf(setting, 'eviction', EXPERTS_EVICTIONS, 'lru'),
     method,
+    layout: 'file',
     depth: setting.depth === '' ? USUAL_DEPTH : Number(setting.depth),
     lookahead: lookaheadOf(setting),
     hitsFirst: setting.hitsFirst,

@@ -46,7 +46,7 @@ export function slotsCurves(machine: ExpertsMachine, model: ExpertsModel, simula
             disk: { latency: machine.diskLatency, bandwidth: machine.diskBandwidth },
             policy: {
               ...{ slots, pool: 'layer', eviction: 'lru', method, depth: 8 },
-              ...{ lookahead: { kind: 'none' }, hitsFirst: true },
+              ...{ layout: 'file', lookahead: { kind: 'none' }, hitsFirst: true },
             },
           },
           model,

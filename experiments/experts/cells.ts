@@ -17,13 +17,16 @@ export interface CellsCase {
   readonly most: number;
 }
 
+/** Evictions that are drawn: least-stale is lru for a cache of each layer. */
+const EVICTIONS = EXPERTS_EVICTIONS.filter((name) => name !== 'least-stale');
+
 /** Policies with every part drawn at random, slots from the experts of one token to all that there is room for. */
 export function drawnPolicies({ count, seed, used, layers, most }: CellsCase): ExpertsPolicy[] {
   const random = randomStream(seed, 'policies');
   return Array.from({ length: count }, (): ExpertsPolicy => {
     const method = random.pick(READ_METHODS);
     const pool = random.pick(POOLS);
-    const eviction = random.pick(EXPERTS_EVICTIONS);
+    const eviction = random.pick(EVICTIONS);
     const depth = random.pick([1, 2, 4, 8]);
     const hitsFirst = random.next() < 0.5;
     const guesses: readonly Lookahead[] = [
@@ -41,6 +44,7 @@ export function drawnPolicies({ count, seed, used, layers, most }: CellsCase): E
       pool,
       eviction,
       method,
+      layout: 'file',
       depth,
       hitsFirst,
       lookahead,
@@ -49,7 +53,7 @@ export function drawnPolicies({ count, seed, used, layers, most }: CellsCase): E
 }
 
 /** Settings of slots for policies that have none. */
-const MAPPED = { slots: 'fit', pool: 'layer', eviction: 'lru' } as const;
+const MAPPED = { slots: 'fit', pool: 'layer', eviction: 'lru', layout: 'file' } as const;
 
 /** A policy in a few words. */
 export function policyName({ slots, pool, eviction, method, depth, lookahead, hitsFirst }: ExpertsPolicy): string {

@@ -89,12 +89,15 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
   /** (pages of another file): has the buffers of those, for files that are parts of one. */
   void shareBuffers(const Napi::CallbackInfo& info) { buffers_ = Unwrap(info[0].As<Napi::Object>())->buffers_; }
 
-  /** (from, to, buffer, offset) → job */
+  /** (from, to, then buffer, offset, bytes of each target) → job */
   Napi::Value read(const Napi::CallbackInfo& info) {
+    std::vector<ReadTarget> targets;
+    for (std::size_t at = 2; at + 2 < info.Length(); at += 3) {
+      targets.push_back({buffers_->at(wholeNumber(info, at)), wholeNumber(info, at + 1), wholeNumber(info, at + 2)});
+    }
     return toNumber(info, worker().submit({.kind = PageJobKind::Read,
                                            .range = {wholeNumber(info, 0), wholeNumber(info, 1)},
-                                           .target = buffers_->at(wholeNumber(info, 2)),
-                                           .offset = wholeNumber(info, 3)}));
+                                           .targets = std::move(targets)}));
   }
 
   /** (job) → its outcome; blocks until it has ended */

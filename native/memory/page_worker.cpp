@@ -17,6 +17,19 @@ bool isWhole(PageJobKind kind) {
   return kind == PageJobKind::Drop || kind == PageJobKind::Unlock || kind == PageJobKind::WillNeedWhole;
 }
 
+/** The places in memory of a piece of a read. */
+RangeReader::Places placesOf(const PageJob& job, FileRange piece) {
+  RangeReader::Places places;
+  std::size_t at = job.range.from;
+  for (const ReadTarget& target : job.targets) {
+    const std::size_t low = std::max(at, piece.from);
+    const std::size_t high = std::min(at + target.bytes, piece.to);
+    if (low < high) places.push_back({target.buffer->data() + target.offset + (low - at), high - low});
+    at += target.bytes;
+  }
+  return places;
+}
+
 }  // namespace
 
 PageWorker::PageWorker(std::shared_ptr<const FileMapping> mapping, PageWorkerOptions options)
@@ -29,8 +42,8 @@ std::size_t PageWorker::submit(PageJob job) {
     throw std::out_of_range("no such part of the file");
   }
   if (job.kind == PageJobKind::Read) {
-    if (!job.target) throw std::invalid_argument("nowhere to read to");
-    RangeReader::check(job.range, *job.target, job.offset);
+    if (job.targets.empty()) throw std::invalid_argument("nowhere to read to");
+    RangeReader::check(job.range, job.targets);
   }
   const Priority priority = job.kind == PageJobKind::Drop ? Priority::Urgent : Priority::Normal;
   const std::size_t from = job.range.from;
@@ -91,7 +104,7 @@ void PageWorker::perform(const PageJob& job, FileRange piece, PageOutcome& outco
     case PageJobKind::Unlock:
       return unlock(*mapping_, piece);
     case PageJobKind::Read:
-      return reader_.read(piece, *job.target, job.offset + (piece.from - job.range.from));
+      return reader_.read(piece.from, placesOf(job, piece));
   }
 }
 

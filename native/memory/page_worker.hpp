@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "../threads/job_thread.hpp"
 #include "buffer.hpp"
@@ -39,9 +40,8 @@ struct PageJob {
   FileRange range;
   /** Drop: bytes before the range that are tried again. */
   std::size_t lookBack = 0;
-  /** Read: where the bytes go, from `offset` on. */
-  std::shared_ptr<Buffer> target = nullptr;
-  std::size_t offset = 0;
+  /** Read: where the bytes go, one after the other. */
+  std::vector<ReadTarget> targets = {};
 };
 
 struct PageOutcome : JobOutcome {

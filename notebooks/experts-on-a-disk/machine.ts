@@ -52,7 +52,7 @@ export function caseOf(mixture: Mixture, { memory, disk, slots, pool, system }: 
     disk: { latency: 80e-6, bandwidth: disk },
     policy: {
       ...{ slots: pool === 'all' ? Math.round(slots * layers) : Math.round(slots), pool, eviction: 'lru' },
-      ...{ method: 'direct', depth: DEPTH, lookahead: { kind: 'none' }, hitsFirst: true },
+      ...{ method: 'direct', layout: 'file', depth: DEPTH, lookahead: { kind: 'none' }, hitsFirst: true },
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts-case.ts';
 import type { Guesser } from '../../engine/experts/draw-guesses.ts';
-import { expertsOf, type Routing } from '../../engine/experts/routing.ts';
+import { type PassTokens, type Routing, unionOf } from '../../engine/experts/routing.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { hold, type Steps } from '../event-loop/effect.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
@@ -23,9 +23,9 @@ export interface ExpertPasses {
 
 /** One pass of tokens, which share the experts that any of them uses. */
 export interface ExpertPass {
-  /** Tokens of the routing, from one to, not including, another. */
+  readonly tokens: PassTokens;
+  /** The first of each text, counted from its begin (unionOf). */
   readonly from: number;
-  readonly to: number;
   readonly seconds: PassSeconds;
 }
 
@@ -40,7 +40,8 @@ export function* runExpertPass(passes: ExpertPasses, pass: ExpertPass): Steps {
 
 /**
  * A layer: what every token uses, up to the router; then the experts that it has chosen. What is missing is read, and guesses
- * for the next layer behind it. With hits first the processor multiplies what is there meanwhile, and the others as they come.
+ * for the next layer behind it. With hits first the processor multiplies what a single token needs and is there meanwhile, and
+ * the others as they come; those of several tokens are multiplied together.
  */
 export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: number): Steps {
   const { one, store } = passes;
@@ -48,13 +49,14 @@ export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: n
   const name = `layer ${layer}`;
   yield* store.useDense(layer);
   yield* compute(passes, name, seconds.layer);
-  const chosen = union(passes.routing, pass, layer);
+  const chosen = unionOf(passes.routing, pass.tokens, pass.from, layer);
+  const isSingle = pass.tokens.texts * pass.tokens.tokens === 1;
   for (let first = 0; first < chosen.length; first += store.together) {
     const group = chosen.slice(first, first + store.together);
     const needed = store.need(layer, group);
-    if (first + store.together >= chosen.length) guessNext(passes, pass, layer);
+    if (isSingle) guessNext(passes, pass.from, layer);
     yield* waitFor(passes, `slots of ${name}`, needed.return());
-    if (!one.policy.hitsFirst) {
+    if (!one.policy.hitsFirst || !isSingle) {
       for (const arrive of needed.arrivals) yield* waitFor(passes, `experts of ${name}`, arrive());
       yield* compute(passes, `${group.length} experts of ${name}`, group.length * seconds.expert);
       continue;
@@ -82,15 +84,7 @@ function* waitFor({ simulation, recorder, device, totals }: ExpertPasses, name: 
   recorder.span({ device, lane: 'cpu', cause: 'disk', name: `waits for ${name}`, start, end, args: {} });
 }
 
-/** The experts of a layer that any token of a pass uses, in the order of their first use. */
-function union(routing: Routing, { from, to }: ExpertPass, layer: number): number[] {
-  const chosen = new Set<number>();
-  for (let token = from; token < to; token++)
-    for (const expert of expertsOf(routing, token % routing.tokens, layer)) chosen.add(expert);
-  return [...chosen];
-}
-
-/** Reads the next layer's experts as far as they are guessed; of a pass of several tokens nothing is. */
-function guessNext({ one, store, guess }: ExpertPasses, { from, to }: ExpertPass, layer: number): void {
-  if (to - from === 1 && layer + 1 < one.mixture.layers) store.guess(layer + 1, guess(from, layer + 1));
+/** Reads the next layer's experts as far as they are guessed. @param token the only one of a pass: of several nothing is guessed */
+function guessNext({ one, store, guess }: ExpertPasses, token: number, layer: number): void {
+  if (layer + 1 < one.mixture.layers) store.guess(layer + 1, guess(token, layer + 1));
 }

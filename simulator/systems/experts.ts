@@ -1,18 +1,19 @@
-import type { ExpertsCase } from '../../engine/cost/experts/experts-case.ts';
+import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts-case.ts';
 import { memoryShares } from '../../engine/cost/experts/memory-shares.ts';
 import { createGuesser } from '../../engine/experts/draw-guesses.ts';
 import { GUESSES_SEED } from '../../engine/experts/hit-rates.ts';
-import type { Routing } from '../../engine/experts/routing.ts';
+import { ONE_TOKEN, type Routing } from '../../engine/experts/routing.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { createRecorder } from '../../engine/trace/recorder.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import type { Steps } from '../event-loop/effect.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
 import { createSimulation } from '../event-loop/simulation.ts';
 import type { DiskThrottle } from '../hardware/disk.ts';
 import { createExpertStore, type ExpertCounts } from '../hardware/expert-store.ts';
-import type { SimulationOptions } from '../options.ts';
+import type { SimulatedSpeculation, SimulationOptions } from '../options.ts';
 import type { PageCacheUsage } from '../page-cache/page-cache.ts';
 import type { PageCacheCounters } from '../page-cache/state.ts';
+import { runsOf } from './drafted-runs.ts';
 import { type ExpertPasses, runExpertPass } from './expert-passes.ts';
 
 /** A run of a mixture whose experts don't fit, on one machine. */
@@ -30,6 +31,8 @@ export interface ExpertsRun {
   readonly warmUp?: number;
   /** Seed of the guesses. */
   readonly seed?: number;
+  /** How tokens are drafted and verified in place of `one.pass.tokens`; they aren't unless given. */
+  readonly drafts?: DraftedPasses | undefined;
   readonly throttle?: DiskThrottle;
   /** `tokens`, the default: the trace has no spans. */
   readonly record?: 'spans' | 'tokens';
@@ -37,6 +40,15 @@ export interface ExpertsRun {
   readonly warm?: boolean | undefined;
   /** Called after every decoded token; the run ends when it returns true. */
   readonly isEnough?: SimulationOptions['isEnough'] | undefined;
+}
+
+/** Drafts of a run: how long they are and what is accepted of them, and the seconds of verifying them. */
+export interface DraftedPasses {
+  readonly speculation: SimulatedSpeculation;
+  /** Seconds of a pass of so many tokens of each text. */
+  readonly secondsOf: (tokens: number) => PassSeconds;
+  /** Seed of what is accepted. */
+  readonly seed: number;
 }
 
 export interface SimulatedExperts {
@@ -95,22 +107,42 @@ export function simulateExperts(run: ExpertsRun): SimulatedExperts {
     ...{ simulation, recorder, device, one, store, routing, totals: { waited: 0 } },
     guess: createGuesser({ lookahead: one.policy.lookahead, precision: one.precision, routing }, guesses),
   };
-  let before: ExpertCounts = store.counts;
+  let before: ExpertCounts = { ...store.counts };
+  const { drafts } = run;
+  const texts = one.pass?.texts ?? 1;
+  const most = drafts?.speculation.draftTokens ?? 0;
+  const sure = runsOf(drafts?.speculation.sureRate ?? 1, drafts?.seed ?? 0, 'sure drafts');
+  const accepted = runsOf(drafts?.speculation.acceptanceRate ?? 0, drafts?.seed ?? 0, 'accepted drafts');
+  function* draft(count: number): Steps {
+    const seconds = count * (drafts?.speculation.draftSeconds ?? 0);
+    if (seconds === 0) return;
+    const start = simulation.now;
+    yield hold(seconds);
+    recorder.span({ device, lane: 'cpu', cause: 'compute', name: 'draft', start, end: simulation.now, args: {} });
+  }
   function* request(): Steps {
     const warming = run.warm ? routing.tokens >> 1 : 0;
     for (let token = routing.tokens - warming; token < routing.tokens; token++)
-      yield* runExpertPass(passes, { from: token, to: token + 1, seconds: one.seconds });
+      yield* runExpertPass(passes, { tokens: ONE_TOKEN, from: token, seconds: one.seconds });
     if (promptTokens > 0 && one.prompt !== undefined) {
       const start = simulation.now;
-      yield* runExpertPass(passes, { from: 0, to: promptTokens, seconds: one.prompt });
+      yield* runExpertPass(passes, { tokens: { texts, tokens: promptTokens }, from: 0, seconds: one.prompt });
       recorder.token({ phase: 'prefill', start, end: simulation.now });
     }
-    for (let token = 0; token < outputTokens; token++) {
-      if (token === warmUp) before = { ...store.counts };
+    for (let token = 0; token < outputTokens; ) {
       const start = simulation.now;
-      const from = promptTokens + token;
-      yield* runExpertPass(passes, { from, to: from + 1, seconds: one.seconds });
-      recorder.token({ phase: 'decode', start, end: simulation.now });
+      const drafted = sure(Math.min(most, outputTokens - token - 1));
+      const pass = drafts === undefined ? one.seconds : drafts.secondsOf(drafted + 1);
+      yield* draft(Math.min(most, drafted + 1));
+      const together = drafts === undefined ? (one.pass?.tokens ?? 1) : drafted + 1;
+      yield* runExpertPass(passes, { tokens: { texts, tokens: together }, from: promptTokens + token, seconds: pass });
+      const given = drafts === undefined ? Math.min(together, outputTokens - token) : accepted(drafted) + 1;
+      const share = (simulation.now - start) / given;
+      for (let index = 0; index < given; index++) {
+        recorder.token({ phase: 'decode', start: start + index * share, end: start + (index + 1) * share });
+        token += 1;
+        if (token === warmUp) before = { ...store.counts };
+      }
       if (run.isEnough?.(tokens)) return;
     }
   }

@@ -1,5 +1,6 @@
 import { infeasibility } from '../../engine/cost/breakdown.ts';
-import { plannedExperts } from '../../engine/cost/experts/case-of-plan.ts';
+import { type PlannedExperts, plannedExperts } from '../../engine/cost/experts/case-of-plan.ts';
+import type { PassSeconds } from '../../engine/cost/experts/experts-case.ts';
 import { drawnRouting } from '../../engine/experts/drawn-routings.ts';
 import { routingShape } from '../../engine/experts/routing.ts';
 import type { Device } from '../../engine/hardware/device.ts';
@@ -13,7 +14,7 @@ import { simulateExperts } from './experts.ts';
 const DRAWN_TOKENS = 256;
 
 /** Options that a simulation of experts doesn't know. */
-const UNKNOWN = ['speculation', 'frames', 'paging', 'noise', 'memoryTaken', 'files', 'times'] as const;
+const UNKNOWN = ['frames', 'paging', 'noise', 'memoryTaken', 'files', 'times'] as const;
 
 /** Whether an option asks for something: 0 and nothing at all don't. */
 function isAsked(value: unknown): boolean {
@@ -42,8 +43,12 @@ export function simulatePlannedExperts(parts: SimulationParts & { readonly plan:
       `has ${routingShape(routing)}; ${model.name} has ${routingShape({ layers, experts, used })}`,
     );
   const { promptTokens, outputTokens } = workload;
+  const { speculation } = parts;
+  const secondsOf = (verifiedTokens: number): PassSeconds =>
+    (plannedExperts({ plan, cluster, model, workload, runtime, verifiedTokens }) as PlannedExperts).one.seconds;
   const run = simulateExperts({
     ...{ device, one, routing, promptTokens, outputTokens, record, isEnough, warm: parts.warm ?? false },
+    ...(speculation && { drafts: { speculation, seed, secondsOf: known(secondsOf) } }),
     ...(throttle && { throttle }),
   });
   const { memory } = cluster.devices.find(({ name }) => name === device) as Device;
@@ -67,5 +72,15 @@ export function simulatePlannedExperts(parts: SimulationParts & { readonly plan:
         },
       },
     ],
+  };
+}
+
+/** A function of a number whose values are computed once. */
+function known<Value>(of: (count: number) => Value): (count: number) => Value {
+  const values = new Map<number, Value>();
+  return (count) => {
+    const value = values.get(count) ?? of(count);
+    values.set(count, value);
+    return value;
   };
 }

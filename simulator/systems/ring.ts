@@ -4,7 +4,6 @@ import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
 import type { Device } from '../../engine/hardware/device.ts';
-import { randomStream } from '../../engine/input/random-stream.ts';
 import { chipPartitions, type FittedPlan, type RingPlan, type SplitPlan, type Stage } from '../../engine/plan/plan.ts';
 import { relaysOf, stagesByDevice, stopsBetween } from '../../engine/plan/windows.ts';
 import { createRecorder, type Recorder } from '../../engine/trace/recorder.ts';
@@ -21,6 +20,7 @@ import { DEFAULT_EXTENT_BYTES } from '../page-cache/page-cache.ts';
 import type { SavedPages } from '../page-cache/saved-pages.ts';
 import type { SimulationResult } from '../result.ts';
 import { createRingChips } from './chip-steps.ts';
+import { runsOf } from './drafted-runs.ts';
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
 import { createRingDevice, prefetchWindows, type RingDevice } from './ring-device.ts';
 import {
@@ -244,8 +244,8 @@ function* runRequest(ring: OpenRing, { contextOf, isEnough, warm, ...drafting }:
   if (warm) yield* runPass(ring, createPass(ring, 'decode', contextOf(0)));
   const speculation: SimulatedSpeculation = drafting.speculation ?? NO_SPECULATION;
   const { sureRate = 1, acceptanceRate, draftSeconds } = speculation;
-  const sure = runs(sureRate, drafting.seed, 'sure drafts');
-  const accepted = runs(acceptanceRate, drafting.seed, 'accepted drafts');
+  const sure = runsOf(sureRate, drafting.seed, 'sure drafts');
+  const accepted = runsOf(acceptanceRate, drafting.seed, 'accepted drafts');
   let pass: Pass | undefined;
   for (let index = 0; index <= workload.outputTokens; ) {
     const phase = index === 0 ? 'prefill' : 'decode';
@@ -272,16 +272,6 @@ function* runRequest(ring: OpenRing, { contextOf, isEnough, warm, ...drafting }:
 }
 
 const NO_SPECULATION = { acceptanceRate: 0, draftTokens: 0, draftSeconds: 0 } as const;
-
-/** Successes before the first failure, of at most so many tries, at random. */
-function runs(rate: number, seed: number, name: string): (most: number) => number {
-  const random = randomStream(seed, name);
-  return (most) => {
-    let successes = 0;
-    while (successes < most && random.next() < rate) successes++;
-    return successes;
-  };
-}
 
 function* draft({ simulation, recorder }: RingParts, { name: device }: RingDevice, seconds: number): Steps {
   if (seconds === 0) return;

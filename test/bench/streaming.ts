@@ -39,7 +39,7 @@ function probe(round: number): number {
   const pieces = Math.max(1, Math.floor(file.size / PROBE_BYTES));
   const from = (round % pieces) * PROBE_BYTES;
   const range = { from, to: Math.min(file.size, from + PROBE_BYTES) };
-  const { start, end } = pages.read(range, target, 0).wait();
+  const { start, end } = pages.read(range, [{ buffer: target, offset: 0, bytes: range.to - range.from }]).wait();
   return (range.to - range.from) / (end - start);
 }
 

@@ -22,6 +22,30 @@ test('each policy evicts what it is named for', () => {
   assert.is(reads({ kind: 'belady', needs }, 2, needs), '1 2 3<1 4<3 1<2 5<4');
 });
 
+test('least-stale: passed layers’ units of earlier passes leave first, then those of the farthest layers, then others', () => {
+  // Layers of ten units; a cache of five.
+  const eviction = { kind: 'least-stale', layerUnits: 10 } as const;
+  const cache = createUnitCache({ slots: 5, eviction, sparesNeeded: true, seed: 1 });
+  const victims = (...units: number[]) => cache.need(units).map(({ victim }) => victim);
+  assert.equal([victims(1, 2), victims(11), victims(21, 22)].flat(), [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  // The second pass: its first layer doesn't need 2; later nothing of layers that were passed is stale, and the last layer's
+  // first unit leaves. lru would have kept those, and evicted 11 before its layer runs.
+  assert.equal(victims(1, 3), [2]);
+  assert.equal(victims(11, 12), [21]);
+  assert.equal(victims(22, 23), [1]);
+  // The third: 3 is stale.
+  assert.equal(victims(4), [3]);
+  // A layer by itself is lru, however often it is needed.
+  const alone = reads(eviction, 3, [1, 2, 1, 3, 2, 4, 1, 5]);
+  assert.is(alone, reads({ kind: 'lru' }, 3, [1, 2, 1, 3, 2, 4, 1, 5]));
+});
+
 test('units that are needed together evict none of each other while there is another', () => {
   const cacheOf = (sparesNeeded: boolean) => {
     const cache = createUnitCache({ slots: 3, eviction: { kind: 'lru' }, sparesNeeded, seed: 1 });
@@ -74,7 +98,8 @@ test('a cache holds at most its slots, what it was said to have read last, and B
   const needs = tokens.flat();
   const policies: readonly Eviction[] = [
     ...([{ kind: 'belady', needs }, { kind: 'lru' }, { kind: 'lfu' }, { kind: 'slru', share: 0.8 }] as const),
-    ...([{ kind: 'lfru', sample: 4 }, { kind: 'random' }, { kind: 'pinned', units: [0, 1, 2, 3, 4, 5] }] as const),
+    ...([{ kind: 'lfru', sample: 4 }, { kind: 'random' }, { kind: 'least-stale', layerUnits: 6 }] as const),
+    ...([{ kind: 'pinned', units: [0, 1, 2, 3, 4, 5] }] as const),
   ];
   const counts = policies.map((eviction) => {
     const cache = createUnitCache({ slots: 8, eviction, sparesNeeded: true, seed: 5 });

@@ -26,6 +26,7 @@ export const TARGETS = [
   'templates',
   'vocabularies',
   'routing',
+  'packed',
 ] as const;
 export type TargetName = (typeof TARGETS)[number];
 

@@ -1,20 +1,26 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
 import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import { createUnitCache } from '../../engine/experts/unit-cache.ts';
+import { bufferSource } from '../../engine/gguf/byte-source.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
+import { InputError } from '../../engine/input/input-error.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { contextOf } from '../../engine/runtime/context-cache.ts';
 import { createTransformer } from '../../engine/runtime/create-transformer.ts';
 import { expertKernels } from '../../engine/runtime/expert-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { chosenExperts, observedRoutes } from '../../engine/runtime/observed-routes.ts';
 import { createPasses } from '../../engine/runtime/passes.ts';
 import { readRotations } from '../../engine/runtime/rotations.ts';
+import type { Sequence } from '../../engine/runtime/sequences.ts';
 import {
   type LayerWeights,
   type Linear,
@@ -24,6 +30,8 @@ import {
 import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
 import type { ExpertAccess, ExpertReads } from '../../engine/runtime/weights/layer-experts.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
+import { packExperts } from '../../engine/runtime/weights/pack-experts.ts';
+import { readPacked } from '../../engine/runtime/weights/packed-experts.ts';
 import { weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
@@ -32,6 +40,8 @@ import { testIf } from '../support/needs.ts';
 import { nmse } from './nmse.ts';
 
 const CONTEXT = 64;
+const folder = mkdtempSync(join(tmpdir(), 'hearth-slots-'));
+test.after(() => rmSync(folder, { recursive: true }));
 
 /** A mixture with so many slots for each layer's experts, and what was read. */
 function slotted(name: string, slotsOf: (experts: number, used: number) => number) {
@@ -130,14 +140,21 @@ testIf(
   },
 );
 
-/** Logits of tokens that are evaluated one by one, and the accesses to experts. */
-function logitsUnder(name: string, experts: Partial<ExpertsPolicy>) {
+/** Logits of tokens that are evaluated one by one, the accesses to experts, and the reads of the disk's lane. */
+function logitsUnder(name: string, experts: Partial<ExpertsPolicy>, packedExperts?: string) {
   const kernels = openKernels({ implementation: 'native', threads: 2 });
   const accesses: ExpertAccess[] = [];
   const warnings: string[] = [];
+  let jobs = 0;
   const transformer = loadTransformer(goldenArchitecturePath(name), {
-    ...{ kernels, context: CONTEXT, kvCache: 'F32', experts, warn: (line) => warnings.push(line) },
+    ...{ kernels, context: CONTEXT, kvCache: 'F32', experts, packedExperts, warn: (line) => warnings.push(line) },
     onExperts: (access) => accesses.push(access),
+    recorder: {
+      ...createRunRecorder('here', 0),
+      span({ lane, args }) {
+        if (lane === 'disk' && String(args.what).includes('experts')) jobs += 1;
+      },
+    },
   });
   const { tokens } = goldenArchitecture(name);
   const logits = [tokens.slice(0, 5), ...tokens.slice(5).map((token) => [token])].flatMap((some) => [
@@ -145,7 +162,7 @@ function logitsUnder(name: string, experts: Partial<ExpertsPolicy>) {
   ]);
   const reads = { ...(transformer.expertReads as ExpertReads) };
   kernels.close();
-  return { logits, accesses, reads, warnings };
+  return { logits, accesses, reads, warnings, jobs };
 }
 
 /** Policies for a mixture whose tokens use so many experts of each layer. */
@@ -158,6 +175,7 @@ const policiesOf = (used: number): readonly Partial<ExpertsPolicy>[] => [
   // Fewer than a token uses, so that nothing would be held when it is needed.
   { slots: 2 * used - 1, pool: 'all', lookahead: { kind: 'previous-token' } },
   { slots: 3, pool: 'all', eviction: 'pinned-hottest' },
+  { slots: 3 * used + 1, pool: 'all', eviction: 'least-stale' },
   { method: 'mmap' },
   { method: 'mmap', hitsFirst: false, lookahead: { kind: 'next-router', ranks: 2 } },
 ];
@@ -203,6 +221,113 @@ for (const [name, used] of (
       }
     },
   );
+
+for (const name of ['gpt-oss-MXFP4', 'qwen3moe-F16', 'gemma4-moe-F16'].filter(hasGoldenArchitecture))
+  testIf(
+    NATIVE_SETS.length > 0,
+    'the native kernels are not built',
+    `${name}: packed experts give the same numbers, bit by bit, and the same accesses, with a read of each expert in place of three`,
+    async () => {
+      const path = join(folder, `${name}.packed`);
+      await packExperts({ input: goldenArchitecturePath(name), path });
+      for (const policy of [
+        { slots: 5 },
+        { slots: 6, method: 'pread' },
+        { slots: 14, pool: 'all', eviction: 'slru' },
+        { slots: 5, eviction: 'pinned-hottest' },
+      ] as const) {
+        const [file, packed] = [logitsUnder(name, policy), logitsUnder(name, policy, path)];
+        const text = JSON.stringify(policy);
+        assert.equal(packed.logits, file.logits, text);
+        assert.equal(packed.accesses, file.accesses, text);
+        assert.equal({ ...packed.reads, waited: 0 }, { ...file.reads, waited: 0 }, text);
+        assert.is(packed.jobs, packed.reads.reads, text);
+        assert.is(file.jobs, 3 * packed.jobs, text);
+      }
+      assert.throws(() => logitsUnder(name, { method: 'mmap' }, path), /--packed-experts: is for slots/);
+    },
+  );
+
+test('packed experts of another model, and files that are none, are refused in one line', async () => {
+  const [one, other] = ['qwen2moe-F16', 'qwen3moe-F16'] as const;
+  if (!hasGoldenArchitecture(one)) return;
+  const path = join(folder, 'other.packed');
+  const bytes = await packExperts({ input: goldenArchitecturePath(one), path }).then(() => readFileSync(path));
+  const refused = (contents: Uint8Array, line: RegExp): void => {
+    const changed = join(folder, 'changed.packed');
+    writeFileSync(changed, contents);
+    assert.throws(
+      () => logitsUnder(other, { slots: 4 }, changed),
+      (error: Error) => error instanceof InputError && line.test(error.message),
+    );
+  };
+  if (NATIVE_SETS.length > 0)
+    refused(
+      bytes,
+      /changed\.packed: has the experts of another model file \(".*" with .*; this is ".*" with .*\); pack those of/,
+    );
+  const read = (contents: Uint8Array) => readPacked(bufferSource('x', contents));
+  assert.is(read(bytes).layers.length > 0, true);
+  assert.throws(() => read(bytes.subarray(0, -1)), /^x: has \d+ bytes, and its header describes \d+; it is incomplete/);
+  assert.throws(
+    () => read(Buffer.from('GGUF')),
+    /^x: does not begin with HEARTHPX; give a file of hearth pack-experts$/,
+  );
+  const later = Buffer.from(bytes);
+  later.writeUInt32LE(2, 8);
+  assert.throws(() => read(later), /^x: byte 8: is of version 2; this is version 1: pack again$/);
+  later.writeUInt32LE(1, 8);
+  later.writeUInt32LE(2 ** 31, 12);
+  assert.throws(() => read(later), /^x: byte 12: is a header of 2147483648 bytes; at most \d+ are possible here$/);
+});
+
+const NAMED = 'qwen3moe-F16';
+testIf(
+  NATIVE_SETS.length > 0 && hasGoldenArchitecture(NAMED),
+  'the native kernels or a golden model are missing',
+  'passes of several texts, prompts and generated tokens mixed, have the logits that they have without slots',
+  async () => {
+    const { tokens } = goldenArchitecture(NAMED);
+    /** Logits of passes in which two texts are generated while a third's prompt comes. */
+    const logitsOf = async (experts: Partial<ExpertsPolicy> | undefined): Promise<number[][]> => {
+      const kernels = openKernels({ implementation: 'native', threads: 2 });
+      const model = loadSequences(goldenArchitecturePath(NAMED), {
+        ...{ kernels, context: CONTEXT, kvCache: 'F32', pages: 24, pageTokens: 8, folder, experts, warn: () => {} },
+      });
+      const [one, two, three] = [model.open(), model.open(), model.open()];
+      const found: number[][] = [];
+      const pass = async (...work: readonly (readonly [Sequence, number, number, 'singly' | 'together'])[]) => {
+        const parts = work.map(([sequence, from, to, multiplied]) => ({
+          ...{ sequence, multiplied, tokens: tokens.slice(from, to), logits: 'all' as const },
+        }));
+        found.push([...(await model.evaluate(parts))]);
+      };
+      await pass([one, 0, 6, 'together'], [two, 20, 29, 'together']);
+      await pass([one, 6, 7, 'singly'], [two, 29, 30, 'singly']);
+      await pass([one, 7, 8, 'singly'], [two, 30, 33, 'singly'], [three, 40, 52, 'together']);
+      await pass([one, 8, 9, 'singly'], [two, 33, 34, 'singly'], [three, 52, 53, 'singly']);
+      const reads = model.expertReads;
+      assert.is(reads === undefined, experts === undefined);
+      if (reads !== undefined) assert.ok(reads.reads > 8 && reads.needs >= reads.reads);
+      kernels.close();
+      return found;
+    };
+    const expected = await logitsOf(undefined);
+    for (const experts of [{ slots: 8 }, { slots: 3 }, { slots: 9, pool: 'all' }] as const) {
+      const found = await logitsOf(experts);
+      // Generated tokens have the same bits; prompts that come in groups are multiplied in other batches.
+      assert.equal(
+        [found[1], found[3]].map((pass) => pass?.length),
+        [expected[1], expected[3]].map((pass) => pass?.length),
+      );
+      for (const [index, pass] of found.entries())
+        assert.ok(
+          nmse(Float32Array.from(pass), Float32Array.from(expected[index] as number[])) < 1e-9,
+          `pass ${index}`,
+        );
+    }
+  },
+);
 
 testIf(
   NATIVE_SETS.length > 0,

@@ -83,7 +83,8 @@ testNative('the tensors of a layer are read past the page cache from the parts t
       const own = tensors.filter(({ name }) => name.startsWith(`blk.${layer}.`));
       const placement = placeTensors(own, file.size);
       const buffer = pages.buffer(placement.bytes);
-      for (const { range, offset } of placement.reads) pages.read(range, buffer, offset).wait();
+      for (const { range, offset } of placement.reads)
+        pages.read(range, [{ buffer, offset, bytes: range.to - range.from }]).wait();
       for (const tensor of own) {
         const at = placement.offsetOf(tensor);
         const expected = withFile(path, (source) => source.read(tensor.offset, tensor.bytes));

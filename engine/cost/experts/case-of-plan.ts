@@ -1,9 +1,9 @@
 import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
+import type { PassTokens } from '../../experts/routing.ts';
 import { usualRouting } from '../../experts/usual-routing.ts';
 import type { Cluster } from '../../hardware/cluster.ts';
 import { type Device, readsAhead } from '../../hardware/device.ts';
 import { diskReads } from '../../hardware/disk-reads.ts';
-import { distinctExperts } from '../../model/feed-forward.ts';
 import { isVector } from '../../model/mix.ts';
 import { type Model, readBytes } from '../../model/model.ts';
 import type { Workload } from '../../model/workload.ts';
@@ -11,8 +11,17 @@ import type { Plan } from '../../plan/plan.ts';
 import { type ExpertLayers, expertLayersOf } from '../../plan/validate-experts.ts';
 import { type LayerSeconds, totalLayerSeconds } from '../layer-seconds.ts';
 import { crossedBytes, crossedRanges, fixedBytes, type LayerRange, loadOfStages, mappedBytes } from '../memory.ts';
-import { createPrefillCosts, createRingCosts, type DeviceCosts, type RingCosts } from '../ring-costs.ts';
+import type { PassLoad } from '../mixed-pass.ts';
+import {
+  createPassCosts,
+  createPrefillCosts,
+  createRingCosts,
+  createVerificationCosts,
+  type DeviceCosts,
+  type RingCosts,
+} from '../ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
+import { type Together, usedExperts } from '../used-experts.ts';
 import type { ExpertsCase, PassSeconds } from './experts-case.ts';
 import { PRESSURES } from './pressure.ts';
 
@@ -30,6 +39,10 @@ export interface PlannedExpertsCase {
   readonly model: Model;
   readonly workload: Workload;
   readonly runtime?: Runtime | undefined;
+  /** Tokens of each text that a pass decodes: more than one where drafts are verified; 1 unless given. */
+  readonly verifiedTokens?: number | undefined;
+  /** A pass over tokens of several texts, in place of those. */
+  readonly load?: PassLoad | undefined;
 }
 
 /** Linux's read_ahead_kb by default; a page of macOS, which faults page by page. */
@@ -50,9 +63,10 @@ export function plannedExperts(asked: PlannedExpertsCase): PlannedExperts | unde
  * layer with experts is spread over those. What products of experts compute is divided from the rest as their bytes are.
  */
 function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPolicy): PlannedExperts {
-  const { plan, cluster, model, workload, runtime = DEFAULT_RUNTIME } = asked;
+  const { plan, cluster, model, workload, runtime = DEFAULT_RUNTIME, verifiedTokens = 1, load: mixed } = asked;
   const device = cluster.devices[index] as Device;
-  const costs = createRingCosts(cluster, model, workload, runtime);
+  const pass = mixed === undefined ? { texts: workload.batch, tokens: verifiedTokens } : tokensOfLoad(mixed);
+  const costs = decodingCosts(asked);
   const own = costs.devices[index] as DeviceCosts;
   const mapped = plan.stages.filter(({ processor }) => processor === 'cpu' || own.unified);
   const crossed = own.unified ? [] : crossedRanges(plan.stages);
@@ -69,11 +83,17 @@ function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPoli
       mixture: {
         ...shape,
         expertBytes: routedBytes / (shape.layers * shape.experts),
-        readsPerExpert: matricesOfExpert(model),
+        readsPerExpert: policy.layout === 'packed' ? 1 : matricesOfExpert(model),
         denseBytes: mappedBytes(costs, own, load) - routedBytes,
       },
-      seconds: passSeconds({ ...place, costs, tokens: 1 }),
-      prompt: passSeconds({ ...place, costs: prefill, tokens: workload.promptTokens }),
+      pass,
+      seconds: passSeconds({
+        ...{ ...place, costs, tokens: pass.texts * pass.tokens },
+        together: pass.tokens > 1 ? 'text' : 'texts',
+      }),
+      prompt: passSeconds({
+        ...{ ...place, costs: prefill, tokens: workload.batch * workload.promptTokens, together: 'text' },
+      }),
       memory: {
         available: own.available,
         buffers: fixedBytes(costs, own, load),
@@ -87,6 +107,18 @@ function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPoli
       policy,
     },
   };
+}
+
+function decodingCosts(asked: PlannedExpertsCase): RingCosts {
+  const { cluster, model, workload, runtime = DEFAULT_RUNTIME, verifiedTokens = 1, load } = asked;
+  if (load !== undefined) return createPassCosts(cluster, model, workload, { runtime, load });
+  if (verifiedTokens === 1) return createRingCosts(cluster, model, workload, runtime);
+  return createVerificationCosts(cluster, model, workload, { runtime, tokens: verifiedTokens });
+}
+
+/** All tokens of a pass as equal parts of its texts. */
+function tokensOfLoad({ texts, generated, prompt }: PassLoad): PassTokens {
+  return { texts: Math.max(1, Math.round(texts)), tokens: Math.max(1, Math.round((generated + prompt) / texts)) };
 }
 
 function expertsIn(model: Model, stages: readonly LayerRange[]): ExpertLayers {
@@ -110,11 +142,12 @@ interface PassCase {
   readonly costs: RingCosts;
   /** Tokens that go through a layer together. */
   readonly tokens: number;
+  readonly together: Together;
 }
 
-function passSeconds({ plan, model, device, index, shape, costs, tokens }: PassCase): PassSeconds {
+function passSeconds({ plan, model, device, index, shape, costs, tokens, together }: PassCase): PassSeconds {
   const own = costs.devices[index] as DeviceCosts;
-  const distinct = distinctExperts(shape, tokens);
+  const distinct = usedExperts(shape, tokens, together);
   const usedBytes = costs.routed.bytes * (shape.used / shape.experts);
   const share = usedBytes / readBytes(model.layer, 1);
   const sum = { layers: 0, experts: 0, other: 0 };

@@ -1,4 +1,5 @@
 import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
+import type { PassTokens } from '../../experts/routing.ts';
 import type { DiskReads } from '../../hardware/disk-reads.ts';
 import type { Pressure } from './pressure.ts';
 
@@ -8,7 +9,9 @@ import type { Pressure } from './pressure.ts';
  */
 export interface ExpertsCase {
   readonly mixture: Mixture;
-  /** Seconds of one token where all its weights are in memory. */
+  /** Tokens that a pass decodes together, which share the experts that any of them uses; one token of one text unless given. */
+  readonly pass?: PassTokens | undefined;
+  /** Seconds of such a pass where all its weights are in memory. */
   readonly seconds: PassSeconds;
   /** Seconds of a whole prompt, an expert's with the tokens that chose it; missing: the prompt isn't timed. */
   readonly prompt?: PassSeconds;

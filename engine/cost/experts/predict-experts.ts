@@ -7,7 +7,7 @@ import { type MemoryShares, memoryShares } from './memory-shares.ts';
 import { bufferedReads, type PieceReads, pieceReads } from './piece-reads.ts';
 import { swapSeconds } from './pressure.ts';
 
-/** The predicted decoding of a mixture whose experts don't fit. Bytes and seconds are those of a token. */
+/** The predicted decoding of a mixture whose experts don't fit. Bytes and seconds are those of a pass: of a token, unless several are decoded together. */
 export interface PredictedExperts extends MemoryShares {
   /** Share of the needed experts that slots, or mapped pages, hold. */
   readonly hitRate: number;
@@ -47,10 +47,11 @@ export interface PredictedExperts extends MemoryShares {
 export function predictExperts(one: ExpertsCase, known: KnownRouting): PredictedExperts {
   const { mixture, seconds, policy, memory } = one;
   const { layers, used, expertBytes, readsPerExpert } = mixture;
+  const isSingle = one.pass === undefined || one.pass.texts * one.pass.tokens === 1;
   const shares = memoryShares(one);
   const reads = pieceReads(one);
   const { hits, cachedRate, ahead: besides } = hitsOf(one, known, shares, reads);
-  const ahead = layers > 1 && policy.lookahead.kind !== 'none' ? hits.guessed : 0;
+  const ahead = layers > 1 && isSingle && policy.lookahead.kind !== 'none' ? hits.guessed : 0;
 
   const piecesOf = (missing: number): number => missing * readsPerExpert;
   const readingSeconds = (missing: number): number =>
@@ -65,8 +66,9 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
   for (const [missing, share] of hits.misses.entries()) {
     if (share === 0) continue;
     const read = readingSeconds(missing);
-    const [held, rest] = [(used - missing) * seconds.expert, missing * seconds.expert];
-    const done = policy.hitsFirst ? inTurn(held, missing, readingSeconds, seconds.expert) : read + held + rest;
+    const [held, rest] = [Math.max(0, hits.needed - missing) * seconds.expert, missing * seconds.expert];
+    const done =
+      policy.hitsFirst && isSingle ? inTurn(held, missing, readingSeconds, seconds.expert) : read + held + rest;
     // The first layer of a token waits for no guesses.
     const stall = (1 - 1 / layers) * Math.max(0, guessSeconds - (done - read) - seconds.layer);
     serial += share * (seconds.layer + read + held + rest);
@@ -78,7 +80,7 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
   const guessed = (layers - 1) * ahead;
   const expertsRead = (layers * expected(hits.misses) + guessed) * fromDisk;
   const pressure = pressureOf(one, known, shares, expertsRead);
-  const computeSeconds = layers * (seconds.layer + used * seconds.expert) + seconds.other;
+  const computeSeconds = layers * (seconds.layer + hits.needed * seconds.expert) + seconds.other;
   return {
     ...shares,
     hitRate: hits.rate,
@@ -128,7 +130,7 @@ export function predictPromptReads(
 function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, reads: PieceReads) {
   const { mixture, policy, memory } = one;
   const { layers, experts, used, expertBytes, denseBytes } = mixture;
-  const all = { layers, experts, used };
+  const all = { layers, experts, used, pass: one.pass };
   const pages = shares.pageBytes - (memory.dense === 'mapped' ? denseBytes * (1 + PAGE_TABLES) : 0);
   const pageHits = createHits(known, { ...all, policy: { pool: 'all', eviction: 'lru' } });
   const tables = policy.method === 'mmap' ? PAGE_TABLES * layers * experts * expertBytes : 0;

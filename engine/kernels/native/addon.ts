@@ -55,7 +55,8 @@ export interface NativePages extends NativeJobs<NativePageOutcome> {
   buffer(bytes: number): [buffer: number, bytes: ArrayBuffer];
   /** Has the buffers of another file's pages from now on. */
   shareBuffers(other: NativePages): void;
-  read(from: number, to: number, buffer: number, offset: number): number;
+  /** @param targets buffer, offset and bytes of each */
+  read(from: number, to: number, ...targets: readonly number[]): number;
   /** Calls back asynchronously once the job has ended or the pages are closed. */
   whenDone(job: number, callback: () => void): void;
   cancel(job: number): void;

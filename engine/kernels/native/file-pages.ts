@@ -35,7 +35,8 @@ export function filePages(native: NativePages, path: string): FilePages {
       const [id, buffer] = reserved('memory for weights', () => native.buffer(bytes));
       return { id, bytes: new Uint8Array(buffer) };
     },
-    read: ({ from, to }, buffer, at) => pageJob(native.read(from, to, buffer.id, at)),
+    read: ({ from, to }, targets) =>
+      pageJob(native.read(from, to, ...targets.flatMap(({ buffer, offset, bytes }) => [buffer.id, offset, bytes]))),
     readBytes: () => native.readBytes(),
     close: () => native.close(),
   };

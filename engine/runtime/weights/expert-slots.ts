@@ -1,7 +1,14 @@
 import { createExpertCaches } from '../../experts/expert-caches.ts';
 import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
 import type { ReadUnit } from '../../experts/unit-cache.ts';
-import { type FilePages, type PageBuffer, READ_ALIGNMENT } from '../../kernels/file-pages.ts';
+import {
+  type ByteRange,
+  type FilePages,
+  type PageBuffer,
+  type PageJob,
+  READ_ALIGNMENT,
+  type ReadTarget,
+} from '../../kernels/file-pages.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { Vector } from '../../kernels/vector.ts';
 import type { ExpertMatrix } from '../../model/block/layer-weight.ts';
@@ -142,6 +149,19 @@ function createSlotMemory(
   const unkept = new Set<number>();
   /** Reads under way by unit, in the order in which they were started. */
   const underWay = new Map<number, ExpertRead>();
+  /** Starts the reads of an expert's matrices, or the one of all of them, which then are in the order of the file. */
+  const started = (reads: readonly MatrixRead[], together: boolean): PageJob[] => {
+    const [first, last] = [reads[0], reads.at(-1)];
+    if (!together || first === undefined || last === undefined)
+      return reads.map(({ range, target }) => pages.read(range, [target]));
+    const range = { from: first.range.from, to: last.range.to };
+    return [
+      pages.read(
+        range,
+        reads.map(({ target }) => target),
+      ),
+    ];
+  };
   const finish = (unit: number, read: ExpertRead): void => {
     finishRead(read, recorder);
     underWay.delete(unit);
@@ -160,9 +180,9 @@ function createSlotMemory(
       const slot = victim === undefined ? (free.pop() as number) : freed(victim);
       slotsOf.set(unit, slot);
       if (!kept) unkept.add(unit);
-      const reads = roles.flatMap((role) => role.read(place, expert, slot) ?? []);
-      underWay.set(unit, { what, jobs: reads.map(({ job }) => job) });
-      return reads.reduce((sum, { bytes }) => sum + bytes, 0);
+      const reads = roles.flatMap((role) => role.take(place, expert, slot) ?? []);
+      underWay.set(unit, { what, jobs: started(reads, layers[place]?.[1].together === true) });
+      return reads.reduce((sum, { target: { bytes } }) => sum + bytes, 0);
     },
     slotOf: (unit) => slotsOf.get(unit) as number,
     late(units) {
@@ -183,6 +203,12 @@ function createSlotMemory(
       return undefined;
     },
   };
+}
+
+/** A matrix's bytes in the file, and the place in its slot that takes them. */
+interface MatrixRead {
+  readonly range: ByteRange;
+  readonly target: ReadTarget;
 }
 
 interface SlotRoleCase extends Pick<ExpertSlotsOptions, 'kernels' | 'pages'> {
@@ -218,8 +244,8 @@ function createSlotRole({ kernels, pages, room, matrices, of }: SlotRoleCase) {
   );
   return {
     matrixOf: (place: number) => placed.get(place),
-    /** `undefined` for a layer without this matrix. */
-    read(place: number, expert: number, slot: number) {
+    /** Gives a slot to an expert, whose matrix is to be read; `undefined` for a layer without this matrix. */
+    take(place: number, expert: number, slot: number): MatrixRead | undefined {
       const own = matrices.get(place);
       if (own === undefined) return undefined;
       const bias = of.get(place)?.bias;
@@ -230,7 +256,7 @@ function createSlotRole({ kernels, pages, room, matrices, of }: SlotRoleCase) {
         kernels.write(inSlots);
       }
       const range = own.rangeOf(expert);
-      return { job: pages.read(range, buffer, begin + slot * stride), bytes: range.to - range.from };
+      return { range, target: { buffer, offset: begin + slot * stride, bytes: range.to - range.from } };
     },
   };
 }

@@ -4,10 +4,12 @@ import type { Matrix } from '../../kernels/matrix.ts';
 import type { Vector } from '../../kernels/vector.ts';
 import type { ExpertMatrix } from '../../model/block/layer-weight.ts';
 
-/** A layer's experts by their places in the file. */
+/** A layer's experts by their places in a file. */
 export interface PlacedExperts {
   readonly experts: number;
   readonly matrices: readonly ExpertBytes[];
+  /** Whether an expert's matrices lie one behind the other, in this order: they are read in one go then. */
+  readonly together?: boolean | undefined;
 }
 
 /** Places in the file of a matrix of each of a layer's experts. */
@@ -68,6 +70,10 @@ const PIECE_BYTES = 2 ** 22;
 
 /** Bytes of memory that reading takes besides, with so many reads under way at once. */
 export function readingBytes(layers: readonly PlacedExperts[], depth: number): number {
-  const most = Math.max(...layers.flatMap(({ matrices }) => matrices.map(expertMatrixBytes)));
+  const bytesOf = ({ matrices, together = false }: PlacedExperts): number => {
+    const each = matrices.map(expertMatrixBytes);
+    return together ? each.reduce((sum, bytes) => sum + bytes, 0) : Math.max(...each);
+  };
+  const most = Math.max(...layers.map(bytesOf));
   return depth * (Math.min(most, PIECE_BYTES) + 2 * READ_ALIGNMENT);
 }

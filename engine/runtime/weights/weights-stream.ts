@@ -64,7 +64,11 @@ export function createWeightsStream(options: WeightsStreamOptions): WeightsStrea
   const pending: Reading[] = [];
 
   const read = (part: WeightsPart, { reads, bytes }: Placement, buffer: PageBuffer): void => {
-    pending.push({ part, bytes, jobs: reads.map(({ range, offset }) => pages.read(range, buffer, offset)) });
+    pending.push({
+      part,
+      bytes,
+      jobs: reads.map(({ range, offset }) => pages.read(range, [{ buffer, offset, bytes: range.to - range.from }])),
+    });
   };
   /** Starts to read the layer of a turn into its buffer. */
   const readTurn = (turn: number): void => {

@@ -75,7 +75,7 @@ testNative('reads past the mapping, and pages that are populated, say that the f
   truncateSync(path, READ_ALIGNMENT);
   const whole = { from: 0, to: BYTES };
   assert.is(
-    messageOf(() => pages.read(whole, buffer, 0).wait()),
+    messageOf(() => pages.read(whole, [{ buffer, offset: 0, bytes: whole.to - whole.from }]).wait()),
     `InputError: ${shrunkTo(READ_ALIGNMENT)}`,
   );
   assert.is(

@@ -102,7 +102,7 @@ withKernels('reading past the page cache gives the bytes of the file, wherever i
     fc.property(fc.nat(blocks - 1), fc.integer({ min: 1, max: 1500 }), fc.nat(9), (first, count, at) => {
       const from = first * READ_ALIGNMENT;
       const to = Math.min(SIZE, from + count * READ_ALIGNMENT);
-      const outcome = pages.read({ from, to }, buffer, at * READ_ALIGNMENT).wait();
+      const outcome = pages.read({ from, to }, [{ buffer, offset: at * READ_ALIGNMENT, bytes: to - from }]).wait();
       const found = buffer.bytes.subarray(at * READ_ALIGNMENT, at * READ_ALIGNMENT + to - from);
       assert.is(Buffer.compare(found, bytes.subarray(from, to)), 0);
       assert.ok(outcome.bytes >= 0 && outcome.end >= outcome.start);
@@ -134,7 +134,9 @@ for (const cached of [false, true])
             const to = Math.min(SIZE, from + count);
             return { from, to, at: index * room + READ_ALIGNMENT + at };
           });
-          const jobs = reads.map(({ from, to, at }) => pages.read({ from, to }, buffer, at));
+          const jobs = reads.map(({ from, to, at }) =>
+            pages.read({ from, to }, [{ buffer, offset: at, bytes: to - from }]),
+          );
           for (const job of jobs) job.wait();
           const expected = Buffer.alloc(buffer.bytes.length, 7);
           for (const { from, to, at } of reads) bytes.copy(expected, at, from, to);
@@ -145,6 +147,48 @@ for (const cached of [false, true])
       kernels.close();
     },
   );
+
+for (const cached of [false, true])
+  withKernels(`a range is read ${cached ? 'through' : 'past'} the page cache into several places in one go`, () => {
+    const kernels = openKernels({ implementation: 'native', threads: 1 });
+    const pages = pagesOf(kernels, kernels.mapFile(path), { threads: 2, cached });
+    const bytes = readFileSync(path);
+    const room = 6 * MIB;
+    const buffer = pages.buffer(5 * room);
+    // Whole pages from the first byte of a page on are read in place; pieces of 4 MiB end within targets.
+    const page = fc.integer({ min: 1, max: 1100 }).map((count) => count * READ_ALIGNMENT);
+    const any = fc.integer({ min: 1, max: 5 * MIB });
+    fc.assert(
+      fc.property(
+        fc.nat(3 * MIB),
+        fc.array(fc.oneof(page, any), { minLength: 1, maxLength: 4 }),
+        fc.nat(READ_ALIGNMENT - 1),
+        fc.boolean(),
+        (begin, sizes, at, inPages) => {
+          const from = inPages ? Math.floor(begin / READ_ALIGNMENT) * READ_ALIGNMENT : begin;
+          let end = from;
+          const targets = sizes.flatMap((size, index) => {
+            const count = Math.min(size, SIZE - end);
+            end += count;
+            return count === 0
+              ? []
+              : [{ buffer, offset: index * room + (inPages ? READ_ALIGNMENT : at), bytes: count }];
+          });
+          buffer.bytes.fill(7);
+          pages.read({ from, to: end }, targets).wait();
+          const expected = Buffer.alloc(buffer.bytes.length, 7);
+          let next = from;
+          for (const { offset, bytes: count } of targets) {
+            bytes.copy(expected, offset, next, next + count);
+            next += count;
+          }
+          assert.is(Buffer.compare(buffer.bytes, expected), 0);
+        },
+      ),
+      { seed: 8, numRuns: 30 },
+    );
+    kernels.close();
+  });
 
 withKernels('jobs that are given up end early; a drop goes before them', () => {
   const { kernels, pages } = open();
@@ -206,8 +250,11 @@ withKernels('what lies beyond the file or the buffer is an error', () => {
     assert.throws(() => pages.start('populate', range), beyond);
     assert.throws(() => pages.resident(range), beyond);
   }
-  assert.throws(() => pages.read({ from: 0, to: 2 * MIB }, buffer, 0), 'the target is too small');
-  assert.throws(() => pages.read({ from: 0, to: MIB }, buffer, 4096), 'the target is too small');
+  const into = (offset: number, bytes: number) => ({ buffer, offset, bytes });
+  assert.throws(() => pages.read({ from: 0, to: 2 * MIB }, [into(0, MIB)]), 'the target is too small');
+  assert.throws(() => pages.read({ from: 0, to: MIB }, [into(4096, MIB)]), 'the target is too small');
+  assert.throws(() => pages.read({ from: 0, to: MIB }, [into(0, MIB), into(0, 1)]), 'more than the range has');
+  assert.throws(() => pages.read({ from: 0, to: MIB }, []), 'nowhere to read to');
   kernels.close();
 });
 

@@ -5,6 +5,7 @@ import { predictExperts } from '../../../engine/cost/experts/predict-experts.ts'
 import { drawRouting, zipfPopularity } from '../../../engine/experts/draw-routing.ts';
 import { EVICTIONS } from '../../../engine/experts/evictions.ts';
 import { replayRouting } from '../../../engine/experts/replay-routing.ts';
+import { unionOf } from '../../../engine/experts/routing.ts';
 import { simulateExperts } from '../../../simulator/systems/experts.ts';
 
 const SHAPE = { layers: 6, experts: 32, used: 4 };
@@ -26,7 +27,7 @@ function machine(policy: Partial<ExpertsCase['policy']>, memory: Partial<Experts
     },
     disk: { latency: 80e-6, bandwidth: 2e9 },
     policy: {
-      ...{ slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', depth: 4 },
+      ...{ slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', layout: 'file', depth: 4 },
       ...{ lookahead: { kind: 'none' }, hitsFirst: false, ...policy },
     },
   };
@@ -44,7 +45,10 @@ for (const pool of ['layer', 'all'] as const)
       assert.equal({ needs: counts.needs, hits: counts.hits }, { needs, hits });
     });
 
-for (const policy of [{ depth: 1 }, {}, { hitsFirst: true }, { pool: 'all' }, { eviction: 'lfru' }] as const)
+for (const policy of [
+  ...([{ depth: 1 }, {}, { hitsFirst: true }, { pool: 'all' }, { eviction: 'lfru' }] as const),
+  { pool: 'all', eviction: 'least-stale', slots: 20 },
+] as const)
   test(`predicted and simulated are equal on a known routing: ${JSON.stringify(policy)}`, () => {
     const one = machine(policy);
     const [found, expected] = [simulated(one), predictExperts(one, recorded)];
@@ -66,6 +70,65 @@ test('slots beside mapped weights are a cliff: one more, and all that every toke
   const [below, above] = [run(fitting), run(fitting + 1)];
   assert.is(below.counts.denseBytes, 0);
   assert.ok(above.hitRate > below.hitRate && above.tokenSeconds > 1.5 * below.tokenSeconds);
+});
+
+for (const pass of [
+  { texts: 4, tokens: 1 },
+  { texts: 1, tokens: 5 },
+  { texts: 2, tokens: 3 },
+])
+  for (const policy of [{}, { pool: 'all' }, { slots: 6 }] as const)
+    test(`${pass.texts} texts of ${pass.tokens} tokens together need the union of their experts: ${JSON.stringify(policy)}`, () => {
+      const one: ExpertsCase = { ...machine(policy), pass };
+      const outputTokens = Math.floor(TOKENS / pass.tokens) * pass.tokens;
+      const passes = outputTokens / pass.tokens;
+      const found = simulateExperts({ one, routing, outputTokens, warmUp: (passes >> 1) * pass.tokens });
+      const expected = predictExperts(one, recorded);
+      const counted = passes - (passes >> 1);
+      let union = 0;
+      for (let index = passes >> 1; index < passes; index++)
+        for (let layer = 0; layer < SHAPE.layers; layer++)
+          union += unionOf(routing, pass, index * pass.tokens, layer).length;
+      assert.is(found.counts.needs, union);
+      // More than one token's, and fewer than theirs one by one.
+      const each = union / (counted * SHAPE.layers);
+      assert.ok(each > 1.5 * SHAPE.used && each < pass.texts * pass.tokens * SHAPE.used, `${each}`);
+      const bytes = (found.readBytes * found.tokens) / counted;
+      assert.ok(Math.abs(bytes / expected.readBytes - 1) < 1e-9, `${bytes} ${expected.readBytes}`);
+      const seconds = found.tokenSeconds * pass.tokens;
+      // Unions of more experts than there are slots are read in groups.
+      assert.ok(Math.abs(seconds / expected.tokenSeconds - 1) < 0.01, `${seconds} ${expected.tokenSeconds}`);
+    });
+
+test('packed experts are one read of three in the file: two latencies fewer where reads come one by one', () => {
+  const [file, packed] = [3, 1].map((readsPerExpert) => {
+    const one = machine({ depth: 1 });
+    return { ...one, mixture: { ...one.mixture, readsPerExpert } };
+  }) as [ExpertsCase, ExpertsCase];
+  const [found, together] = [simulated(file), simulated(packed)];
+  assert.equal(together.counts, found.counts);
+  const saved = (2 * found.counts.demanded * file.disk.latency) / found.tokens;
+  assert.ok(Math.abs(found.tokenSeconds - together.tokenSeconds - saved) < 1e-9);
+});
+
+test('drafts: a pass verifies the union of their tokens’ experts, and its time is divided among those that it gives', () => {
+  const one = machine({});
+  const secondsOf = () => one.seconds;
+  const run = (acceptanceRate: number) => {
+    const speculation = { acceptanceRate, draftTokens: 3, draftSeconds: 0 };
+    return simulateExperts({ one, routing, outputTokens: 40, warmUp: 0, drafts: { speculation, secondsOf, seed: 1 } });
+  };
+  const [none, all] = [run(0), run(1)];
+  const whole = simulateExperts({
+    one: { ...one, pass: { texts: 1, tokens: 4 } },
+    routing,
+    outputTokens: 40,
+    warmUp: 0,
+  });
+  assert.equal(all.counts, whole.counts);
+  assert.ok(Math.abs(all.tokenSeconds / whole.tokenSeconds - 1) < 1e-9);
+  // Rejected tokens' experts are read for nothing, but are there for the tokens that take their places.
+  assert.ok(none.counts.needs > 2.5 * all.counts.needs && none.counts.demanded < 1.5 * all.counts.demanded);
 });
 
 test('a run is the same whenever it is run', () => {
