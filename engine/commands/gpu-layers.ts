@@ -46,7 +46,7 @@ export function readCpuExperts(
   if (gpuLayers === undefined) throw new InputError(flag, 'is used only with --gpu-layers; add it');
   if (Number(gpuLayers) === 0) throw new InputError(flag, 'the CPU has all layers with --gpu-layers 0; leave it out');
   if (gpuLayers === 'auto')
-    throw new InputError(flag, 'is for --gpu-layers with a number or all; auto plans whole layers');
+    throw new InputError(flag, 'is for --gpu-layers with a number or all; auto decides that itself');
   return nCpuMoe === undefined ? 'all' : readCount('--n-cpu-moe', nCpuMoe, 1);
 }
 
@@ -137,7 +137,9 @@ export async function planAutomatically(request: AutoRequest): Promise<SplitPlan
   const compared = `predicted ${formatSeconds(best.tokenSeconds)} per token; on the CPU alone ${formatSeconds(alone)}`;
   const onCpu = best.cpuUnits === partitionUnits(model);
   const layers = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
-  log(onCpu ? `auto: no layers on the GPU (${compared})` : `auto: ${layers} layers on the GPU (${compared})`);
+  const away = plan.stages.reduce((sum, { cpuExperts = 0 }) => sum + cpuExperts, 0);
+  const experts = away === 0 ? '' : `, ${away} of them with their experts on the CPU`;
+  log(onCpu ? `auto: no layers on the GPU (${compared})` : `auto: ${layers} layers on the GPU${experts} (${compared})`);
   return onCpu ? undefined : asSplit(plan);
 }
 

@@ -2,6 +2,7 @@ import { hasOverlappedForm, predictOverlapped } from '../cost/overlap.ts';
 import { predict } from '../cost/predict.ts';
 import { type Cluster, createCluster } from '../hardware/cluster.ts';
 import type { Device } from '../hardware/device.ts';
+import { createPlan } from '../plan/create-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { singleDevice } from '../schedule/baselines/single-device.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
@@ -111,8 +112,10 @@ function crossedExperts(problem: PlanningProblem): Scheduled[] {
   const { belief, model } = problem;
   const [head] = belief.devices;
   if (model.layer.routed.length === 0 || head?.gpu === undefined) return [];
-  const found = cpuGpuSplit(problem, { formulas: 'sum', kvCache: 'with-layers' });
-  return found.best?.cpuExperts === undefined ? [] : [found];
+  const { plan, best } = cpuGpuSplit(problem, { formulas: 'sum', kvCache: 'with-layers' });
+  if (plan === undefined || best?.cpuExperts === undefined) return [];
+  // By these formulas it doesn't matter where tokens are embedded; programs do it on the CPU.
+  return [{ plan: createPlan({ ...plan, embedding: { device: head.name, processor: 'cpu' } }) }];
 }
 
 /**

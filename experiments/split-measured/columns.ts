@@ -23,6 +23,12 @@ const COLUMNS: readonly Column<PhaseRow>[] = [
   { key: 'metric', value: ({ phase }) => phase },
   { title: 'CPU\nlayers', key: 'cpu_layers', value: ({ split }) => layersOn(split, 'cpu'), unit: 'count' },
   { title: 'GPU\nlayers', key: 'gpu_layers', value: ({ split }) => layersOn(split, 'gpu'), unit: 'count' },
+  {
+    title: 'Experts\non CPU',
+    key: 'cpu_experts',
+    value: ({ split }) => split.cpuExperts ?? 0,
+    unit: 'count',
+  },
   { title: 'Output', key: 'output', value: ({ split }) => split.plan.output.processor },
   { title: 'Measured', key: 'measured_s', value: ({ split, phase }) => split.measured[phase].median, unit: 'seconds' },
   {
@@ -70,7 +76,9 @@ export function splitsTable(splits: readonly SplitAnswers[]): Table<PhaseRow> {
 
 /** What a change to one split does. */
 export function ablationTable({ splits, ablations }: SplitsRun): Table<Ablation> {
-  const half = splits.find(({ cpuUnits }) => cpuUnits === ablations[0]?.cpuUnits);
+  const half = splits.find(
+    ({ cpuUnits, cpuExperts }) => cpuUnits === ablations[0]?.cpuUnits && cpuExperts === undefined,
+  );
   const times = (phase: Phase, key: string): Column<Ablation>[] => [
     { title: PHASE_TITLES[phase], key: `${key}_s`, value: ({ measured }) => measured[phase].median, unit: 'seconds' },
     {

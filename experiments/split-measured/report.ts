@@ -63,12 +63,15 @@ function phaseSection({ splits }: SplitsRun, phase: Phase, title: string): Secti
         kind: 'chart',
         title: 'By boundary',
         note: 'k: partition units on the CPU, the embedding first and the output layer last. k = 0 is all on the GPU.',
-        variants: [{ label: 'all', figure: curve(splits, phase) }],
+        variants: [{ label: 'all', figure: curve(splits.filter(isWhole), phase) }],
       },
       tableBlock(phaseTable(splits, phase), { title: 'Every split' }),
     ],
   };
 }
+
+/** A split of whole layers, of which every k has one. */
+const isWhole = ({ cpuExperts }: SplitAnswers): boolean => cpuExperts === undefined;
 
 function curve(splits: readonly SplitAnswers[], phase: Phase): Figure {
   const x = splits.map(({ cpuUnits }) => cpuUnits);
@@ -105,7 +108,8 @@ function curve(splits: readonly SplitAnswers[], phase: Phase): Figure {
 }
 
 /** Cumulative shares: all on the CPU, all on the GPU, half, and what was chosen. */
-function latencies(splits: readonly SplitAnswers[]): Figure {
+function latencies(all: readonly SplitAnswers[]): Figure {
+  const splits = all.filter(isWhole);
   const shown = [
     { name: 'all on the CPU', split: splits.at(-1) },
     { name: 'half on each', split: splits[Math.floor(splits.length / 2)] },

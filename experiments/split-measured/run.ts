@@ -11,7 +11,7 @@ import type { Progress } from '../../engine/terminal/progress.ts';
 import { type BatchAnswers, batchRuns } from './batches.ts';
 import { openProbes } from './probes.ts';
 import { splitRunner } from './runner.ts';
-import { allSplits, answersBy, type MeasuredSplit, type Split, type SplitAnswers } from './splits.ts';
+import { allSplits, answersBy, crossedSplits, type MeasuredSplit, type Split, type SplitAnswers } from './splits.ts';
 
 export interface SplitsToRun {
   readonly file: string;
@@ -67,9 +67,10 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
   try {
     const [{ model, on }, withScalar, withOne] = opened;
     const splits: (Split & { readonly run: ReturnType<typeof splitRunner> })[] = [];
-    for (const split of allSplits(model))
+    const whole = allSplits(model);
+    for (const split of [...whole, ...crossedSplits(model)])
       splits.push({ ...split, run: splitRunner(await on(split.plan), model, parts) });
-    const half = splits[Math.floor(splits.length / 2)] as Split;
+    const half = whole[Math.floor(whole.length / 2)] as Split;
     const offloaded = { ...half.plan, kvCache: 'host' } as const;
     const variant = async (name: string, other: typeof withScalar) => ({
       name,

@@ -19,6 +19,8 @@ export type Phase = (typeof PHASES)[number];
 /** A boundary k: the first k partition units on the CPU, the others on the GPU (HELM 4.1.1). */
 export interface Split {
   readonly cpuUnits: number;
+  /** The GPU's first layers whose experts are on the CPU; missing: none. */
+  readonly cpuExperts?: number;
   readonly plan: SplitPlan;
 }
 
@@ -49,11 +51,27 @@ export function deviation(split: SplitAnswers, answer: Answer, phase: Phase): nu
 
 /** Every k from 0, all on the GPU, to L + 2, all on the CPU. */
 export function allSplits(model: Model): Split[] {
-  return Array.from({ length: partitionUnits(model) + 1 }, (_, cpuUnits) => {
-    const plan = splitPlan(DEVICE, model, cpuUnits, 'with-layers');
-    if (plan.kind !== 'split') throw new RangeError(`a plan of kind "${plan.kind}"`);
-    return { cpuUnits, plan };
-  });
+  return Array.from({ length: partitionUnits(model) + 1 }, (_, cpuUnits) => splitOf(model, cpuUnits));
+}
+
+/**
+ * A mixture's splits with experts of GPU layers on the CPU: of every number of layers where all are on the GPU (k = 1), and
+ * of all the GPU's layers where they aren't; none of a dense model, and where the last layer has no experts.
+ */
+export function crossedSplits(model: Model): Split[] {
+  const { layers, kinds } = model;
+  if (kinds.at(-1)?.feedForward?.kind !== 'experts') return [];
+  const first = kinds.findIndex(({ feedForward }) => feedForward?.kind === 'experts');
+  return [
+    ...Array.from({ length: layers - first }, (_, index) => splitOf(model, 1, first + index + 1)),
+    ...Array.from({ length: layers - 1 }, (_, index) => splitOf(model, index + 2, layers - index - 1)),
+  ];
+}
+
+function splitOf(model: Model, cpuUnits: number, cpuExperts?: number): Split {
+  const plan = splitPlan(DEVICE, model, cpuUnits, 'with-layers', cpuExperts);
+  if (plan.kind !== 'split') throw new RangeError(`a plan of kind "${plan.kind}"`);
+  return { cpuUnits, plan, ...(cpuExperts !== undefined && { cpuExperts }) };
 }
 
 /** The name of this machine in plans and cluster files. */
@@ -80,9 +98,8 @@ export function answersBy(
   // The mean over the tokens that are decoded.
   const context = promptTokens + Math.round((outputTokens - 1) / 2);
   const workload = createWorkload({ promptTokens, outputTokens, context });
-  const chosenFor = (objective: 'decode' | 'prefill'): number | undefined =>
-    cpuGpuSplit({ belief: machine, model, workload }, { objective, formulas: 'sum', kvCache: 'with-layers' }).best
-      ?.cpuUnits;
+  const chosenFor = (objective: 'decode' | 'prefill') =>
+    cpuGpuSplit({ belief: machine, model, workload }, { objective, formulas: 'sum', kvCache: 'with-layers' }).best;
   const chosen = { tpot: chosenFor('decode'), ttft: chosenFor('prefill') };
   const timesOf = (plan: SplitPlan, batch: number): Readonly<Record<Answer, Times>> => {
     // As in the search: nothing crosses to a GPU that a plan doesn't use.
@@ -101,9 +118,10 @@ export function answersBy(
       const { predicted, simulated } = timesOf(plan, batch);
       return { predicted: predicted.tpot, simulated: simulated.tpot };
     },
-    split: ({ plan, cpuUnits }: Split): Pick<SplitAnswers, Answer | 'chosen'> => ({
-      ...timesOf(plan, 1),
-      chosen: { tpot: cpuUnits === chosen.tpot, ttft: cpuUnits === chosen.ttft },
-    }),
+    split({ plan, cpuUnits, cpuExperts }: Split): Pick<SplitAnswers, Answer | 'chosen'> {
+      const isChosen = (best: ReturnType<typeof chosenFor>): boolean =>
+        best?.cpuUnits === cpuUnits && best.cpuExperts === cpuExperts;
+      return { ...timesOf(plan, 1), chosen: { tpot: isChosen(chosen.tpot), ttft: isChosen(chosen.ttft) } };
+    },
   };
 }

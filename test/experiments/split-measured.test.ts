@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { loadCatalogue } from '../../datasets/load.ts';
+import { createModel } from '../../engine/model/model.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
+import { crossedSplits } from '../../experiments/split-measured/splits.ts';
 import { GPU, PROFILE } from '../profile/measures.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
@@ -63,6 +66,28 @@ testGpu('every split of a model has three answers, and one of them is chosen for
   assert.ok(three.predicted > one.predicted, 'attention and arithmetic of three requests take longer');
   assert.is(readFileSync(join(out, 'profile.json'), 'utf8'), clusterFile({ ...PROFILE, gpu: GPU }));
   for (const file of ['report.html', 'splits.csv', 'batches.csv']) assert.ok(existsSync(join(out, file)), file);
+});
+
+test('of a mixture, experts of GPU layers are on the CPU too: of every number of layers, and of all', () => {
+  const named = (name: string) => {
+    const found = loadCatalogue().find(({ shape }) => shape.name === name)?.shape;
+    if (found === undefined) throw new Error(`no ${name}`);
+    return createModel({ ...found, layers: 3, kinds: found.kinds.slice(0, 3) }, 'Q8_0');
+  };
+  assert.equal(
+    crossedSplits(named('OLMoE-1B-7B')).map(({ cpuUnits, cpuExperts, plan }) => [
+      ...[cpuUnits, cpuExperts, plan.stages.at(-1)?.cpuExperts],
+      plan.stages.at(-1)?.from,
+    ]),
+    [
+      [1, 1, 1, 0],
+      [1, 2, 2, 0],
+      [1, 3, 3, 0],
+      [2, 2, 2, 1],
+      [3, 1, 1, 2],
+    ],
+  );
+  assert.equal(crossedSplits(named('Llama-3-8B')), []);
 });
 
 test('a profile without a GPU is refused before anything runs', async () => {
