@@ -39,6 +39,7 @@ const DEFAULTS: GenerateRequest = {
   paging: undefined,
   drafts: { draft: undefined, lookup: undefined, tokens: undefined },
   experts: undefined,
+  packedExperts: undefined,
   routing: undefined,
   trace: undefined,
 };
@@ -55,6 +56,7 @@ test('every option reaches the request', async () => {
     ...['--memory', '600MiB', '--trace', 'run.json', '--force'],
     ...['--expert-slots', '12', '--expert-eviction', 'slru', '--expert-lookahead', 'next-router:3'],
     ...['--expert-pool', 'all', '--expert-reads', 'pread', '--expert-depth', '2', '--routing', 'r.json'],
+    ...['--packed-experts', 'experts.packed'],
     ...['--kv-memory', '200MiB', '--kv-pages', '256', '--kv-folder', '/data'],
   ];
   assert.equal(await requested(...options), {
@@ -77,6 +79,7 @@ test('every option reaches the request', async () => {
         ...{ slots: 12, pool: 'all', eviction: 'slru', method: 'pread', depth: 2 },
         lookahead: { kind: 'next-router', ranks: 3 },
       },
+      packedExperts: 'experts.packed',
       routing: 'r.json',
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
     },
