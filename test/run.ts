@@ -19,6 +19,8 @@ const ENDING_SECONDS = 60;
  * each in a process of its own.
  */
 const TIMED: readonly string[] = ['kernels/webgpu/unhurried-wait.test.ts', 'server/stalls.test.ts'];
+/** Folders whose files use what the first of them makes, such as the site of lessons: one process takes them all. */
+const TOGETHER: readonly string[] = ['notebooks/'];
 /** Files whose time is printed at the end. */
 const SLOWEST = 10;
 
@@ -75,8 +77,21 @@ function runIn(child: ChildProcess, file: string): Promise<FileResult> {
   });
 }
 
-const left = files.filter((file) => !TIMED.includes(file));
-await Promise.all(Array.from({ length: PROCESSES }, () => work(() => left.shift())));
+const left: string[][] = [];
+for (const file of files.filter((one) => !TIMED.includes(one))) {
+  const last = left.at(-1);
+  if (TOGETHER.some((folder) => file.startsWith(folder) && last?.[0]?.startsWith(folder))) last?.push(file);
+  else left.push([file]);
+}
+/** The next file of one process. */
+function filesInTurn(): () => string | undefined {
+  let own: string[] = [];
+  return () => {
+    if (own.length === 0) own = left.shift() ?? [];
+    return own.shift();
+  };
+}
+await Promise.all(Array.from({ length: PROCESSES }, () => work(filesInTurn())));
 for (const file of files.filter((one) => TIMED.includes(one))) {
   const alone = [file];
   await work(() => alone.shift());

@@ -51,7 +51,7 @@ test('generate gives exactly the text of the reference kernels', async () => {
 
 test('generate uses the reference kernels without the addon, with a warning', async () => {
   const withoutAddon = (...options: readonly string[]): Promise<Ended> => {
-    const command = ['--import', 'tsx', 'bin/hearth.js', 'generate', '--model', model, '--prompt'];
+    const command = ['bin/hearth.js', 'generate', '--model', model, '--prompt'];
     const request = ['The weights of a layer', '--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json'];
     const addon = `HEARTH_ADDON=${join(folder, 'nowhere.node')}`;
     return runCommand(['env', addon, process.execPath, ...command, ...request, ...options]);
@@ -95,7 +95,7 @@ test('generate stops before a stop string', async () => {
 
 test('Ctrl-C ends generate with exit code 130', async () => {
   const options = ['--model', model, '--prompt', 'x', '--kernels', 'reference', '--tokens', '4000'];
-  const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.js', 'generate', ...options]);
+  const child = spawn(process.execPath, ['bin/hearth.js', 'generate', ...options]);
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => {
     if (stdout === '') child.kill('SIGINT');

@@ -56,12 +56,12 @@ for (const { page: name } of LESSONS) {
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(overflow <= 0, `${width}: ${overflow} pixels too wide`);
         assert.equal(await overlaps(page), [], `${width}`);
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme });
-          assert.equal(await seriousFaults(page), [], `${width}, ${colorScheme}`);
-        }
+        assert.equal(await seriousFaults(page), [], `${width}`);
         assert.equal(await problems(), [], `${width}`);
       }
+      // Colours differ in the dark, and nothing else does.
+      await page.emulateMedia({ colorScheme: 'dark' });
+      assert.equal(await seriousFaults(page), [], 'dark');
     },
   );
 

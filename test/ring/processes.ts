@@ -14,12 +14,16 @@ export interface Running {
 
 /** Starts `bin/hearth.js` without a terminal. */
 export function startHearth(...options: readonly string[]): Running {
-  return startNode('bin/hearth.js', ...options);
+  return startProcess('bin/hearth.js', ...options);
 }
 
-/** Starts Node.js with these options, a script among them, without a terminal. */
+/** Starts Node.js with these options, a TypeScript file among them, without a terminal. */
 export function startNode(...options: readonly string[]): Running {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...options], { cwd: ROOT });
+  return startProcess('--import', 'tsx', ...options);
+}
+
+function startProcess(...options: readonly string[]): Running {
+  const child = spawn(process.execPath, options, { cwd: ROOT });
   const running: Running = {
     child,
     pid: child.pid as number,
@@ -66,7 +70,7 @@ process.on('SIGHUP', () => {
 /** A worker process whose main thread hangs for HANG seconds at SIGUSR2, and computes as long at SIGHUP. */
 export function startWorkerThatHangs(model: string) {
   const preload = `data:text/javascript,${encodeURIComponent(ON_SIGNAL)}`;
-  return listening(startNode('--import', preload, 'bin/hearth.js', ...workerOptions(model)));
+  return listening(startProcess('--import', preload, 'bin/hearth.js', ...workerOptions(model)));
 }
 
 /** A worker process on loopback, with one thread, and its address. */

@@ -12,8 +12,11 @@ export interface Ended {
 
 /** Runs a script in its own process, without a terminal. */
 export function runScript(script: string, ...options: readonly string[]): Promise<Ended> {
-  return runCommand([process.execPath, '--import', 'tsx', script, ...options]);
+  return runCommand([process.execPath, ...loaderOf(script), script, ...options]);
 }
+
+/** Options of Node for a script: tsx compiles it; bin/hearth.js registers tsx, and would do all of it a second time. */
+const loaderOf = (script: string): string[] => (script === 'bin/hearth.js' ? [] : ['--import', 'tsx']);
 
 /** Runs a program from the PATH in the project's folder, without a terminal. */
 export function runCommand([program, ...options]: readonly string[]): Promise<Ended> {

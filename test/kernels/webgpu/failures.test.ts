@@ -26,10 +26,7 @@ const manifest = (name: string, library: string): string =>
   write(name, JSON.stringify({ file_format_version: '1.0.0', ICD: { library_path: library, api_version: '1.1.0' } }));
 
 const hearth = (drivers: string, ...options: readonly string[]): Promise<Ended> =>
-  runCommand([
-    ...['env', `VK_DRIVER_FILES=${drivers}`, process.execPath, '--import', 'tsx', 'bin/hearth.js'],
-    ...options,
-  ]);
+  runCommand(['env', `VK_DRIVER_FILES=${drivers}`, process.execPath, 'bin/hearth.js', ...options]);
 
 /** Manifests of drivers that are none, and what is said about each. */
 function brokenDrivers(): (readonly [path: string, problem: string])[] {
