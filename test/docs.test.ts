@@ -18,6 +18,8 @@ import { MOST_STATES } from '../engine/text/grammar/automaton.ts';
 import { MOST_DEPTH, MOST_SCHEMA_CHARACTERS } from '../engine/text/grammar/json-schema.ts';
 import { MOST_STEPS } from '../engine/text/grammar/patterns/expression.ts';
 import { MOST_CHARACTERS, MOST_GROUPS } from '../engine/text/grammar/patterns/parse-pattern.ts';
+import { frontPageResults } from './support/front-page.ts';
+import { between, linesOf } from './support/tables-of-docs.ts';
 
 const PAGES = [
   'README.md',
@@ -47,6 +49,68 @@ for (const page of PAGES) {
     assert.equal(absent, []);
   });
 }
+
+/** Paragraphs, items of lists and captions of a page, without tables, code and comments. */
+function paragraphsOf(text: string): string[] {
+  return text
+    .replace(/```[\s\S]*?```|<!--[\s\S]*?-->/g, '\n\n')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=[|#])/)
+    .map((paragraph) => paragraph.trim())
+    .filter((paragraph) => paragraph !== '' && !paragraph.startsWith('|'));
+}
+
+const LONGEST_WORDS = 90;
+for (const page of [...PAGES, 'CHANGELOG.md', 'datasets/README.md']) {
+  test(`${page}: no paragraph has more than ${LONGEST_WORDS} words`, () => {
+    const long = paragraphsOf(readFileSync(page, 'utf8')).filter((one) => one.split(/\s+/).length > LONGEST_WORDS);
+    assert.equal(
+      long.map((paragraph) => paragraph.slice(0, 80)),
+      [],
+    );
+  });
+}
+
+/** What was timed: milliseconds, rates, and ratios of times. Units in quotation marks are examples of input. */
+const TIMING = /\d ?(ms|µs|tokens\/s|GFLOP\/s|GB\/s)\b|× ?\d|\d ×|\d times as (fast|long)/;
+for (const page of PAGES.filter((one) => one !== 'README.md' && !one.startsWith('docs/measurements/'))) {
+  test(`${page}: timings stand in docs/measurements`, () => {
+    const prose = paragraphsOf(readFileSync(page, 'utf8').replace(/"[^"\n]*"|`[^`\n]*`/g, ''));
+    assert.equal(
+      prose.filter((paragraph) => TIMING.test(paragraph)).map((paragraph) => paragraph.slice(0, 120)),
+      [],
+    );
+  });
+}
+
+/** Anchors of a page, as GitHub makes them of its headings. */
+function anchorsOf(page: string): Set<string> {
+  const headings = readFileSync(page, 'utf8').match(/^#+ .*$/gm) ?? [];
+  const plain = headings.map((line) => line.replace(/^#+ /, '').toLowerCase());
+  return new Set(plain.map((line) => line.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')));
+}
+
+for (const page of PAGES) {
+  test(`${page}: every anchor exists`, () => {
+    const prose = readFileSync(page, 'utf8').replace(/```[\s\S]*?```/g, '');
+    const absent = [...prose.matchAll(/\]\(([^)#\s]*)#([^)]+)\)/g)]
+      .map(([, file = '', anchor = '']) => ({ target: file === '' ? page : join(dirname(page), file), anchor }))
+      .filter(({ target }) => target.endsWith('.md') && !target.includes('://'))
+      .filter(({ target, anchor }) => !existsSync(target) || !anchorsOf(target).has(anchor));
+    assert.equal(absent, []);
+  });
+}
+
+test('README.md is at most 90 lines, and none of its tables has more than eight rows', () => {
+  const lines = readFileSync('README.md', 'utf8').trimEnd().split('\n');
+  assert.ok(lines.length <= 90, `${lines.length} lines`);
+  const tables = lines.join('\n').match(/(^\|.*\n)+/gm) ?? [];
+  assert.ok(tables.length > 0);
+  for (const table of tables) assert.ok(table.trimEnd().split('\n').length - 2 <= 8, table.slice(0, 60));
+});
+
+test('the results of README.md are those on record; npm run renew:figures', () => {
+  assert.equal(linesOf(between(readFileSync('README.md', 'utf8'), 'results')), linesOf(frontPageResults().join('\n')));
+});
 
 /** Rows of a table whose third cell is a file and whose fourth are names in it. */
 const named = readFileSync('docs/explanation/equations.md', 'utf8')

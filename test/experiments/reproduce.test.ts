@@ -88,11 +88,11 @@ test('all papers: the summary as Markdown has a line per row, and a word on ever
   );
 });
 
-for (const { file, marker, from } of TABLES) {
+for (const { file, marker, from, shown } of TABLES) {
   test(`${file} has the ${marker} as the program prints it`, () => {
-    const printed = linesOf(results.files?.[from] ?? '');
-    assert.ok(printed.length > 5);
-    assert.equal(linesOf(between(readFileSync(file, 'utf8'), marker)), printed);
+    const printed = results.files?.[from] ?? '';
+    assert.ok(linesOf(printed).length > 5);
+    assert.equal(linesOf(between(readFileSync(file, 'utf8'), marker)), linesOf(shown?.(printed) ?? printed));
   });
 }
 

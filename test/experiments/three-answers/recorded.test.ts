@@ -53,7 +53,7 @@ test('pinned prefixes that are prefetched read within 2 % of what is measured', 
   assert.ok(errorsOf(pinned, 'simulated', 'bytes').worst < 0.02);
 });
 
-/** Rows of docs/explanation/simulator.md: plans, and their errors. */
+/** Rows of docs/measurements/simulator.md: plans, and their errors. */
 const prefetches = ({ cell }: ComparedCell): boolean => cell.policy.prefetch !== 'none';
 const ROWS: readonly [name: string, results: readonly ComparedCell[]][] = [
   ['60 drawn', SETS.drawn],
@@ -62,8 +62,8 @@ const ROWS: readonly [name: string, results: readonly ComparedCell[]][] = [
   ['17 with', SETS.quick],
 ];
 
-test('the errors in docs/explanation/simulator.md are those of the record', () => {
-  const lines = readFileSync('docs/explanation/simulator.md', 'utf8').split('\n');
+test('the errors in docs/measurements/simulator.md are those of the record', () => {
+  const lines = readFileSync('docs/measurements/simulator.md', 'utf8').split('\n');
   for (const [name, results] of ROWS) {
     const line = lines.find((text) => text.startsWith(`| ${name}`)) ?? '';
     const written = line.split('|').slice(2, -1);

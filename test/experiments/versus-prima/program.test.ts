@@ -19,14 +19,14 @@ test('eleven runs of the real program are on file, with the figures as measured'
   for (const { run } of ANSWERS) assert.is(run.rounds * run.windows.reduce((sum, one) => sum + one, 0), 32);
 });
 
-test('the table of docs/how-to/ring.md is what the program prints', () => {
+test('the table of docs/measurements/rings.md is what the program prints', () => {
   const { columns, rows } = programTable(ANSWERS);
   const line = (cells: readonly string[]) => ['', ...cells, ''];
   const printed = [
     line(columns.map(({ title = '' }) => title)),
     ...rows.map((row) => line(columns.map((column) => cellText(column, row)))),
   ];
-  const written = linesOf(between(readFileSync('docs/how-to/ring.md', 'utf8'), 'program'));
+  const written = linesOf(between(readFileSync('docs/measurements/rings.md', 'utf8'), 'program'));
   assert.equal(
     written.map((cells) => cells.map((cell) => cell.replaceAll(/[`\\]/g, ''))),
     printed,
