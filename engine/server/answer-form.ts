@@ -1,6 +1,6 @@
 import type { GeneratedPiece } from '../runtime/batch/batch-engine.ts';
+import type { CallPart } from '../text/tools/held-call.ts';
 import type { CallReading } from '../text/tools/read-calls.ts';
-import type { ToolCall } from '../text/tools/tool.ts';
 import type { ApiError } from './api-error.ts';
 import type { FinishedChoice, TextRequest } from './text-request.ts';
 
@@ -20,8 +20,8 @@ export interface AnswerForm {
   think(index: number, reasoning: string, piece: GeneratedPiece | undefined): readonly ServerEvent[];
   /** New text of a choice, with its token; text that was held back until the end comes without one. */
   more(index: number, text: string, piece: GeneratedPiece | undefined): readonly ServerEvent[];
-  /** A choice has a further call of a tool. */
-  call(index: number, call: ToolCall): readonly ServerEvent[];
+  /** A choice calls a tool, or goes on with it. */
+  call(index: number, part: CallPart): readonly ServerEvent[];
   /** A choice has ended. */
   finish(choice: FinishedChoice): readonly ServerEvent[];
   /** All choices have ended. */

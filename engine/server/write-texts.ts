@@ -63,7 +63,7 @@ function createAnswer(reading: CallReading | undefined): Answer {
   const kept = (read: ReadText): ReadText => {
     reasoning += read.reasoning;
     text += read.text;
-    calls.push(...read.calls);
+    for (const part of read.calls) if (part.kind === 'end') calls.push(part.call);
     return read;
   };
   return {
@@ -94,7 +94,7 @@ async function stream({ asked, open, signal }: WriteParts, choices: readonly Cho
   const events = (index: number, { reasoning, text, calls }: ReadText, piece?: GeneratedPiece) => [
     ...(reasoning === '' ? [] : form.think(index, reasoning, piece)),
     ...form.more(index, text, reasoning === '' ? piece : undefined),
-    ...calls.flatMap((call) => form.call(index, call)),
+    ...calls.flatMap((part) => form.call(index, part)),
   ];
   try {
     await out.send(form.begin(request.prompts.reduce((sum, prompt) => sum + prompt.length, 0)));

@@ -129,6 +129,75 @@ test('openai: responses', async () => {
   assert.is(next.status, 'incomplete');
 });
 
+test('arguments come as they are written in all three APIs, and are those of the whole answer', async () => {
+  const named = { type: 'function' as const, name: 'weather' };
+  const parameters = z.toJSONSchema(Weather) as Record<string, unknown>;
+  const chat = { model, messages, seed: 5, max_tokens: 800 };
+  const chatTool = { type: 'function' as const, function: { name: 'weather', parameters } };
+  const chosen = { tools: [chatTool], tool_choice: { type: 'function' as const, function: { name: 'weather' } } };
+  const whole = await openai.chat.completions.create({ ...chat, ...chosen });
+  const pieces: string[] = [];
+  for await (const { choices } of await openai.chat.completions.create({ ...chat, ...chosen, stream: true }))
+    for (const call of choices[0]?.delta.tool_calls ?? []) pieces.push(call.function?.arguments ?? '');
+  assert.ok(pieces.filter((piece) => piece !== '').length > 3, pieces.join('|'));
+  assert.is(pieces.join(''), functionsOf(whole.choices[0]?.message)[0]?.arguments);
+
+  const asked = { model, input: 'Weather?', max_output_tokens: 800, seed: 5 };
+  const tool = { ...named, parameters, strict: true };
+  const deltas: string[] = [];
+  let done = '';
+  for await (const event of await openai.responses.create({
+    ...asked,
+    tools: [tool],
+    tool_choice: named,
+    stream: true,
+  })) {
+    if (event.type === 'response.function_call_arguments.delta') deltas.push(event.delta);
+    if (event.type === 'response.function_call_arguments.done') done = event.arguments;
+  }
+  assert.ok(deltas.length > 3);
+  assert.is(deltas.join(''), done);
+  Weather.parse(JSON.parse(done));
+
+  const stream = anthropic.messages.stream({
+    ...{ model, messages, max_tokens: 800, tool_choice: { type: 'tool', name: 'weather' } },
+    tools: [{ name: 'weather', input_schema: parameters as Anthropic.Tool.InputSchema }],
+  });
+  const partial: string[] = [];
+  stream.on('streamEvent', (event) => {
+    if (event.type === 'content_block_delta' && event.delta.type === 'input_json_delta')
+      partial.push(event.delta.partial_json);
+  });
+  const { content } = await stream.finalMessage();
+  assert.ok(partial.length > 3);
+  const [block] = content;
+  assert.equal(block?.type === 'tool_use' && block.input, JSON.parse(partial.join('')));
+});
+
+test('a call that the most tokens cut is unfinished in streams: no client takes it for a call', async () => {
+  const cut = { model, input: 'Weather?', max_output_tokens: 16, stream: true as const };
+  const [weather] = tools;
+  const tool = {
+    type: 'function' as const,
+    name: 'weather',
+    parameters: weather?.function.parameters ?? {},
+    strict: true,
+  };
+  const statuses: (string | undefined)[] = [];
+  for await (const event of await openai.responses.create({ ...cut, tools: [tool], tool_choice: 'required' })) {
+    if (event.type === 'response.output_item.done' && event.item.type === 'function_call')
+      statuses.push(event.item.status);
+    if (event.type === 'response.incomplete') statuses.push(event.response.incomplete_details?.reason);
+    assert.not(event.type === 'response.completed');
+  }
+  assert.equal(statuses.at(-1), 'max_output_tokens');
+  assert.ok(statuses.slice(0, -1).every((status) => status === 'incomplete'));
+  const reasons: (string | null | undefined)[] = [];
+  const ask = { model, messages, tools, tool_choice: 'required' as const, max_tokens: 16, stream: true as const };
+  for await (const { choices } of await openai.chat.completions.create(ask)) reasons.push(choices[0]?.finish_reason);
+  assert.is(reasons.at(-1), 'length');
+});
+
 test('ai with @ai-sdk/openai-compatible: tools that are called, then a text', async () => {
   const provider = createOpenAICompatible({ name: 'hearth', baseURL: `${server.url}/v1`, apiKey: 'none' });
   const rolled: number[] = [];

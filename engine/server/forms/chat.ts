@@ -191,11 +191,15 @@ function chatForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage 
       if (text === '' && (shown === null || shown.content.length === 0)) return [];
       return [chunk([{ index, delta: { content: text }, logprobs: shown, finish_reason: null }])];
     },
-    call(index, own) {
-      const number = callCounts[index] ?? 0;
-      callCounts[index] = number + 1;
-      const delta = { tool_calls: [{ index: number, ...writtenCall(own) }] };
-      return [chunk([{ index, delta, logprobs: null, finish_reason: null }])];
+    call(index, part) {
+      if (part.kind === 'end') return [];
+      const before = callCounts[index] ?? 0;
+      if (part.kind === 'begin') callCounts[index] = before + 1;
+      const own =
+        part.kind === 'begin'
+          ? { index: before, ...writtenCall({ ...part, arguments: '' }) }
+          : { index: before - 1, function: { arguments: part.arguments } };
+      return [chunk([{ index, delta: { tool_calls: [own] }, logprobs: null, finish_reason: null }])];
     },
     finish: ({ index, ...choice }) => [
       chunk([{ index, delta: {}, logprobs: null, finish_reason: finishReason(choice) }]),

@@ -125,7 +125,12 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[],
         : { end: 'end_turn', length: 'max_tokens', stop: 'stop_sequence', interrupt: null }[result.reason],
     stop_sequence: result.reason === 'stop' ? (foundStop(tokenizer, result, stops) ?? null) : null,
   });
-  const used = ({ id, name: called }: ToolCall, input: unknown) => ({ type: 'tool_use', id, name: called, input });
+  const used = ({ id, name: called }: Pick<ToolCall, 'id' | 'name'>, input: unknown) => ({
+    type: 'tool_use',
+    id,
+    name: called,
+    input,
+  });
   const contentOf = ({ reasoning, text, calls }: FinishedChoice): object[] => [
     ...(reasoning === '' ? [] : [thought(reasoning)]),
     ...(calls.length > 0 && text.trim() === '' ? [] : [{ type: 'text', text }]),
@@ -135,7 +140,7 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[],
   const thought = (thinking: string) => ({ type: 'thinking', thinking, signature: '' });
   /** Blocks so far, and what the last one is, if it may go on. */
   let blocks = 0;
-  let open: 'text' | 'thinking' | undefined;
+  let open: 'text' | 'thinking' | 'call' | undefined;
   const closed = (): ServerEvent[] => {
     if (open === undefined) return [];
     open = undefined;
@@ -175,16 +180,20 @@ function messageForm({ name, tokenizer }: ServedModel, stops: readonly string[],
       if (text === '' || (mayBeOther && open !== 'text' && text.trim() === '')) return [];
       return added('text', { type: 'text_delta', text });
     },
-    call(_index, call) {
-      const before = closed();
-      const index = blocks++;
-      const delta = { type: 'input_json_delta', partial_json: call.arguments };
-      return [
-        ...before,
-        event('content_block_start', { index, content_block: used(call, {}) }),
-        event('content_block_delta', { index, delta }),
-        event('content_block_stop', { index }),
-      ];
+    call(_index, part) {
+      switch (part.kind) {
+        case 'begin': {
+          const before = closed();
+          open = 'call';
+          return [...before, event('content_block_start', { index: blocks++, content_block: used(part, {}) })];
+        }
+        case 'more': {
+          const delta = { type: 'input_json_delta', partial_json: part.arguments };
+          return [event('content_block_delta', { index: blocks - 1, delta })];
+        }
+        case 'end':
+          return closed();
+      }
     },
     // A message has one block at least.
     finish: () => [...(blocks === 0 ? opened('text') : []), ...closed()],

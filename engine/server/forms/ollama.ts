@@ -225,7 +225,7 @@ function ollamaForm({ name }: ServedModel, kind: AskedText['kind']): AnswerForm 
     begin: () => [],
     think: (_index, reasoning) => [event('', reasoning)],
     more: (_index, text) => (text === '' ? [] : [event(text, '')]),
-    call: (_index, call) => [event('', '', written({ calls: [call] }))],
+    call: (_index, part) => (part.kind === 'end' ? [event('', '', written({ calls: [part.call] }))] : []),
     finish: () => [],
     end: (choices) => [{ data: line({ ...said('', ''), ...ended(choices) }) }],
     fail: (error) => ({ data: ollamaError(error) }),

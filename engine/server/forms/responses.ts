@@ -203,8 +203,9 @@ function responseForm(echo: object, mayBeOther: boolean): AnswerForm {
   const item = (itemId: string, status: string, content: readonly object[]) => ({
     ...{ id: itemId, type: 'message', status, role: 'assistant', content },
   });
+  const itemIdOf = (callId: string): string => callId.replace('call_', 'fc_');
   const callItem = ({ id: callId, name, arguments: own }: ToolCall, status = 'completed') => ({
-    ...{ id: callId.replace('call_', 'fc_'), type: 'function_call', status, call_id: callId, name, arguments: own },
+    ...{ id: itemIdOf(callId), type: 'function_call', status, call_id: callId, name, arguments: own },
   });
   const thoughtId = `rs_${randomUUID()}`;
   const thoughtItem = (itemId: string, status: string, text?: string) => ({
@@ -217,6 +218,9 @@ function responseForm(echo: object, mayBeOther: boolean): AnswerForm {
   let items = 0;
   let message: { readonly index: number; readonly id: string; text: string } | undefined;
   const written: { readonly id: string }[] = [];
+  /** The call that is under way, and the one that the text's end cut. */
+  let calling: { readonly index: number; readonly id: string; readonly name: string; arguments: string } | undefined;
+  let cut: ToolCall | undefined;
   const statusOf = ({ reason }: BatchResult) => (reason === 'length' ? 'incomplete' : 'completed');
   const whole = (choices: readonly FinishedChoice[]) => {
     const { result, reasoning, text, calls } = choices[0] as FinishedChoice;
@@ -228,6 +232,7 @@ function responseForm(echo: object, mayBeOther: boolean): AnswerForm {
         ...(reasoning === '' ? [] : [thoughtItem(thoughtId, status, reasoning)]),
         ...(hasText ? [item(written[0]?.id ?? messageId(), status, [part(text)])] : []),
         ...calls.map((call) => callItem(call)),
+        ...(cut === undefined ? [] : [callItem(cut, status)]),
       ],
       incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
       usage: {
@@ -294,6 +299,20 @@ function responseForm(echo: object, mayBeOther: boolean): AnswerForm {
       event('response.output_item.done', { output_index: index, item: item(itemId, status, [part(text)]) }),
     ];
   };
+  const placeOfCall = ({ index, id: callId }: { readonly index: number; readonly id: string }) => ({
+    ...{ output_index: index, item_id: itemIdOf(callId) },
+  });
+  const callEnded = (status: string): ServerEvent[] => {
+    if (calling === undefined) return [];
+    const own = calling;
+    calling = undefined;
+    if (status !== 'completed') cut = own;
+    const { name, arguments: given } = own;
+    return [
+      event('response.function_call_arguments.done', { ...placeOfCall(own), name, arguments: given }),
+      event('response.output_item.done', { output_index: own.index, item: callItem(own, status) }),
+    ];
+  };
   return {
     whole,
     begin: () => [
@@ -309,22 +328,22 @@ function responseForm(echo: object, mayBeOther: boolean): AnswerForm {
       now.text += text;
       return [...before, event('response.output_text.delta', { ...placeOf(now), delta: text, logprobs: [] })];
     },
-    call(_index, call) {
-      const before = [...thoughtEnded(), ...ended('completed')];
-      const [index, own] = [items++, callItem(call)];
-      const place = { output_index: index, item_id: own.id };
-      const added = { ...callItem(call, 'in_progress'), arguments: '' };
-      return [
-        ...before,
-        event('response.output_item.added', { output_index: index, item: added }),
-        event('response.function_call_arguments.delta', { ...place, delta: own.arguments }),
-        event('response.function_call_arguments.done', { ...place, name: own.name, arguments: own.arguments }),
-        event('response.output_item.done', { output_index: index, item: own }),
-      ];
+    call(_index, part) {
+      if (part.kind === 'begin') {
+        const before = [...thoughtEnded(), ...ended('completed')];
+        calling = { index: items++, id: part.id, name: part.name, arguments: '' };
+        const added = callItem(calling, 'in_progress');
+        return [...before, event('response.output_item.added', { output_index: calling.index, item: added })];
+      }
+      const now = calling as NonNullable<typeof calling>;
+      if (part.kind === 'end') return callEnded('completed');
+      now.arguments += part.arguments;
+      return [event('response.function_call_arguments.delta', { ...placeOfCall(now), delta: part.arguments })];
     },
     finish: ({ result, calls, reasoning, text }) => [
       ...thoughtEnded(statusOf(result)),
-      ...(calls.length > 0 || (text === '' && reasoning !== '') ? [] : begun()),
+      ...callEnded('incomplete'),
+      ...(calls.length > 0 || cut !== undefined || (text === '' && reasoning !== '') ? [] : begun()),
       ...ended(statusOf(result)),
     ],
     end(choices) {

@@ -140,11 +140,11 @@ const NO_CALLS: CallReading = { form: undefined, names: [], isRequired: false };
  * @throws ApiError 400 for names that occur twice, or that no tool has
  */
 export function toolUse({ callForm }: ServedModel, { tools: given, choice, several, form }: ToolRequest): ToolUse {
-  const names = given.map(({ name }) => name);
+  const allNames = given.map(({ name }) => name);
   const seen = new Set<string>();
-  const twice = names.find((name) => seen.size === seen.add(name).size);
+  const twice = allNames.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) throw refuse('tools', `"${twice}" occurs twice; give each tool a name of its own`);
-  if (typeof choice === 'object' && !names.includes(choice.name))
+  if (typeof choice === 'object' && !allNames.includes(choice.name))
     throw refuse('tool_choice', `no tool has the name "${choice.name.slice(0, 100)}"`);
   if (choice === 'required' && given.length === 0) throw refuse('tool_choice', 'needs tools to choose from');
   if (given.length === 0 || choice === 'none') return { tools: [], form, reading: NO_CALLS };
@@ -157,11 +157,16 @@ export function toolUse({ callForm }: ServedModel, { tools: given, choice, sever
   });
   const isRequired = choice !== 'auto';
   const callable = typeof choice === 'object' ? tools.filter(({ name }) => name === choice.name) : tools;
-  const reading = { form: callForm, names: callable.map(({ name }) => name), isRequired };
   const calls = { tools: callable, form: callForm, isRequired, several: several && typeof choice !== 'object' };
   // Whether a text without tags is a call is only known at its end.
   const isHeld = isRequired || form !== undefined || callForm.kind === 'tagged';
-  return { tools, form: isHeld ? { ...(isRequired ? {} : form), calls } : undefined, reading };
+  const isKnown = isRequired || (callForm.kind === 'tagged' && form?.gbnf === undefined);
+  const names = callable.map(({ name }) => name);
+  return {
+    tools,
+    form: isHeld ? { ...(isRequired ? {} : form), calls } : undefined,
+    reading: { form: callForm, names, isRequired, isHeld: isHeld && isKnown },
+  };
 }
 
 function refuse(param: string, problem: string): ApiError {

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { beginningLength } from '../beginning-length.ts';
 import { createReasoningReader } from '../reasoning/read-reasoning.ts';
 import { type OpenedReasoning, THINK } from '../reasoning/reasoning.ts';
+import { type CallPart, createHeldCall, type HeldCall, newCallId, partsOfCall } from './held-call.ts';
 import { CALL_TAGS, type CallForm, type ToolCall } from './tool.ts';
 
 /** A text without thoughts and calls, and these. */
@@ -11,7 +11,8 @@ export interface ReadText extends ReadCalls {
 
 interface ReadCalls {
   readonly text: string;
-  readonly calls: readonly ToolCall[];
+  /** Calls, each of which ends before the next one begins; the last one may lack its end. */
+  readonly calls: readonly CallPart[];
 }
 
 /** Finds thoughts and calls in a text as it grows. What may be one is held back. */
@@ -19,7 +20,7 @@ export interface CallReader {
   /** Whether it is within thoughts. */
   readonly isThinking: boolean;
   add(text: string): ReadText;
-  /** The rest. A call that isn't complete is left out. */
+  /** The rest. A call that isn't complete has no end, or is left out as a whole. */
   finish(): ReadText;
 }
 
@@ -30,6 +31,8 @@ export interface CallReading {
   readonly names: readonly string[];
   /** Whether the text can be nothing but calls. */
   readonly isRequired: boolean;
+  /** Whether calls are held to their form, so that their arguments can be given as they are written. Default: false. */
+  readonly isHeld?: boolean | undefined;
   /** Default: the most common marks, which the text itself begins. */
   readonly reasoning?: OpenedReasoning | undefined;
 }
@@ -81,19 +84,34 @@ function answerReader(reading: CallReading): AnswerReader {
 
 /** What follows the tag of a call; where something else does, the tag is only mentioned. */
 const CALL_BEGINS = /^\s*(?:[{[]|$)/;
+const HELD_BEGINS = /^\s*\{/;
 
-function taggedReader({ names }: CallReading): AnswerReader {
+function taggedReader({ names, isHeld = false }: CallReading): AnswerReader {
   const { begin, end } = CALL_TAGS;
   let held = '';
   let isInside = false;
+  /** The held call that is under way, up to its tag at the end. */
+  let call: HeldCall | undefined;
   let hasCalls = false;
   const shownBefore = (text: string): string => (hasCalls && text.trim() === '' ? '' : text);
   return {
     add(more) {
       held += more;
       let text = '';
-      const calls: ToolCall[] = [];
+      const calls: CallPart[] = [];
       for (;;) {
+        if (isHeld && isInside && call === undefined && HELD_BEGINS.test(held)) {
+          call = createHeldCall();
+          hasCalls = true;
+        }
+        if (call !== undefined) {
+          calls.push(...call.add(held));
+          held = '';
+          const { rest = '' } = call;
+          const at = rest.indexOf(end);
+          if (at < 0) return { text, calls };
+          [call, isInside, held] = [undefined, false, rest.slice(at + end.length)];
+        }
         if (isInside && !CALL_BEGINS.test(held)) {
           text += begin;
           isInside = false;
@@ -105,7 +123,7 @@ function taggedReader({ names }: CallReading): AnswerReader {
         // What is between the tags and no call of a tool is shown as it is.
         if (isInside && found.length === 0) text += `${begin}${before}${end}`;
         else if (!isInside) text += shownBefore(before);
-        calls.push(...found);
+        calls.push(...found.flatMap(partsOfCall));
         hasCalls ||= found.length > 0;
         held = held.slice(at + (isInside ? end : begin).length);
         isInside = !isInside;
@@ -113,15 +131,18 @@ function taggedReader({ names }: CallReading): AnswerReader {
       if (isInside) return { text, calls };
       const kept = beginningLength(held, begin);
       const shown = held.slice(0, held.length - kept);
+      // White space after a call may stand before another.
+      if (shownBefore(shown) === '') return { text, calls };
       held = held.slice(held.length - kept);
       return { text: text + shown, calls };
     },
     finish() {
       const rest = held;
       held = '';
-      if (!isInside) return { text: rest, calls: [] };
+      if (call !== undefined) return { text: '', calls: [] };
+      if (!isInside) return { text: shownBefore(rest), calls: [] };
       // A model may end its turn in place of the tag.
-      const calls = callsIn(rest, names);
+      const calls = callsIn(rest, names).flatMap(partsOfCall);
       return { text: calls.length > 0 || isCut(rest) ? '' : `${begin}${rest}`, calls };
     },
   };
@@ -147,7 +168,11 @@ function mayBeCalls(text: string): boolean {
 }
 
 /** The whole text is a call, a list of calls, or text, which begins with neither a bracket nor a mark. */
-function bareReader({ names, isRequired }: CallReading): AnswerReader {
+function bareReader({ names, isRequired, isHeld = false }: CallReading): AnswerReader {
+  if (isRequired && isHeld) {
+    const call = createHeldCall();
+    return { add: (text) => ({ text: '', calls: call.add(text) }), finish: () => ({ text: '', calls: [] }) };
+  }
   let held = '';
   let isText = false;
   return {
@@ -160,7 +185,7 @@ function bareReader({ names, isRequired }: CallReading): AnswerReader {
     },
     finish() {
       if (isText) return { text: '', calls: [] };
-      const calls = bareCalls(held, names);
+      const calls = bareCalls(held, names).flatMap(partsOfCall);
       return { text: calls.length > 0 || isRequired ? '' : held, calls };
     },
   };
@@ -206,7 +231,7 @@ function callsIn(text: string, names: readonly string[]): ToolCall[] {
     if (!isObject(one)) return undefined;
     const { name, arguments: own = one.parameters } = one;
     if (typeof name !== 'string' || !names.includes(name) || !isObject(own)) return undefined;
-    return { id: `call_${randomUUID().replaceAll('-', '')}`, name, arguments: JSON.stringify(own) };
+    return { id: newCallId(), name, arguments: JSON.stringify(own) };
   });
   return calls.every((call) => call !== undefined) ? calls : [];
 }

@@ -11,7 +11,9 @@ const reading = (kind: 'tagged' | 'bare', isRequired = false): CallReading => ({
 function read(how: CallReading | undefined, pieces: readonly string[]) {
   const reader = createCallReader(how);
   const parts = [...pieces.map((piece) => reader.add(piece)), reader.finish()];
-  const calls = parts.flatMap(({ calls: own }) => own.map(({ name, arguments: given }) => `${name}${given}`));
+  const calls = parts.flatMap(({ calls: own }) =>
+    own.flatMap((part) => (part.kind === 'end' ? [`${part.call.name}${part.call.arguments}`] : [])),
+  );
   return { text: parts.map(({ text }) => text).join(''), calls };
 }
 
@@ -115,5 +117,68 @@ for (const [how, text, shown, calls] of CASES) {
     );
   });
 }
+
+const held = (kind: 'tagged' | 'bare', isRequired: boolean): CallReading => ({
+  ...reading(kind, isRequired),
+  isHeld: true,
+});
+
+/** The parts of calls in pieces of one letter, and what a client puts together from them. */
+function streamed(how: CallReading, text: string) {
+  const reader = createCallReader(how);
+  const reads = [...Array.from(text, (letter) => reader.add(letter)), reader.finish()];
+  const parts = reads.flatMap(({ calls }) => calls);
+  const calls: { readonly name: string; given: string; isWhole: boolean }[] = [];
+  for (const part of parts) {
+    if (part.kind === 'begin') calls.push({ name: part.name, given: '', isWhole: false });
+    const last = calls.at(-1);
+    assert.ok(last !== undefined && !last.isWhole);
+    if (part.kind === 'more') last.given += part.arguments;
+    if (part.kind === 'end') {
+      assert.equal([part.call.name, part.call.arguments], [last.name, last.given]);
+      last.isWhole = true;
+    }
+  }
+  return {
+    text: reads.map((one) => one.text).join(''),
+    calls,
+    pieces: parts.filter(({ kind }) => kind === 'more').length,
+  };
+}
+
+test('arguments of held calls come as they are written, without the white space between their signs', () => {
+  const written =
+    '<tool_call>\n{"name": "f", "arguments": {"a": "</tool_call> }\\" x", "b": [1.50, {}]}}\n</tool_call>';
+  for (const isRequired of [true, false]) {
+    const { text, calls, pieces } = streamed(
+      held('tagged', isRequired),
+      `${written}\n${written.replace('"f"', '"g"')}`,
+    );
+    const given = '{"a":"</tool_call> }\\" x","b":[1.50,{}]}';
+    assert.equal(calls, [
+      { name: 'f', given, isWhole: true },
+      { name: 'g', given, isWhole: true },
+    ]);
+    assert.is(text, '');
+    assert.is(pieces, 2 * given.length);
+  }
+  const bare = streamed(held('bare', true), ' {"name": "g", "parameters": {"a": {"b": "}"}} }');
+  assert.equal(bare.calls, [{ name: 'g', given: '{"a":{"b":"}"}}', isWhole: true }]);
+});
+
+test('a held call that is cut has no end; a tag before something else than an object is text', () => {
+  const { calls } = streamed(held('tagged', true), '<tool_call>{"name":"f","arguments":{"a":"b');
+  assert.equal(calls, [{ name: 'f', given: '{"a":"b', isWhole: false }]);
+  assert.equal(streamed(held('tagged', true), '<tool_call>{"name":"f","argum').calls, []);
+  const mention = streamed(
+    held('tagged', false),
+    'Write <tool_call> first: <tool_call>{"name":"f","arguments":{}}</tool_call>',
+  );
+  assert.is(mention.text, 'Write <tool_call> first: ');
+  assert.equal(mention.calls, [{ name: 'f', given: '{}', isWhole: true }]);
+  // What isn't held may turn out to be no call, and comes as a whole.
+  assert.is(streamed(reading('tagged'), '<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>').pieces, 1);
+  assert.equal(streamed(held('bare', false), '{"name":"f"} is JSON').calls, []);
+});
 
 test.run();
