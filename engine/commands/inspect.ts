@@ -186,12 +186,7 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
     ['hidden size', `${shape.hiddenSize}, feed-forward ${feedForwardKinds(shape)}`],
     ['attention', mixerKinds(shape)],
     ['output', shape.tiedEmbeddings ? 'the embedding matrix (tied)' : 'a separate matrix'],
-    [
-      'biases',
-      shape.kinds.some(({ mixer }) => mixer?.kind === 'attention' && mixer.bias)
-        ? 'on queries, keys and values'
-        : 'none',
-    ],
+    ['biases', biasedProducts(shape)],
     ['context', `${settings.contextLength} tokens`],
     ['rotary angles', `base ${ropeBase}, ${ropeDimensions} values of a head, scaling ${printable(ropeScaling)}`],
     ['norm epsilon', String(Number(settings.normEpsilon.toPrecision(6)))],
@@ -199,6 +194,20 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
     ['tokenizer', tokenizer === undefined ? 'none' : describeTokenizer(tokenizer)],
   ];
   return formatTable([{ title: 'What' }, { title: 'Value', wraps: true }], rows);
+}
+
+/** Names of the products that have biases in some layer. */
+function biasedProducts({ kinds }: Shape): string {
+  const names = kinds.flatMap(({ mixer, feedForward }) => [
+    ...(mixer?.kind !== 'attention' || mixer.bias === false
+      ? []
+      : mixer.bias === true
+        ? ['queries, keys and values']
+        : mixer.bias),
+    ...(mixer?.kind === 'attention' && mixer.outputBias ? ['attn_output'] : []),
+    ...(feedForward?.kind === 'dense' ? (feedForward.biases ?? []) : feedForward?.bias ? ['router and experts'] : []),
+  ]);
+  return names.length === 0 ? 'none' : `on ${[...new Set(names)].join('; ')}`;
 }
 
 /** The feed-forward parts that layers have. */

@@ -101,7 +101,7 @@ function parseRow(row: CsvRow<Column>): CatalogueModel {
     has: (tensor) =>
       tensor === 'output.weight'
         ? !isTied
-        : tensor === 'blk.0.attn_q.bias'
+        : /^blk\.0\.attn_[qkv]\.bias$/.test(tensor)
           ? hasBias
           : others.has(tensor.replace(/^blk\.\d+\.|\.(weight|bias)$/g, '')),
     vocabularySize: readCell(row, 'vocabulary_size'),

@@ -1,5 +1,5 @@
 import type { Shape } from '../model/architecture.ts';
-import type { Attention, LayerKind } from '../model/layer-kind.ts';
+import { ATTENTION_PRODUCTS, type Attention, DENSE_PRODUCTS, type Dense, type LayerKind } from '../model/layer-kind.ts';
 import { FAMILIES, familyOf } from './architectures/families.ts';
 import type { Family, FamilyFile, Mixture, UsualLayer } from './architectures/family.ts';
 import { expertCount, leadingDenseLayers, readExperts } from './architectures/mixture.ts';
@@ -70,11 +70,38 @@ function readAttention(family: Family, file: FamilyFile, heads: number): Attenti
   const unfit = [kvHeads, ...file.kvHeads].find((count) => heads % (count || heads) !== 0);
   if (unfit !== undefined) fields.fail(name, `${unfit} does not divide the ${heads} query heads`);
   const norms = readNorms(family, has);
+  const biased = ATTENTION_PRODUCTS.filter((name) => has(`blk.0.${name}.bias`));
+  const scaled = ([...ATTENTION_PRODUCTS, 'attn_output'] as const).filter((name) => has(`blk.0.${name}.scale`));
+  refuseBoth(file, scaled);
   return {
     ...{ kind: 'attention', heads, kvHeads, headSize: readHeadSize(fields, key, hiddenSize, heads) },
-    ...{ rotation: 'global', bias: has('blk.0.attn_q.bias') },
+    ...{ rotation: 'global', bias: biased.length % ATTENTION_PRODUCTS.length === 0 ? biased.length > 0 : biased },
+    ...(has('blk.0.attn_output.bias') && { outputBias: true }),
+    ...(scaled.length > 0 && { scaled }),
     ...(norms !== undefined && { norms }),
   };
+}
+
+/** The dense network of usual layers. */
+function readDense(file: FamilyFile, size: number): Dense {
+  const biases = DENSE_PRODUCTS.filter((name) => file.has(`blk.0.${name}.bias`));
+  const scaled = DENSE_PRODUCTS.filter((name) => file.has(`blk.0.${name}.scale`));
+  refuseBoth(file, scaled);
+  return {
+    ...{ kind: 'dense', size, activation: 'silu' },
+    ...(biases.length > 0 && { biases }),
+    ...(scaled.length > 0 && { scaled }),
+  };
+}
+
+/** Matrices of which the number multiplies what goes in, so that a bias stays as it is. */
+const SCALED_BEFORE: readonly string[] = ['attn_output', 'ffn_down'];
+
+/** @throws InputError for a matrix with a bias and a number, of which the bias would be multiplied with the number too */
+function refuseBoth({ fields, has }: FamilyFile, scaled: readonly string[]): void {
+  const both = scaled.find((name) => !SCALED_BEFORE.includes(name) && has(`blk.0.${name}.bias`));
+  if (both !== undefined)
+    fields.fail('general.architecture', `${both} has a bias and a scale; only one of them is supported`);
 }
 
 /** The kind of each layer: of mixtures the first ones may be dense. */
@@ -91,7 +118,7 @@ function readKinds(family: Family, file: FamilyFile, heads: number): readonly La
   if (experts > 0 && family.mixture === undefined)
     fields.fail(key('expert_count'), `is ${experts}; ${file.architecture} has no mixtures of experts here`);
   const dense = experts === 0 || family.mixture === undefined ? layers : leadingDenseLayers(file);
-  const first = dense === 0 ? [] : kindsWith({ kind: 'dense', size: largest(), activation: 'silu' });
+  const first = dense === 0 ? [] : kindsWith(readDense(file, largest()));
   const others = dense === layers ? [] : kindsWith(readExperts(file, family.mixture as Mixture));
   return [...first.slice(0, dense), ...others.slice(dense)];
 }

@@ -1,5 +1,12 @@
 import { type Shape, type TensorRole, type TensorShape, tensorShapes } from '../model/architecture.ts';
-import { type Attention, activeSize, type Experts, type LayerKind } from '../model/layer-kind.ts';
+import {
+  ATTENTION_PRODUCTS,
+  type Attention,
+  activeSize,
+  DENSE_PRODUCTS,
+  type Experts,
+  type LayerKind,
+} from '../model/layer-kind.ts';
 
 /** A tensor of a model, as GGUF files name and divide it. */
 export interface NamedTensor extends TensorShape {
@@ -57,12 +64,20 @@ const OWN_NAMES: Partial<Record<TensorRole, string>> = {
   ffn_down_exps_scale: 'ffn_down_exps.scale',
 };
 
+/** Numbers with which products of matrices are multiplied. */
+const SCALES: ReadonlyMap<TensorRole, string> = new Map(
+  [...ATTENTION_PRODUCTS, 'attn_output' as const, ...DENSE_PRODUCTS].map((name) => [`${name}_scale`, `${name}.scale`]),
+);
+
 /** The name that some files have for the output's norm (LFM2). */
 export const OTHER_OUTPUT_NORM = 'token_embd_norm.weight';
 
 /** The name of a tensor in a file. */
 export function tensorName(role: TensorRole, layer: number | undefined): string {
-  const own = OWN_NAMES[role] ?? (role.endsWith('_bias') ? role.replace(/_bias$/, '.bias') : `${role}.weight`);
+  const own =
+    OWN_NAMES[role] ??
+    SCALES.get(role) ??
+    (role.endsWith('_bias') ? role.replace(/_bias$/, '.bias') : `${role}.weight`);
   return layer === undefined ? own : `blk.${layer}.${own}`;
 }
 

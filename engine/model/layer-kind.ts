@@ -11,10 +11,12 @@ export interface Attention {
   readonly kvHeads: number;
   /** e_k = e_v (prima.cpp), d_h (HELM): width of a head. */
   readonly headSize: number;
-  /** Whether queries, keys and values have biases. */
-  readonly bias: boolean;
+  /** Whether queries, keys and values have biases; a list: those of them that have. */
+  readonly bias: boolean | readonly (typeof ATTENTION_PRODUCTS)[number][];
   /** Whether the output has a bias too. */
   readonly outputBias?: true;
+  /** Products that are multiplied with a number of their own; missing: none. */
+  readonly scaled?: readonly (typeof ATTENTION_PRODUCTS | readonly ['attn_output'])[number][];
   /**
    * How queries and keys are normalised: each head before its rotation or after it, or all heads together before it;
    * missing: not.
@@ -38,6 +40,7 @@ export interface Attention {
   readonly sinks?: true;
 }
 
+export const ATTENTION_PRODUCTS = ['attn_q', 'attn_k', 'attn_v'] as const;
 export const HEAD_NORMS = ['heads', 'heads-after-rotation', 'all-heads'] as const;
 
 /** The rotations of a model: that of most layers, and one of layers with a window, where they have their own. */
@@ -114,7 +117,12 @@ export interface Dense {
   readonly activation: Activation;
   /** Whether there is no W_gate, and W_up · h takes its place. */
   readonly ungated?: true;
+  /** Products that have biases, and those that are multiplied with a number of their own; missing: none. */
+  readonly biases?: readonly (typeof DENSE_PRODUCTS)[number][];
+  readonly scaled?: readonly (typeof DENSE_PRODUCTS)[number][];
 }
+
+export const DENSE_PRODUCTS = ['ffn_gate', 'ffn_up', 'ffn_down'] as const;
 
 /**
  * A mixture of experts: Σ w_e · W_down,e · (activation(W_gate,e · h) ∘ W_up,e · h) over the experts e that a router chooses

@@ -60,7 +60,7 @@ const KIMI_K2 = new RegExp(
 );
 
 /** Chinese, kana, and what DeepSeek's first rules count with them. */
-const EAST_ASIAN = /[[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]--\p{White_Space}]+/gv;
+const EAST_ASIAN = /(?:(?!\p{White_Space})[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff])+/gu;
 const DEEPSEEK_CODER = [/[\r\n]/gu, /\p{White_Space}?\p{L}+/gu, /\p{White_Space}?\p{P}+/gu, EAST_ASIAN, DIGITS];
 /** Letters with a case, as far as DeepSeek's first rule lists them. */
 const LISTED_LETTERS = [

@@ -1,6 +1,8 @@
 import { ACTIVATIONS, ROUTER_SCORES, type Router } from '../../engine/model/feed-forward.ts';
 import {
+  ATTENTION_PRODUCTS,
   type Attention,
+  DENSE_PRODUCTS,
   type DeltaNet,
   type Dense,
   type Experts,
@@ -28,6 +30,8 @@ const needed = (read: Field['read']): Field => ({ read, isOptional: false });
 const optional = (read: Field['read']): Field => ({ read, isOptional: true });
 const bool = needed((value) => value === true);
 const flag = optional((value) => oneOf(value, [true]));
+const namesOf = (allowed: readonly unknown[]) => (value: unknown) =>
+  Array.isArray(value) ? value.map((name: unknown) => oneOf(name, allowed)) : oneOf(value, []);
 const one = (allowed: readonly unknown[]) => (value: unknown) => oneOf(value, allowed);
 /** A layer's number. */
 const layer = (value: unknown): number => (value === 0 ? 0 : count(value));
@@ -37,7 +41,9 @@ const object =
     readObject(fields, value);
 
 const ATTENTION: Fields<Attention> = {
-  ...{ heads: needed(count), kvHeads: needed(count), headSize: needed(count), bias: bool, outputBias: flag },
+  ...{ heads: needed(count), kvHeads: needed(count), headSize: needed(count), outputBias: flag },
+  bias: needed((value) => (Array.isArray(value) ? namesOf(ATTENTION_PRODUCTS)(value) : value === true)),
+  scaled: optional(namesOf([...ATTENTION_PRODUCTS, 'attn_output'])),
   ...{ norms: optional(one(HEAD_NORMS)), valueNorm: flag, valuesAreKeys: flag, keysOf: optional(layer), gated: flag },
   ...{ window: optional(count), rotation: needed(one([...ROTATIONS, 'none'])), scale: optional(amount), sinks: flag },
 };
@@ -62,7 +68,10 @@ const MIXERS: Readonly<Record<Mixer['kind'], Readonly<Record<string, Field>>>> =
   'short-convolution': SHORT_CONVOLUTION,
 };
 
-const DENSE: Fields<Dense> = { size: needed(count), activation: needed(one(ACTIVATIONS)), ungated: flag };
+const DENSE: Fields<Dense> = {
+  ...{ size: needed(count), activation: needed(one(ACTIVATIONS)), ungated: flag },
+  ...{ biases: optional(namesOf(DENSE_PRODUCTS)), scaled: optional(namesOf(DENSE_PRODUCTS)) },
+};
 const GROUPS: Fields<NonNullable<Router['groups']>> = { count: needed(count), used: needed(count) };
 const ROUTER: Fields<Router> = {
   ...{ experts: needed(count), used: needed(count), scores: needed(one(ROUTER_SCORES)), normalised: bool },

@@ -38,6 +38,23 @@ const rotatedPart = (architecture: string): NonNullable<MadeFile['metadata']> =>
 ];
 const factors = Array.from({ length: 16 }, (_, i) => 1 + i / 2);
 
+const WIDTHS = { attn_q: 256, attn_k: 64, attn_v: 64, attn_output: 256, ffn_gate: 512, ffn_up: 512, ffn_down: 256 };
+/** Vectors that matrices of every layer get besides. */
+const withVectors =
+  (names: readonly (keyof typeof WIDTHS)[], what: 'bias' | 'scale') =>
+  (tensors: readonly TensorSource[]): readonly TensorSource[] => {
+    const layers = tensors.filter(({ name }) => name.endsWith('attn_norm.weight')).length;
+    const added = Array.from({ length: layers }, (_, layer) =>
+      names.map((name, index) => {
+        const width = what === 'scale' ? 1 : WIDTHS[name];
+        const values = Array.from({ length: width }, (_, i) => 0.7 + 0.5 * Math.sin(i + 3 * index + 7 * layer));
+        return floatVector(`blk.${layer}.${name}.${what}`, values);
+      }),
+    );
+    return [...tensors, ...added.flat()];
+  };
+const ALL_MATRICES = Object.keys(WIDTHS) as (keyof typeof WIDTHS)[];
+
 const MODELS: readonly Omit<MadeFile, 'folder'>[] = [
   { name: 'llama', shape: {} },
   { name: 'llama-tied', shape: { tiedEmbeddings: true } },
@@ -54,6 +71,14 @@ const MODELS: readonly Omit<MadeFile, 'folder'>[] = [
   },
   { name: 'qwen3', shape: WIDE_HEADS },
   { name: 'qwen3-tied', shape: { ...WIDE_HEADS, tiedEmbeddings: true } },
+  { name: 'llama-query-biases', edit: withVectors(['attn_q'], 'bias') },
+  { name: 'llama-all-biases', edit: withVectors(ALL_MATRICES, 'bias') },
+  { name: 'llama-scales', edit: withVectors(ALL_MATRICES, 'scale') },
+  {
+    name: 'llama-scaled-results-with-biases',
+    edit: (tensors) =>
+      withVectors(['attn_output', 'ffn_down'], 'scale')(withVectors(['attn_output', 'ffn_down'], 'bias')(tensors)),
+  },
   { name: 'internlm2', shape: { architecture: 'internlm2' } },
 ];
 

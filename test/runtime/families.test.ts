@@ -61,6 +61,18 @@ const MODELS = [
 /** Models of which bfloat16 turns some choices: 43 of 1664, and 1 of 256. */
 const CLOSE_CHOICES = /^(deepseek2-lite|qwen35moe)/;
 
+/**
+ * How far llama.cpp's own logits of all 64 positions are from double precision as users run it (cache in F16), with which
+ * quantized models are compared.
+ */
+const LLAMA_CPP_DISTANCES: ReadonlyMap<string, number> = new Map([
+  ['deepseek2-mla-Q4_K_M', 7.7e-4],
+  ['gemma3-Q8_0', 2.7e-4],
+  ['gpt-oss-MXFP4', 2.8e-3],
+  ['llama-moe-Q4_K_M', 6.5e-4],
+  ['qwen3moe-Q4_K_M', 5e-4],
+]);
+
 /** Models whose layers keep unlike things of a text, which can't leave a GPU in pages. */
 const UNLIKE = /^(gemma4|granite-hybrid|lfm2|nemotron|qwen35|qwen3next)/;
 
@@ -150,6 +162,22 @@ for (const name of MODELS.filter(hasGoldenArchitecture)) {
           assert.ok(difference < 1e-5, `${length} together: ${difference}`);
         }
       });
+    });
+
+  const distance = LLAMA_CPP_DISTANCES.get(name);
+  if (distance !== undefined && NATIVE_SETS.length > 0)
+    test(`${name}: by default, no further from double precision than one and a half times as far as llama.cpp`, () => {
+      const { tokens } = goldenArchitecture(name);
+      const found: Float32Array[] = [];
+      for (const options of [{ implementation: 'reference' }, { implementation: 'native' }] as const)
+        withKernels(options, (kernels) => {
+          const kvCache = options.implementation === 'native' ? 'F16' : 'F32';
+          found.push(inParts(goldenArchitecturePath(name), kernels, tokens, 64, kvCache));
+        });
+      // All positions: those whose logits are stored are too few to tell rounding from chance.
+      const [truth, own] = found as [Float32Array, Float32Array];
+      const difference = nmse(own, truth);
+      assert.ok(difference < 1.5 * distance, String(difference));
     });
 
   if (name.endsWith('F16') && NATIVE_SETS.length > 0)

@@ -62,8 +62,14 @@ function plainPass(path: string, tokens: readonly number[]): { readonly hidden: 
     let x = tokens.map((token) => need('token_embd.weight')[token] as Row);
     for (let layer = 0; layer < setting('block_count'); layer++) {
       const own = (name: string): Row[] | undefined => find(`blk.${layer}.${name}`);
+      /** The product of a matrix, with the number and the bias that it may have. */
+      const multiply = (name: string, row: Row): Row => {
+        const factor = own(`${name}.scale`)?.[0]?.[0] ?? 1;
+        const values = product(own(`${name}.weight`) ?? [], row).map((value) => factor * value);
+        return plus(values, own(`${name}.bias`)?.[0]);
+      };
       const project = (letter: string, rows: readonly Row[]): Row[] =>
-        rows.map((row) => plus(product(own(`attn_${letter}.weight`) ?? [], row), own(`attn_${letter}.bias`)?.[0]));
+        rows.map((row) => multiply(`attn_${letter}`, row));
       const split = (rows: readonly Row[], letter: 'q' | 'k' | 'v'): Row[][] =>
         rows.map((row, position) =>
           Array.from({ length: row.length / size }, (_, head) => {
@@ -85,15 +91,13 @@ function plainPass(path: string, tokens: readonly number[]): { readonly hidden: 
             seen.reduce((sum, p) => sum + ((scores[p] as number) / total) * (v?.[p]?.[kvHead]?.[i] as number), 0),
           );
         });
-        return plus(row, product(own('attn_output.weight') ?? [], attended));
+        return plus(row, multiply('attn_output', attended));
       });
       x = x.map((row) => {
         const h = norm(row, own('ffn_norm.weight')?.[0] ?? []);
-        const up = product(own('ffn_up.weight') ?? [], h);
-        const gated = product(own('ffn_gate.weight') ?? [], h).map(
-          (g, i) => (g / (1 + Math.exp(-g))) * (up[i] as number),
-        );
-        return plus(row, product(own('ffn_down.weight') ?? [], gated));
+        const up = multiply('ffn_up', h);
+        const gated = multiply('ffn_gate', h).map((g, i) => (g / (1 + Math.exp(-g))) * (up[i] as number));
+        return plus(row, multiply('ffn_down', gated));
       });
     }
     const output = find('output.weight') ?? need('token_embd.weight');

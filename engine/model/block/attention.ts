@@ -1,11 +1,12 @@
-import type { Attention } from '../layer-kind.ts';
+import { ATTENTION_PRODUCTS, type Attention } from '../layer-kind.ts';
 import type { LayerStep } from './layer-step.ts';
-import { type LayerBias, type LayerMatrix, type LayerWeight, matrix, vector } from './layer-weight.ts';
-import type { MixerPart } from './part.ts';
+import { type LayerWeight, matrix, vector } from './layer-weight.ts';
+import { type MixerPart, scaleOf } from './part.ts';
 
 /** W_o · attention(W_q · h, W_k · h, W_v · h) (Touvron et al. 2023, Section 2.2). */
 export function attentionPart(attention: Attention, hiddenSize: number): MixerPart {
-  const { heads, kvHeads, headSize, gated, outputBias, keysOf } = attention;
+  const { heads, kvHeads, headSize, gated, outputBias, keysOf, scaled = [] } = attention;
+  const x = gated ? 'z' : 'attended';
   const [queryWidth, kvWidth] = [heads * headSize, keysOf === undefined ? kvHeads * headSize : 0];
   return {
     weights: attentionWeights(attention, hiddenSize),
@@ -19,13 +20,14 @@ export function attentionPart(attention: Attention, hiddenSize: number): MixerPa
       ...normsAndRotations(attention),
       { kind: 'attend', keys: 'k', values: 'v' },
       ...(gated ? [{ kind: 'gate', activation: 'sigmoid', gate: 'z', up: 'attended' } as const] : []),
+      ...(scaled.includes('attn_output') ? [scaleOf('attn_output', x)] : []),
     ],
-    result: { weight: 'attn_output', x: gated ? 'z' : 'attended', ...(outputBias && { bias: 'attn_output_bias' }) },
+    result: { weight: 'attn_output', x, ...(outputBias && { bias: 'attn_output_bias' }) },
   };
 }
 
 function attentionWeights(attention: Attention, hiddenSize: number): LayerWeight[] {
-  const { heads, kvHeads, headSize, bias, outputBias, norms, sinks, gated, valuesAreKeys } = attention;
+  const { heads, kvHeads, headSize, outputBias, norms, sinks, gated, valuesAreKeys, scaled = [] } = attention;
   const [queryWidth, kvWidth] = [heads * headSize, kvHeads * headSize];
   const [queryNorm, keyNorm] = norms === 'all-heads' ? [queryWidth, kvWidth] : [headSize, headSize];
   const own = attention.keysOf === undefined;
@@ -34,40 +36,51 @@ function attentionWeights(attention: Attention, hiddenSize: number): LayerWeight
     ...(own ? [matrix('attn_k', kvWidth, hiddenSize)] : []),
     ...(own && !valuesAreKeys ? [matrix('attn_v', kvWidth, hiddenSize)] : []),
     matrix('attn_output', hiddenSize, queryWidth),
-    ...(bias
-      ? [vector('attn_q_bias', queryWidth), vector('attn_k_bias', kvWidth), vector('attn_v_bias', kvWidth)]
-      : []),
+    ...ATTENTION_PRODUCTS.filter((name) => hasBias(attention, name)).map((name) =>
+      vector(`${name}_bias`, name === 'attn_q' ? queryWidth : kvWidth),
+    ),
     ...(outputBias ? [vector('attn_output_bias', hiddenSize)] : []),
     ...(norms === undefined ? [] : [vector('attn_q_norm', queryNorm)]),
     ...(norms === undefined || !own ? [] : [vector('attn_k_norm', keyNorm)]),
     ...(sinks ? [vector('attn_sinks', heads)] : []),
+    ...scaled.map((name) => vector(`${name}_scale`, 1)),
   ];
 }
 
-function product(weight: LayerMatrix, y: 'q' | 'k' | 'v' | 'projected', bias: LayerBias | false): LayerStep {
-  return { kind: 'multiply', weight, x: 'h', y, ...(bias && { bias }) };
+type Product = (typeof ATTENTION_PRODUCTS)[number];
+
+function hasBias({ bias }: Pick<Attention, 'bias'>, name: Product): boolean {
+  return typeof bias === 'boolean' ? bias : bias.includes(name);
+}
+
+function product(attention: Attention, weight: Product, y: 'q' | 'k' | 'v' | 'projected'): LayerStep[] {
+  const bias = hasBias(attention, weight) && ({ bias: `${weight}_bias` } as const);
+  const step: LayerStep = { kind: 'multiply', weight, x: 'h', y, ...bias };
+  return attention.scaled?.includes(weight) ? [step, scaleOf(weight, y)] : [step];
 }
 
 /** The product of a gated head has its query, then its gate. */
-function querySteps({ headSize, bias, gated }: Attention): LayerStep[] {
-  if (!gated) return [product('attn_q', 'q', bias && 'attn_q_bias')];
+function querySteps(attention: Attention): LayerStep[] {
+  const { headSize, gated } = attention;
+  if (!gated) return product(attention, 'attn_q', 'q');
   const copy = (y: 'q' | 'z', first: number): LayerStep => ({
     kind: 'copy-columns',
     x: { buffer: 'projected', width: 2 * headSize, first },
     y: { buffer: y, width: headSize, first: 0 },
     columns: headSize,
   });
-  return [product('attn_q', 'projected', bias && 'attn_q_bias'), copy('q', 0), copy('z', headSize)];
+  return [...product(attention, 'attn_q', 'projected'), copy('q', 0), copy('z', headSize)];
 }
 
-function keySteps({ kvHeads, headSize, bias, valuesAreKeys, valueNorm }: Attention): LayerStep[] {
+function keySteps(attention: Attention): LayerStep[] {
+  const { kvHeads, headSize, valuesAreKeys, valueNorm } = attention;
   const width = kvHeads * headSize;
   const place = (buffer: 'k' | 'v') => ({ buffer, width, first: 0 });
   return [
-    product('attn_k', 'k', bias && 'attn_k_bias'),
-    valuesAreKeys
-      ? { kind: 'copy-columns', x: place('k'), y: place('v'), columns: width }
-      : product('attn_v', 'v', bias && 'attn_v_bias'),
+    ...product(attention, 'attn_k', 'k'),
+    ...(valuesAreKeys
+      ? [{ kind: 'copy-columns', x: place('k'), y: place('v'), columns: width } as const]
+      : product(attention, 'attn_v', 'v')),
     ...(valueNorm ? [{ kind: 'rms-norm', x: 'v', weight: 'ones', y: 'v', width: headSize } as const] : []),
   ];
 }

@@ -9,7 +9,7 @@ import {
   matrix,
   vector,
 } from './layer-weight.ts';
-import { addsDirectly, type BlockPart, resultBuffer, resultOf } from './part.ts';
+import { addsDirectly, type BlockPart, resultBuffer, resultOf, scaleOf } from './part.ts';
 
 /** Names of a dense network's matrices. */
 interface DenseNames {
@@ -28,13 +28,24 @@ export function feedForwardPart(kind: LayerKind, feedForward: Dense | Experts, h
     : besidePart(feedForward, feedForward.beside, hiddenSize);
 }
 
-type Inner = Pick<Dense, 'size' | 'activation' | 'ungated'>;
+type Inner = Pick<Dense, 'size' | 'activation' | 'ungated' | 'biases' | 'scaled'>;
 
 function densePart(kind: LayerKind, dense: Dense, hiddenSize: number): BlockPart {
+  const { biases = [], scaled = [], size } = dense;
+  const x = innerBuffer(dense);
+  const bias = biases.includes('ffn_down') && ({ bias: 'ffn_down_bias' } as const);
   return {
-    weights: denseWeights(dense, hiddenSize, DENSE),
+    weights: [
+      ...denseWeights(dense, hiddenSize, DENSE),
+      ...biases.map((name) => vector(`${name}_bias`, name === 'ffn_down' ? hiddenSize : size)),
+      ...scaled.map((name) => vector(`${name}_scale`, 1)),
+    ],
     widths: denseWidths(dense),
-    steps: [...denseSteps(dense, DENSE), resultOf(kind, { weight: 'ffn_down', x: innerBuffer(dense) })],
+    steps: [
+      ...denseSteps(dense, DENSE),
+      ...(scaled.includes('ffn_down') ? [scaleOf('ffn_down', x)] : []),
+      resultOf(kind, { weight: 'ffn_down', x, ...bias }),
+    ],
   };
 }
 
@@ -58,10 +69,17 @@ function innerBuffer({ ungated }: Inner): BufferName {
 /** A dense network but for its last product. */
 function denseSteps(inner: Inner, { gate, up }: DenseNames): LayerStep[] {
   return [
-    ...(inner.ungated ? [] : [{ kind: 'multiply', weight: gate, x: 'h', y: 'gate' } as const]),
-    { kind: 'multiply', weight: up, x: 'h', y: 'up' },
+    ...(inner.ungated ? [] : innerProduct(inner, gate, 'gate')),
+    ...innerProduct(inner, up, 'up'),
     { kind: 'gate', activation: inner.activation, gate: innerBuffer(inner), up: 'up' },
   ];
+}
+
+function innerProduct({ biases, scaled }: Inner, weight: LayerMatrix, y: 'gate' | 'up'): LayerStep[] {
+  const name = `ffn_${y}` as const;
+  const bias = biases?.includes(name) && ({ bias: `${name}_bias` } as const);
+  const step: LayerStep = { kind: 'multiply', weight, x: 'h', y, ...bias };
+  return scaled?.includes(name) ? [step, scaleOf(name, y)] : [step];
 }
 
 function expertsPart(kind: LayerKind, experts: Experts, hiddenSize: number): BlockPart {

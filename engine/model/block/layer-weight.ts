@@ -37,13 +37,16 @@ export type HeadMatrix = 'attn_k_b' | 'attn_v_b';
 export const EXPERT_MATRICES = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'] as const;
 export type ExpertMatrix = (typeof EXPERT_MATRICES)[number];
 export type LayerProduct = LayerMatrix | HeadMatrix | ExpertMatrix;
-export type LayerBias = 'attn_q_bias' | 'attn_k_bias' | 'attn_v_bias' | 'attn_output_bias' | 'ffn_gate_inp_bias';
+/** Matrices that may have a bias, and be multiplied with a number of their own. */
+type PlainMatrix = 'attn_q' | 'attn_k' | 'attn_v' | 'attn_output' | 'ffn_gate' | 'ffn_up' | 'ffn_down';
+export type LayerBias = `${PlainMatrix}_bias` | 'ffn_gate_inp_bias';
 export type ExpertBias = 'ffn_gate_exps_bias' | 'ffn_up_exps_bias' | 'ffn_down_exps_bias';
 /**
  * Vectors that are used by themselves: sinks of heads, the bias of scores where experts are chosen and factors of their
- * weights, convolutions, and what decides how a state changes; `layer_output_scale` is one number.
+ * weights, convolutions, and what decides how a state changes; `layer_output_scale` and those of matrices are one number.
  */
 export type LayerVector =
+  | `${PlainMatrix}_scale`
   | 'attn_sinks'
   | 'exp_probs_b_bias'
   | 'ffn_down_exps_scale'
