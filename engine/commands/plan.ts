@@ -13,6 +13,7 @@ import { FILE_MIXES, type FileMix } from '../model/mix.ts';
 import type { Model } from '../model/model.ts';
 import { createWorkload } from '../model/workload.ts';
 import { type Answer, answer, type RunnableAnswer } from '../planner/answer.ts';
+import { answersFor } from '../planner/answers.ts';
 import { type UpgradeParts, upgradeParts, upgrades, withoutDevices } from '../planner/changes.ts';
 import { commandLines } from '../planner/command-lines.ts';
 import { type PlannedDrafts, plannedDrafts } from '../planner/draft-answers.ts';
@@ -91,7 +92,7 @@ export function planCommand(): Command {
     .action(run);
 }
 
-function run(options: Options): void {
+async function run(options: Options): Promise<void> {
   const parts = loadDevices();
   if (options.devices) {
     process.stdout.write(partsText(parts));
@@ -112,12 +113,18 @@ function run(options: Options): void {
   if (leftOut !== undefined) process.stderr.write(`${leftOut}\n`);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
   const saved = clusterOutput(chosen, options);
-  const detailed = models.map(({ model, file }) => {
-    const question = { cluster, model, workload, head };
-    return options.model.length === 0
-      ? { answered: answer(question, { simulates: true }), without: [], upgrades: [], commands: [] }
-      : detail(question, { file, key, bought, drafts });
-  });
+  const question = { cluster, workload, head };
+  const detailed =
+    options.model.length > 0
+      ? models.map(({ model, file }) => detail({ ...question, model }, { file, key, bought, drafts }))
+      : (
+          await answersFor(
+            question,
+            models.map(({ model }) => model),
+          )
+        ).map((answered) => ({
+          ...{ answered, without: [], upgrades: [], commands: [] },
+        }));
   if (saved !== undefined) saveCluster(saved, chosen, detailed);
   if (output !== undefined) savePlan(detailed, output);
   if (options.json) process.stdout.write(`${JSON.stringify(detailed.map(jsonOf), null, 2)}\n`);

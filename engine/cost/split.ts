@@ -182,22 +182,15 @@ function crossedStages(
   const away = layers(from, from + cpuExperts);
   const bytes = crossingBytes(model, tokensAtOnce(workload, phase), runtime);
   const copy = (of: number): number => (isDiscrete(device.gpu) ? transferSeconds(device.gpu.hostLink, of) : 0);
-  const always = {
-    device,
-    model: withoutExperts(model),
-    workload,
-    processor: 'gpu',
-    layers: to - from,
-    blocks,
-  } as const;
-  const onGpu = stageSeconds(always, options);
-  const experts = (processor: ProcessorKind, count: number): Seconds => {
-    const { compute, memory } = expertsSeconds({ model, workload, processor: processorOf(device, processor) }, options);
-    return { ...noSeconds(), compute: count * compute, memory: count * memory };
-  };
-  addSeconds(onGpu, experts('gpu', layers(from, to) - away));
+  const on = { device, workload, processor: 'gpu', blocks } as const;
+  const onGpu = stageSeconds({ ...on, model: withoutExperts(model), layers: cpuExperts }, options);
+  addSeconds(onGpu, stageSeconds({ ...on, model, layers: to - from - cpuExperts }, options));
   addSeconds(onGpu, { ...noSeconds(), ...way });
-  const onCpu = { ...experts('cpu', away), deviceCopy: away * copy(bytes.toCpu) };
+  const { compute, memory } = expertsSeconds({ model, workload, processor: device.cpu }, options);
+  const onCpu = {
+    ...{ ...noSeconds(), compute: away * compute, memory: away * memory },
+    deviceCopy: away * copy(bytes.toCpu),
+  };
   const own = { device: device.name, output: false };
   return [
     {

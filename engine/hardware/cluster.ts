@@ -31,7 +31,8 @@ export interface Links {
   readonly medium?: Medium;
 }
 
-interface ClusterParts {
+/** A cluster as data, which can be given to a thread. */
+export interface ClusterParts {
   readonly name: string;
   readonly description?: string;
   readonly devices: readonly Device[];

@@ -8,6 +8,7 @@ import { createPlan } from '../../plan/create-plan.ts';
 import type { Plan, Stage } from '../../plan/plan.ts';
 import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
+import { type Boundary, createCountSearch } from './crossed-counts.ts';
 
 export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtime' | 'phase'> {
   /** What is least in the plan: a token's time (the default), or that of the workload's prompts (Algorithm 1). */
@@ -82,23 +83,31 @@ export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOpti
   const checksRam = ram === 'checked';
   const curve: SplitCandidate[] = [];
   let best: { readonly candidate: SplitCandidate; readonly plan: Plan } | undefined;
-  const tried = (cpuUnits: number, cpuExperts: number): NonNullable<typeof best> => {
+  const search = createCountSearch(({ cpuUnits }: Units, cpuExperts) => {
     const plan = splitPlan(device.name, model, cpuUnits, kvCache, cpuExperts);
     const breakdown = predict(plan);
     const lacks = breakdown.infeasible.map(({ memory }) => memory).filter((memory) => memory === 'vram' || checksRam);
-    const candidate = candidateOf(breakdown, cpuUnits, partitionUnits(model), lacks);
-    return { plan, candidate: cpuExperts === 0 ? candidate : { ...candidate, cpuExperts } };
-  };
+    const own = candidateOf(breakdown, cpuUnits, partitionUnits(model), lacks);
+    const { feasible, tokenSeconds } = own;
+    return {
+      ...{ plan, candidate: cpuExperts === 0 ? own : { ...own, cpuExperts } },
+      ...{ feasible, tokenSeconds, diskSeconds: breakdown.seconds.disk, fitsGpu: !lacks.includes('vram') },
+    };
+  });
   for (let cpuUnits = 0; cpuUnits <= partitionUnits(model); cpuUnits++) {
-    const own = [0, ...(options.experts === 'with-layers' ? [] : expertCounts(model, cpuUnits))]
-      .map((cpuExperts) => tried(cpuUnits, cpuExperts))
-      .reduce((least, one) => (isBetter(one.candidate, least.candidate) ? one : least));
+    const counts = [0, ...(options.experts === 'with-layers' ? [] : expertCounts(model, cpuUnits))];
+    const own = search({ cpuUnits, first: cpuLayersOf(model, cpuUnits), counts });
     curve.push(own.candidate);
-    if (own.candidate.feasible && (best === undefined || isBetter(own.candidate, best.candidate))) best = own;
+    if (own.feasible && (best === undefined || isBetter(own.candidate, best.candidate))) best = own;
   }
   if (best !== undefined) return { plan: best.plan, curve, best: best.candidate };
   const message = `no split of ${model.name} fits ${device.name}'s VRAM and RAM; use a smaller model, a shorter context or more memory`;
   return { ...noPlan('fits-nowhere', message), curve, best: undefined };
+}
+
+/** A boundary k of the search, by the units before it. */
+interface Units extends Boundary {
+  readonly cpuUnits: number;
 }
 
 /** Whether a split can run and takes less time than another, or the other can't run. */
