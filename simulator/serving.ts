@@ -57,7 +57,7 @@ export interface ServingOptions
 export interface ServingParts extends ServingOptions {
   readonly cluster: Cluster;
   readonly model: Model;
-  /** Of kind `ring` or `split`, without operators that are cut. */
+  /** Plan of kind `ring` or `split`, without operators that are cut. */
   readonly plan: Plan;
   /** In the order of arrival; each fits into the pages alone. */
   readonly requests: readonly StreamedRequest[];

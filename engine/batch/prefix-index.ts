@@ -17,8 +17,8 @@ export interface Beginning<Page> {
 }
 
 /**
- * Pages by the tokens from the beginning of a text to their end, so that texts which begin alike use the same pages, and
- * copies of the page in which they part. A page's keys and values depend on all tokens before it: it is found by the page
+ * Maps a token prefix to the page that ends it. Texts with a common prefix share its full pages; the page where they
+ * diverge is copied. A page's keys and values depend on all tokens before it: it is found by the page
  * before it and its own tokens.
  */
 export interface PrefixIndex<Page> {
@@ -28,7 +28,7 @@ export interface PrefixIndex<Page> {
   /** The same, and marks the pages as used just now. */
   use(tokens: readonly number[]): Beginning<Page>;
   /**
-   * Keeps the pages of a text of which none with the same tokens are there, also a last one that isn't full.
+   * Adds the text's pages whose tokens are not indexed yet, including a partial last page.
    * @param pageOf the page with this number, or `undefined`, after which none is kept
    */
   add(tokens: readonly number[], pageOf: (page: number) => Page | undefined): void;

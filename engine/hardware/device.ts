@@ -82,7 +82,7 @@ export interface ProcessorRates {
    * at the F16 rate.
    */
   readonly attention?: AttentionRates & {
-    /** Of quantized caches, in bytes of theirs; a position takes as long as in F16 where this is missing. */
+    /** Rates for quantized caches, in bytes of theirs; a position takes as long as in F16 where this is missing. */
     readonly quantized?: Readonly<Partial<Record<QuantizedKvFormat, AttentionRates>>>;
   };
   /**

@@ -3,7 +3,7 @@ import { suggestion } from './input-error.ts';
 
 /** A fault of a value from outside. */
 export interface Complaint {
-  /** Such as `messages[0].content`. */
+  /** Path of the parameter, e.g. `messages[0].content`. */
   readonly place: string;
   readonly problem: string;
 }

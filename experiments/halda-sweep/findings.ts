@@ -104,7 +104,7 @@ export function winnersSentence(planned: readonly Planned[]): string {
 
 interface Misled {
   readonly model: string;
-  /** Of the plan for what the devices have. */
+  /** Row of the plan for what the devices have. */
   readonly row: Planned;
   /** Its time over that of the best plan for what the devices report. */
   readonly ratio: number;

@@ -17,7 +17,7 @@ export interface SavedCells {
 export interface SavedSetting {
   readonly model: string;
   readonly tokens: number;
-  /** Of the model's weights. */
+  /** Seed of the model's weights. */
   readonly seed: number;
 }
 

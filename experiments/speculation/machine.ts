@@ -34,7 +34,7 @@ export interface Asked {
   readonly place: Place;
   readonly acceptanceRate: number;
   readonly sureRate: number;
-  /** Of a drafted token. */
+  /** Seconds of a drafted token. */
   readonly draftSeconds: number;
   /** What the draft's reading of a text takes, divided among the text's tokens. */
   readonly readSeconds: number;

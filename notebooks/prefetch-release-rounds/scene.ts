@@ -63,7 +63,7 @@ export interface Step {
 
 export interface Scene {
   readonly steps: readonly Step[];
-  /** Seconds of the token that is shown. */
+  /** Start of the token that is shown, seconds. */
   readonly seconds: number;
   /** Means over the tokens in steady state. */
   readonly tokenSeconds: number;
@@ -149,7 +149,7 @@ const EVENTS = { prefetched: 'prefetched', layer: 'computes', computed: 'compute
 interface Watched {
   readonly seen: readonly Seen[];
   readonly trace: Trace;
-  /** Of the token that is shown, seconds. */
+  /** Start of the token that is shown, seconds. */
   readonly start: number;
   readonly end: number;
   readonly rounds: number;

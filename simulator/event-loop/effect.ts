@@ -152,7 +152,7 @@ const UNTIL: Source<number> = {
   wakeTime: (effect) => effect.detail,
 };
 
-/** What someone waits for who sleeps until `time`. */
+/** Description of a sleep until `time`, for error messages. */
 export function describeWake(time: number): string {
   return `the clock to reach ${seconds(time)}`;
 }

@@ -4,7 +4,7 @@ import { DeadlockError, Interrupt, ProcessError, seconds, type Waiting } from '.
 import { createOneShot, type OneShot } from './one-shot.ts';
 import { EventQueue, LARGEST_PRIORITY } from './queue.ts';
 
-/** What most processes never need, made when one does: so many processes take less memory, and the caches hold more. */
+/** Rarely needed state, allocated on first use, so that idle processes stay small and more of them fit in cache. */
 interface Rare<Result> {
   readonly end: OneShot<Result>;
   /** The interrupt that is scheduled to be thrown. */
@@ -26,8 +26,8 @@ export class Process<Result> implements Waiter, Scheduled {
    */
   private effect: Effect<unknown> | undefined = undefined;
   /**
-   * Where only the clock ends the wait, the process sleeps: it is scheduled itself, so that a wait is no object that
-   * lives, and memory that is read again, as long as the wait.
+   * A wait that only the clock can end is a sleep: the process itself goes into the queue, and no effect object is kept
+   * alive.
    */
   private isAsleep = false;
   /** An interrupt is scheduled, or ends the next wait. */
@@ -93,7 +93,7 @@ export class Process<Result> implements Waiter, Scheduled {
     return true;
   }
 
-  /** Looking up a property reads the generator's first words; the result is used, or the compiler would leave it out. */
+  /** Touches the generator's header to bring it into cache. The result must be used, or the JIT removes the read. */
   touch(): void {
     if (this.steps.next === undefined) throw new TypeError(`process "${this.name}": its steps are no generator`);
   }

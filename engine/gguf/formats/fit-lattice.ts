@@ -15,7 +15,7 @@ export interface ChosenPoints {
   readonly points: Uint16Array;
   /** One bit for each of eight values. */
   readonly signs: Uint8Array;
-  /** Of every `shiftWidth` values: 1 if they are moved down. */
+  /** 1 where `shiftWidth` values are moved down, a number for each such group. */
   readonly down: Uint8Array;
 }
 

@@ -29,14 +29,14 @@ export interface LatticeLayout {
   readonly unit: number;
   /** Values that share a scale. */
   readonly width: 16 | 32;
-  /** Of group g: s. */
+  /** Scale s of group g. */
   readonly scale: Bits;
-  /** Of point p: the lower eight bits of its number, and the higher ones. */
+  /** Number of point p: its lower eight bits, and the higher ones. */
   readonly low: Bits;
   readonly high?: Bits;
-  /** Of eight values: their signs, of which seven are stored if the number of negative ones is even. */
+  /** Signs of eight values, of which seven are stored if the number of negative ones is even. */
   readonly signs?: Bits;
-  /** Of `width` values: whether they are moved down by an eighth, not up. */
+  /** Whether `width` values are moved down by an eighth, not up. */
   readonly shift?: { readonly width: 8 | 32; readonly down: Bits };
   /** The four parts of d, the lowest first, where it isn't the f16 at the beginning. */
   readonly d?: Bits;

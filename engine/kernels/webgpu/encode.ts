@@ -73,7 +73,7 @@ function encodeNext(context: EncodingContext, operations: readonly Operation[], 
   if (roundsNorm(context, operation) || (operation.kind === 'gate' && isRoundedNext(context, operation, next)))
     return { ...encodeRounded(context, operation), count: 1 };
   const dispatches = encode(context, operation);
-  // Of a mixture of experts, a router comes between the norm and the products that it is rounded for.
+  // In a mixture of experts, a router comes between the norm and the products that it is rounded for.
   return {
     dispatches,
     rounded: operation.kind === 'route' ? stillRounded(rounded, [operation.y]) : undefined,

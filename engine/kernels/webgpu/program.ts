@@ -26,7 +26,7 @@ export interface Program {
   /** Copies a range of a buffer after the dispatches added so far. In bytes. */
   copy(from: GPUBuffer, offset: number, to: GPUBuffer, bytes: number): void;
   submit(): void;
-  /** Of its passes; `undefined` where the device has no timestamps. */
+  /** Timer of its passes; `undefined` where the device has no timestamps. */
   readonly timer: PassTimer | undefined;
 }
 

@@ -3,7 +3,7 @@ const NEVER = new Int32Array(new SharedArrayBuffer(4));
 /** Seconds of the shortest and of the longest sleep, which timers lengthen by some 50 µs. */
 const SHORTEST = 30e-6;
 const LONGEST = 0.2e-3;
-/** Of the time waited so far: what is noticed too late is half of it in the mean. */
+/** Share of the time waited so far; an event is noticed half of it too late in the mean. */
 const SHARE = 1 / 32;
 /** A turn of the event loop that takes more seconds has other work, which sleeping would delay. */
 const IDLE_TURN = 0.1e-3;

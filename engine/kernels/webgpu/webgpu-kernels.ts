@@ -283,7 +283,7 @@ export function webgpuKernels({
         buffer.unmap();
         free.push(buffer);
       } catch (error) {
-        // Of a lost device, buffers fail before the loss is reported.
+        // Buffers of a lost device fail before the loss is reported.
         await Promise.race([lost, new Promise((resolve) => setTimeout(resolve, LOSS_SECONDS * 1000))]);
         throw failure ?? error;
       }

@@ -17,7 +17,7 @@ const FEED_FORWARD = [
   { rows: INNER, columns: HIDDEN },
   { rows: HIDDEN, columns: INNER },
 ];
-/** What stands for it on a GPU. */
+/** Matrix that GPUs are probed with, in place of FEED_FORWARD. */
 const GPU_MATRIX = { rows: 4096, columns: 2048 };
 /**
  * Tokens of a prompt that are multiplied at once: enough for kernels to share the unpacking of weights among tokens.

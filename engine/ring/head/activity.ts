@@ -2,7 +2,10 @@ import { FROM_HEAD } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { DeviceSpans } from './inquiries.ts';
 
-/** What a device did in an interval, seconds. Reading and sending go on beside computing. */
+/**
+ * Seconds that a device spent on each activity in an interval. Reading and sending overlap with computing, so the
+ * shares can add up to more than 1.
+ */
 export interface DeviceActivity {
   readonly computing: number;
   /** Its processor waited for weights from the disk. */

@@ -66,7 +66,7 @@ export interface RingHead extends RingPasses {
   readonly returned: ReadonlySet<string>;
   /** The number of a new request in the current assembly. */
   request(): number;
-  /** Takes a device in again that another one didn't reach. */
+  /** Readmits a device that was excluded because another device couldn't reach it. */
   readmit(device: string): void;
   /** Whether links have been measured. */
   readonly measured: boolean;
@@ -99,10 +99,10 @@ export function startHead(options: HeadOptions): RingHead {
   const transport = createTransport(options.keys, log, options.linkDelay);
   const mostBytes = mostFrameBytes(hiddenSize * settings.chunk);
   const spans: RingSpan[] = [];
-  /** Of links that were measured, bytes per second, by their devices' pairKey. */
+  /** Bandwidth of measured links, bytes per second, by their devices' pairKey. */
   const bandwidths = new Map<string, number>();
   const tokenBytes = activationBytes(hiddenSize, settings.activations);
-  /** Of all assemblies so far. */
+  /** Numbers of all assemblies so far. */
   const epochs = new Set<number>();
   let ring: Ring | undefined;
   let closed = false;

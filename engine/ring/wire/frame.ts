@@ -20,7 +20,7 @@ export const MOST_SEGMENTS = 256;
 /** The most pages that the segments of a frame name, that it copies, and that a device numbers. */
 export const MOST_PAGES = 2 ** 18;
 
-/** The longest message, bytes: 10,000 spans of 200 bytes and some room. The limit of activations follows from the model. */
+/** Largest message in bytes: room for 10,000 spans of 200 bytes. The limit of activations follows from the model. */
 export const MOST_MESSAGE_BYTES = 2 ** 22;
 
 export const ACTIVATION_FORMATS = ['F32', 'F16'] as const;

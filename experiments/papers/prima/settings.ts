@@ -17,7 +17,7 @@ import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program, runtimeOf, versionOf
 
 /** How a program ran a model on a testbed. */
 export interface Settings {
-  /** Of prima.cpp's program. */
+  /** Version of prima.cpp's program. */
   readonly version: ProgramVersion;
   /** What the scheduler sees, and what the devices have. */
   readonly belief: Cluster;

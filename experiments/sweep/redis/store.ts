@@ -13,7 +13,7 @@ export const KEYS = {
   sweeps: 'hearth:sweeps',
   sweep: (id: string) => `hearth:sweep:${id}`,
   results: (id: string) => `hearth:sweep:${id}:results`,
-  /** Of all workers: seconds spent on points, seconds of their threads meanwhile, points. */
+  /** Sums over all workers: seconds spent on points, seconds of their threads meanwhile, points. */
   times: (id: string) => `hearth:sweep:${id}:times`,
   workers: 'hearth:workers',
   worker: (name: string) => `hearth:worker:${name}`,

@@ -5,7 +5,7 @@ import type { Vector } from '../../../engine/kernels/vector.ts';
 export interface Linear {
   /** [rows][columns] */
   readonly weights: Float32Array;
-  /** Of the last call of `backward`, as long as `weights`. */
+  /** Gradients of the last call of `backward`, as long as `weights`. */
   readonly gradient: Float32Array;
   /** y = W·x, or y += W·x. x: [tokens][columns], y: [tokens][rows] */
   forward(x: Vector, y: Vector, accumulate?: boolean): void;

@@ -23,7 +23,7 @@ const PARAMS = `
   x: u32, y: u32, columns: u32,
   // Rows of an expert, and rows between the first ones of two.
   rows: u32, stride: u32,
-  // Of the whole matrix, whose rows from rowFrom on are in w.
+  // Rows of the whole matrix; those from rowFrom on are in w.
   rowFrom: u32, rowCount: u32, rowBytes: u32,
   bias: u32, hasBias: u32,
   routes: u32, experts: u32, choices: u32, choicesOfInput: u32,`;

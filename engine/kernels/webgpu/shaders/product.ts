@@ -20,7 +20,7 @@ export interface Product {
 export const MATRIX_PRODUCT: Product = {
   params: `
   x: u32, y: u32,
-  // Of the whole matrix, whose rows from rowFrom on are in w.
+  // Size of the whole matrix, whose rows from rowFrom on are in w.
   columns: u32, rows: u32,
   rowFrom: u32, rowCount: u32,
   rowBytes: u32, tokens: u32,
