@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { reportError, stopWithoutOutput } from './terminal/report-error.ts';
 
@@ -24,21 +26,51 @@ const COMMANDS: Commands = {
   run: async () => (await import('./commands/run.ts')).runCommand(),
 };
 
+/** First lines of help: every command's description by name, so that `hearth --help` loads none. A test holds it. */
+export const SUMMARIES = 'engine/commands/help/summaries.json';
+
+/** All commands, loaded. @param more commands of rooms above the engine */
+export function loadCommands(more: Commands): Promise<Command[]> {
+  return Promise.all(Object.values({ ...COMMANDS, ...more, ...helpCommands(more) }).map((load) => load()));
+}
+
+/** Commands that show what others are, for shells and man. */
+function helpCommands(more: Commands): Commands {
+  const load = (): Promise<Command[]> => loadCommands(more);
+  const names = [...Object.keys({ ...COMMANDS, ...more }), 'completion', 'manual'];
+  return {
+    completion: async () => (await import('./commands/help/help-commands.ts')).completionCommand(load),
+    manual: async () => (await import('./commands/help/help-commands.ts')).manualCommand(load, names, version()),
+  };
+}
+
+function version(): string {
+  return (readJson('package.json') as { version: string }).version;
+}
+
+/** @param file from the root of the package */
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '..', file), 'utf8'));
+}
+
 /**
  * The command line `hearth`. Exit code 0 on success; 2 and one line on stderr for bad input; 1 and one line for a defect
  * of Hearth.
  * @param more commands of rooms above the engine
  */
 export async function runCommandLine(more: Commands): Promise<void> {
-  const commands = { ...COMMANDS, ...more };
+  const commands = { ...COMMANDS, ...more, ...helpCommands(more) };
   const [named] = process.argv.slice(2);
   const load = named !== undefined && Object.hasOwn(commands, named) ? commands[named] : undefined;
   const program = new Command('hearth')
     .description('Runs and examines large language models on hardware that is too small for them.')
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false);
-  for (const command of await Promise.all((load === undefined ? Object.values(commands) : [load]).map((one) => one())))
-    program.addCommand(command);
+  if (load === undefined) {
+    program.version(version(), '--version', 'show the version');
+    for (const [name, text] of Object.entries(readJson(SUMMARIES) as Record<string, string>))
+      program.addCommand(new Command(name).description(text));
+  } else program.addCommand(await load());
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
     command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
