@@ -50,15 +50,16 @@ export function steadySeconds({ cluster, model, workload, reclaim, runtime }: St
   return steadyMean(plan, decodeSeconds(trace.tokens));
 }
 
-/** Tokens in which caches of experts settle, which a prompt has filled, and those that count. */
-const OF_EXPERTS = { settling: 8, counted: 24 } as const;
+/** Tokens in which what reads ahead settles, and those that count. */
+const OF_EXPERTS = { settling: 2, counted: 24 } as const;
 
-/** Tokens that use experts are not alike: the mean of many, once caches are full. */
+/** Tokens that use experts are not alike: the mean of many, in caches that are full. */
 function expertsSeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {
   const { outOfMemory, trace } = simulate({
     ...{ cluster, model, plan, reclaim, record: 'tokens' },
     ...(runtime && { runtime }),
-    workload: { ...workload, outputTokens: OF_EXPERTS.settling + OF_EXPERTS.counted },
+    workload: { ...workload, promptTokens: 0, outputTokens: OF_EXPERTS.settling + OF_EXPERTS.counted },
+    warm: true,
   });
   const [shortage] = outOfMemory;
   if (shortage !== undefined) return `out of memory: ${shortage.reason}`;

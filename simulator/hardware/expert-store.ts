@@ -52,6 +52,11 @@ export interface ExpertStore {
   need(layer: number, experts: readonly number[]): NeededExperts;
   /** Reads experts that a router may choose later. */
   guess(layer: number, experts: readonly number[]): void;
+  /**
+   * What needs of experts leave behind in slots and file pages, at once: no read takes time or counts.
+   * @param guessed experts of the next layer that are brought ahead
+   */
+  fill(layer: number, experts: readonly number[], guessed: readonly number[]): void;
   /** Uses what every token uses, in equal parts for each layer and for the output (`part` = layers). */
   useDense(part: number): Steps;
   /** Experts that can be needed at once. */
@@ -194,6 +199,18 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     return read.map(({ unit }) => unit);
   };
 
+  /** Units whose file pages are in memory from now on, where the policy's reads go through them. */
+  const fillPages = (units: readonly number[]): void => {
+    if (pages === undefined || policy.method === 'direct') return;
+    for (const unit of units)
+      for (let piece = 0; piece < readsPerExpert; piece++) {
+        const range = pieceRange(unit, piece);
+        if (pages.next(range).state === 'missing')
+          for (const read of [...pages.startRead(range, 'demand')]) pages.finishRead(read);
+        pages.touch(range);
+      }
+  };
+
   /** Units that must be read for some experts of a layer. */
   const missingOf = (layer: number, chosen: readonly number[]): number[] => {
     if (caches === undefined)
@@ -236,6 +253,15 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
       const missing = caches === undefined ? missingOf(layer, chosen) : placed(caches.bring(layer, chosen));
       counts.guessed += missing.length;
       for (const unit of missing) fetch(unit, 'prefetch');
+    },
+    fill(layer, chosen, guessed) {
+      const units = chosen.map((expert) => layer * experts + expert);
+      if (caches === undefined) fillPages([...units, ...guessed.map((expert) => (layer + 1) * experts + expert)]);
+      else {
+        fillPages(placed(caches.need(layer, chosen)));
+        useSlots(units);
+        fillPages(placed(caches.bring(layer + 1, guessed)));
+      }
     },
     *useDense(part) {
       if (pages === undefined || memory.dense === 'anonymous' || denseBytes === 0) return;

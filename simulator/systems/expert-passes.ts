@@ -1,6 +1,6 @@
 import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts-case.ts';
 import type { Guesser } from '../../engine/experts/draw-guesses.ts';
-import { type PassTokens, type Routing, unionOf } from '../../engine/experts/routing.ts';
+import { expertsOf, type PassTokens, type Routing, unionOf } from '../../engine/experts/routing.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { hold, type Steps } from '../event-loop/effect.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
@@ -66,6 +66,15 @@ export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: n
       yield* waitFor(passes, `experts of ${name}`, arrive());
       yield* compute(passes, `an expert of ${name}`, seconds.expert);
     }
+  }
+}
+
+/** What a decoded token leaves behind in caches, in no time. */
+export function fillWithToken({ one, store, routing, guess }: ExpertPasses, token: number): void {
+  const { layers } = one.mixture;
+  for (let layer = 0; layer < layers; layer++) {
+    const guessed = layer + 1 < layers ? guess(token, layer + 1) : [];
+    store.fill(layer, [...expertsOf(routing, token, layer)], guessed);
   }
 }
 

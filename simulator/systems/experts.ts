@@ -2,7 +2,7 @@ import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts
 import { memoryShares } from '../../engine/cost/experts/memory-shares.ts';
 import { createGuesser } from '../../engine/experts/draw-guesses.ts';
 import { GUESSES_SEED } from '../../engine/experts/hit-rates.ts';
-import { ONE_TOKEN, type Routing } from '../../engine/experts/routing.ts';
+import type { Routing } from '../../engine/experts/routing.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { createRecorder } from '../../engine/trace/recorder.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
@@ -14,7 +14,7 @@ import type { SimulatedSpeculation, SimulationOptions } from '../options.ts';
 import type { PageCacheUsage } from '../page-cache/page-cache.ts';
 import type { PageCacheCounters } from '../page-cache/state.ts';
 import { runsOf } from './drafted-runs.ts';
-import { type ExpertPasses, runExpertPass } from './expert-passes.ts';
+import { type ExpertPasses, fillWithToken, runExpertPass } from './expert-passes.ts';
 
 /** A run of a mixture whose experts don't fit, on one machine. */
 export interface ExpertsRun {
@@ -36,7 +36,7 @@ export interface ExpertsRun {
   readonly throttle?: DiskThrottle;
   /** `tokens`, the default: the trace has no spans. */
   readonly record?: 'spans' | 'tokens';
-  /** Half a routing is decoded before the prompt, untraced, which fills caches. */
+  /** Caches hold at the start what the second half of the routing leaves in them. */
   readonly warm?: boolean | undefined;
   /** Called after every decoded token; the run ends when it returns true. */
   readonly isEnough?: SimulationOptions['isEnough'] | undefined;
@@ -122,8 +122,7 @@ export function simulateExperts(run: ExpertsRun): SimulatedExperts {
   }
   function* request(): Steps {
     const warming = run.warm ? routing.tokens >> 1 : 0;
-    for (let token = routing.tokens - warming; token < routing.tokens; token++)
-      yield* runExpertPass(passes, { tokens: ONE_TOKEN, from: token, seconds: one.seconds });
+    for (let token = routing.tokens - warming; token < routing.tokens; token++) fillWithToken(passes, token);
     if (promptTokens > 0 && one.prompt !== undefined) {
       const start = simulation.now;
       yield* runExpertPass(passes, { tokens: { texts, tokens: promptTokens }, from: 0, seconds: one.prompt });
