@@ -70,7 +70,15 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/runtime',
     [
-      ...['engine/input', 'engine/experts', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'],
+      ...[
+        'engine/files',
+        'engine/input',
+        'engine/experts',
+        'engine/model',
+        'engine/plan',
+        'engine/trace',
+        'engine/gguf',
+      ],
       ...['engine/kernels', 'engine/runtime/kv', 'engine/runtime/weights'],
     ],
   ],
@@ -82,7 +90,11 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ],
   [
     'engine/server',
-    ['engine/input', 'engine/design', 'engine/text', 'engine/text/speculation', 'engine/runtime/batch'],
+    [
+      ...['engine/input', 'engine/design', 'engine/text', 'engine/text/speculation'],
+      // What is counted of experts' reads is shown by /metrics.
+      ...['engine/runtime/weights', 'engine/runtime/batch'],
+    ],
   ],
   ['engine/terminal', ['engine/input']],
   [

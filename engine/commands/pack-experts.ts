@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { temporaryPath } from '../files/temporary-file.ts';
 import { partPaths } from '../gguf/file-parts.ts';
 import { formatBytes, formatSeconds } from '../input/format.ts';
-import { type ExpertsToPack, packExperts } from '../runtime/weights/pack-experts.ts';
+import { type ExpertsToPack, packExperts } from '../runtime/pack-experts.ts';
 import { createShareProgress } from '../terminal/progress.ts';
 import { checkOutputFile, FORCE, removedIfInterrupted } from './output-file.ts';
 

@@ -12,6 +12,7 @@ import type { RunRecorder } from '../trace/run-recorder.ts';
 import { createGuesses } from './expert-guesses.ts';
 import { expertKernels } from './expert-kernels.ts';
 import type { Rotations } from './rotations.ts';
+import { routedLayers } from './routed-layers.ts';
 import type { PassHooks } from './transformer.ts';
 import { activationsBytes } from './transformer-bytes.ts';
 import {
@@ -31,7 +32,6 @@ import { packedModelOf, placePacked, readPacked } from './weights/packed-experts
 import { placeTensors } from './weights/place-tensors.ts';
 import { type PlacedExperts, readingBytes, slotBytes } from './weights/placed-experts.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-counters.ts';
-import { routedLayers } from './weights/routed-layers.ts';
 import { weightsPartOf } from './weights/weights-layout.ts';
 import { createWeightsStream } from './weights/weights-stream.ts';
 

@@ -30,7 +30,7 @@ import {
 import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
 import type { ExpertAccess, ExpertReads } from '../../engine/runtime/weights/layer-experts.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
-import { packExperts } from '../../engine/runtime/weights/pack-experts.ts';
+import { packExperts } from '../../engine/runtime/pack-experts.ts';
 import { readPacked } from '../../engine/runtime/weights/packed-experts.ts';
 import { weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';

@@ -1,9 +1,9 @@
 import { workerPieces } from '../gguf/worker-pieces.ts';
 import type { Model } from '../model/model.ts';
+import type { Answer } from '../planner/answer.ts';
+import type { Question } from '../planner/question.ts';
 import { createProgress } from '../terminal/progress.ts';
-import type { Answer } from './answer.ts';
 import type { ThreadQuestion } from './answer-thread.ts';
-import type { Question } from './question.ts';
 
 /** The answers to one question of many models, in their order, simulated: a thread for each processor. */
 export async function answersFor(question: Omit<Question, 'model'>, models: readonly Model[]): Promise<Answer[]> {

@@ -1,6 +1,6 @@
-import type { Model } from '../../model/model.ts';
-import type { WeightsLoader } from '../transformer-weights.ts';
-import type { PlacedExperts } from './placed-experts.ts';
+import type { Model } from '../model/model.ts';
+import type { WeightsLoader } from './transformer-weights.ts';
+import type { PlacedExperts } from './weights/placed-experts.ts';
 
 /** The layers of a model that have experts, by index, with the places of these in its file. */
 export function routedLayers(

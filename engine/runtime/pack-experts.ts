@@ -1,11 +1,12 @@
-import { writeWholeFile } from '../../files/whole-file.ts';
-import type { ByteSource } from '../../gguf/byte-source.ts';
-import { openFile } from '../../gguf/file-source.ts';
-import { modelFromGguf } from '../../gguf/model-from-gguf.ts';
-import { readGguf } from '../../gguf/read-gguf.ts';
-import { InputError } from '../../input/input-error.ts';
-import { shapesOnly } from '../graph.ts';
-import { weightsLoader } from '../transformer-weights.ts';
+import { writeWholeFile } from '../files/whole-file.ts';
+import type { ByteSource } from '../gguf/byte-source.ts';
+import { openFile } from '../gguf/file-source.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { InputError } from '../input/input-error.ts';
+import { shapesOnly } from './graph.ts';
+import { routedLayers } from './routed-layers.ts';
+import { weightsLoader } from './transformer-weights.ts';
 import {
   encodePackedHeader,
   type PackedHeader,
@@ -13,9 +14,8 @@ import {
   packedHeader,
   packedModelOf,
   packedStride,
-} from './packed-experts.ts';
-import type { PlacedExperts } from './placed-experts.ts';
-import { routedLayers } from './routed-layers.ts';
+} from './weights/packed-experts.ts';
+import type { PlacedExperts } from './weights/placed-experts.ts';
 
 export interface ExpertsToPack {
   /** The model's file. */

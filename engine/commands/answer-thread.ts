@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import { type ClusterParts, createCluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
-import { type Answer, answer } from './answer.ts';
-import type { Question } from './question.ts';
+import { type Answer, answer } from '../planner/answer.ts';
+import type { Question } from '../planner/question.ts';
 
 /** A question that is asked of many models, as data. */
 export interface ThreadQuestion extends Omit<Question, 'cluster' | 'model'> {
