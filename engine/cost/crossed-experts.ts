@@ -127,25 +127,34 @@ export interface CrossedLayers {
   readonly toGpu: number;
 }
 
-/**
- * @param layerOf seconds of a layer of a model on the GPU, in the pass
- * @returns `undefined` without a GPU or experts
- */
-export function crossedLayers(
-  { cpu, gpu }: Device,
-  {
-    model,
-    runtime,
-    tokens,
-    layerOf,
-  }: {
-    readonly model: Model;
-    readonly runtime: Runtime;
-    readonly tokens: LayerTokens;
-    readonly layerOf: (model: Model, processor: ProcessorRates) => LayerSeconds;
-  },
-): CrossedLayers | undefined {
-  if (gpu === undefined || model.layer.routed.length === 0) return undefined;
+/** Crossed layers of a device in a pass, evaluated when they are first asked for; `undefined` without a GPU or experts. */
+export type AskedCrossedLayers = () => CrossedLayers | undefined;
+
+interface CrossedPass {
+  readonly model: Model;
+  readonly runtime: Runtime;
+  readonly tokens: LayerTokens;
+  /** Seconds of a layer of a model on the GPU, in the pass. */
+  readonly layerOf: (model: Model, processor: ProcessorRates) => LayerSeconds;
+}
+
+const NONE: AskedCrossedLayers = () => undefined;
+
+/** Most plans have no such layers. */
+export function crossedLayers({ cpu, gpu }: Device, pass: CrossedPass): AskedCrossedLayers {
+  if (gpu === undefined || pass.model.layer.routed.length === 0) return NONE;
+  let known: CrossedLayers | undefined;
+  return () => {
+    known ??= crossedOn(cpu, gpu, pass);
+    return known;
+  };
+}
+
+function crossedOn(
+  cpu: Device['cpu'],
+  gpu: NonNullable<Device['gpu']>,
+  { model, runtime, tokens, layerOf }: CrossedPass,
+): CrossedLayers {
   const onCpu = expertSeconds(model, tokens, cpu);
   const kinds = Math.min(1, tokens.generated) + Math.min(1, tokens.prompt);
   const { toCpu, toGpu } = crossingBytes(model, tokens.generated + tokens.prompt, runtime);

@@ -16,7 +16,7 @@ import type { Workload } from '../model/workload.ts';
 import { type ChipSeconds, chipSeconds } from './chip/layer.ts';
 import type { ChipPhase } from './chip/phase.ts';
 import {
-  type CrossedLayers,
+  type AskedCrossedLayers,
   crossedLayers,
   type ExpertTable,
   expertTable,
@@ -42,8 +42,8 @@ export interface DeviceCosts {
   readonly kind: DeviceKind;
   readonly cpu: LayerSeconds;
   readonly gpu: LayerSeconds | undefined;
-  /** Layers on the GPU whose experts are on the CPU; missing without a GPU or experts. */
-  readonly crossed?: CrossedLayers | undefined;
+  /** Layers on the GPU whose experts are on the CPU. */
+  readonly crossed: AskedCrossedLayers;
   /**
    * α_m: a layer on the CPU; α_m + β_m: a layer on the GPU (infinite where there is none), or cut between GPU and NPU.
    */

@@ -301,7 +301,7 @@ function stageSeconds(stage: Stage, tally: Tally, { experts }: RingCosts): OpenS
   };
   if (streamed !== undefined)
     return { ...whole, seconds: streamedSeconds(streamed, layers, perLayer, tally.costs.layerCopy) };
-  const { crossed } = tally.costs;
+  const crossed = stage.cpuExperts === undefined ? undefined : tally.costs.crossed();
   if (crossed === undefined || stage.cpuExperts === undefined)
     return { ...whole, seconds: withCauses(perLayer, layers) };
   const away = experts.layers(stage.from, stage.from + stage.cpuExperts);
@@ -314,17 +314,18 @@ function stageSeconds(stage: Stage, tally: Tally, { experts }: RingCosts): OpenS
 /** The CPU's part of a stage: experts of layers whose other weights are on the GPU; `undefined` where it has none. */
 function crossedStage(
   { device, from, cpuExperts = 0 }: Stage,
-  { costs: { crossed, unified } }: Tally,
+  { costs }: Tally,
   { experts, layerBytes }: RingCosts,
 ): OpenStage | undefined {
-  if (crossed === undefined || cpuExperts === 0) return undefined;
+  const crossed = cpuExperts === 0 ? undefined : costs.crossed();
+  if (crossed === undefined) return undefined;
   const layers = experts.layers(from, from + cpuExperts);
   const seconds = withCauses(crossed.onCpu, layers);
   seconds.deviceCopy += layers * crossed.toCpu;
   return {
     ...{ device, processor: 'cpu', layers: 0, output: false, seconds },
     name: `experts of ${layers} layers`,
-    mapped: unified ? 0 : experts.bytes(from, from + cpuExperts) / layerBytes,
+    mapped: costs.unified ? 0 : experts.bytes(from, from + cpuExperts) / layerBytes,
   };
 }
 

@@ -1,9 +1,11 @@
+import { totalSeconds } from '../cost/breakdown.ts';
+import { predict } from '../cost/predict.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
 import { createPlan } from '../plan/create-plan.ts';
 import type { Plan, SplitPlan } from '../plan/plan.ts';
 import { expertLayersOf } from '../plan/validate-experts.ts';
 import { type Candidate, closedFormSeconds } from './candidates.ts';
-import { planningProblem, type Question } from './question.ts';
+import { type PlanningProblem, planningProblem, type Question } from './question.ts';
 
 /** Whether a device of a plan caches experts and reads the others when a router chooses them. */
 export function cachesExperts({ weights }: Plan): boolean {
@@ -32,12 +34,15 @@ export function withExperts(
   };
   /** Plans that differ in what the policy takes the place of are one. */
   const seen = new Set<string>();
+  /** The fastest that reads nothing: caching experts can't make up for what a plan takes without its disks. */
+  const inMemory = Math.min(...found.filter(({ plan }) => !exceedsMemory(plan)).map(({ seconds }) => seconds));
   const left: Candidate[] = [];
   const caching: Candidate[] = [];
   for (const candidate of found) {
     const { plan } = candidate;
     const key = JSON.stringify({ ...plan, scheduler: '', weights: {} });
-    if (plan.kind !== 'split' || !exceedsMemory(plan)) left.push(candidate);
+    if (plan.kind !== 'split' || !exceedsMemory(plan) || computingSeconds(problem, plan) >= inMemory)
+      left.push(candidate);
     else if (!seen.has(key)) {
       seen.add(key);
       const variants = POLICIES.map((experts) => cached(plan, experts)).filter(({ seconds }) =>
@@ -53,6 +58,12 @@ export function withExperts(
   const ahead = aheadOf(first, used);
   const variants = ahead === undefined ? [first] : [first, cached(first.plan as SplitPlan, ahead)];
   return [...left, variants.sort(bySeconds)[0] as Candidate].sort(bySeconds);
+}
+
+/** Seconds of a token's way through a plan whose weights are all in memory. */
+function computingSeconds({ belief, model, workload, runtime }: PlanningProblem, plan: Plan): number {
+  const { seconds } = predict({ plan, truth: belief, model, workload, runtime, reclaim: 'overflow' });
+  return totalSeconds({ ...seconds, disk: 0 });
 }
 
 /** Policies that are compared: slots of each layer or of all, and mapped experts. */

@@ -87,7 +87,7 @@ export function createPass(parts: PassParts, phase: Pass['phase'], context: numb
   let prefill: RingCosts | undefined;
   const crossed = ({ index }: RingDevice): CrossedLayers | undefined => {
     prefill ??= createPrefillCosts(cluster, model, workload, runtime);
-    return prefill.devices[index]?.crossed;
+    return prefill.devices[index]?.crossed();
   };
   return { phase, context, tokens: workload.promptTokens, costs, layer, crossed, timedSteps: steps };
 }
@@ -108,7 +108,7 @@ function decodingLayers({ devices }: RingCosts): Pick<Pass, 'layer' | 'crossed'>
       const { cpu, gpu } = devices[index] as DeviceCosts;
       return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
     },
-    crossed: ({ index }) => devices[index]?.crossed,
+    crossed: ({ index }) => devices[index]?.crossed(),
   };
 }
 

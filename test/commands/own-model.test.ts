@@ -8,9 +8,9 @@ import { hearthHere } from '../support/run-script.ts';
 
 const NOTICE = "no --model: this is datasets/models/stories-3m.gguf, which knows children's stories and small sums";
 
-test('hearth generate without --model continues a story, as the README shows, and says with what', async () => {
+test('hearth generate without --model continues a story, as the guide shows, and says with what', async () => {
   const [, shown] = /\$ npx hearth generate --prompt "One day, Mia" --seed 1 --exact\n([\s\S]*?)```/.exec(
-    readFileSync('README.md', 'utf8'),
+    readFileSync('docs/how-to/run-a-model.md', 'utf8'),
   ) as unknown as [string, string];
   const { code, stdout, stderr } = await hearthHere('generate', '--prompt', 'One day, Mia', '--seed', '1', '--exact');
   assert.is(code, 0, stderr);

@@ -18,6 +18,7 @@ import { createTransformer } from '../../engine/runtime/create-transformer.ts';
 import { expertKernels } from '../../engine/runtime/expert-kernels.ts';
 import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { chosenExperts, observedRoutes } from '../../engine/runtime/observed-routes.ts';
+import { packExperts } from '../../engine/runtime/pack-experts.ts';
 import { createPasses } from '../../engine/runtime/passes.ts';
 import { readRotations } from '../../engine/runtime/rotations.ts';
 import type { Sequence } from '../../engine/runtime/sequences.ts';
@@ -30,7 +31,6 @@ import {
 import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
 import type { ExpertAccess, ExpertReads } from '../../engine/runtime/weights/layer-experts.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
-import { packExperts } from '../../engine/runtime/pack-experts.ts';
 import { readPacked } from '../../engine/runtime/weights/packed-experts.ts';
 import { weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';

@@ -46,6 +46,7 @@ function toyDevice({
     kind,
     cpu: { ...nothing, compute: cpuLayer },
     gpu: gpuLayer === undefined ? undefined : { ...nothing, compute: gpuLayer },
+    crossed: () => undefined,
     cpuLayer,
     gpuLayer: gpuLayer ?? Number.POSITIVE_INFINITY,
     windowCopy: 0,

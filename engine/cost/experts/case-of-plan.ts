@@ -152,8 +152,9 @@ function passSeconds({ plan, model, device, index, shape, costs, tokens, togethe
   const share = usedBytes / readBytes(model.layer, 1);
   const sum = { layers: 0, experts: 0, other: 0 };
   for (const { processor, from, to, cpuExperts = 0 } of plan.stages) {
-    if (own.crossed !== undefined && cpuExperts > 0) {
-      const { always, onGpu, onCpu, toCpu, toGpu } = own.crossed;
+    const crossed = cpuExperts > 0 ? own.crossed() : undefined;
+    if (crossed !== undefined) {
+      const { always, onGpu, onCpu, toCpu, toGpu } = crossed;
       const away = costs.experts.layers(from, from + cpuExperts);
       const alone = to - from - away;
       sum.layers += away * (totalLayerSeconds(always) + toCpu + toGpu);

@@ -32,7 +32,8 @@ function roundsRemarks(runs: FigureRuns, measured: readonly MeasuredRun[]): stri
     return percent(reduction(seconds(1), seconds(rounds)));
   };
   return [
-    `"About 50 %" from k = 2 on. At k = 1 each of ${DEVICES} devices reads its share in turn, with several rounds all read at once if every page of a window is asked for (--force): 1 − 1 / ${DEVICES} = ${formatPercent(1 - 1 / DEVICES)} at most, ${simulated('populate', 2)} at k = 2 here, where a share that is read ahead is also computed meanwhile. One call of posix_madvise for a window (--prefetch alone) reads 128 KiB ahead on a system as it is delivered, and rounds gain ${simulated('willneed-whole', 2)}. The program itself, measured where devices hold 62 % of their share and disks read 16 MiB ahead, gained ${program('touched', 2)} at k = 2 and ${program('touched', 4)} at k = 4 with --force, ${program('willneed-whole', 2)} and ${program('willneed-whole', 4)} without.`,
+    `"About 50 %" from k = 2 on. At k = 1 each of ${DEVICES} devices reads its share in turn, with several rounds all read at once if every page of a window is asked for (--force): 1 − 1 / ${DEVICES} = ${formatPercent(1 - 1 / DEVICES)} at most, ${simulated('populate', 2)} at k = 2 here, where a share that is read ahead is also computed meanwhile.`,
+    `One call of posix_madvise for a window (--prefetch alone) reads 128 KiB ahead on a system as it is delivered, and rounds gain ${simulated('willneed-whole', 2)}. The program itself, measured where devices hold 62 % of their share and disks read 16 MiB ahead, gained ${program('touched', 2)} at k = 2 and ${program('touched', 4)} at k = 4 with --force, ${program('willneed-whole', 2)} and ${program('willneed-whole', 4)} without.`,
     `Half lies between the two, and no reading of a program with a disk for each device gives it at every k. ${DEVICES} containers on one disk of 2 GB/s would: read twice at k = 1 (App. A.1) and once from k = 2 on, and never at the same time. The paper says that devices have an SSD each.`,
   ];
 }
@@ -58,7 +59,8 @@ function prefetchingRemarks(runs: FigureRuns): string[] {
   const list = (values: readonly number[]): string => values.map(percent).join(', ');
   return [
     `Prefetching gains ${list(printed)} at 30B, 45B, 60B, 65B and 70B as printed, and ${list(found)} here, where 5 to 25 % are aimed at: with the memory that devices have, a token of the 70B reads ${formatBytes(run.reloaded)} from disks, and even at 30B, whose 18 GB lie in VRAM, the paper prints a gain.`,
-    `The ${formatSeconds(without - with_)} between ${formatSeconds(without)} and ${formatSeconds(with_)} at 70B are ${formatBytes(hidden)} on the fastest disk, if all of it is hidden. But a cyclic scan reloads all that a device maps as soon as that exceeds its memory: the least is ${share.layers} layers on ${share.device}, ${formatSeconds(share.seconds)}, which the ${formatSeconds(without)} exclude. And if the overflow alone is reloaded (Eq. 15) with the memory of Table 3, prefetching gains ${overflow.join(', ')}. No way to reclaim gives all five: each would need a few hundred MB that are reloaded for every token, whatever the model’s size.`,
+    `The ${formatSeconds(without - with_)} between ${formatSeconds(without)} and ${formatSeconds(with_)} at 70B are ${formatBytes(hidden)} on the fastest disk, if all of it is hidden. But a cyclic scan reloads all that a device maps as soon as that exceeds its memory: the least is ${share.layers} layers on ${share.device}, ${formatSeconds(share.seconds)}, which the ${formatSeconds(without)} exclude.`,
+    `If the overflow alone is reloaded (Eq. 15) with the memory of Table 3, prefetching gains ${overflow.join(', ')}. No way to reclaim gives all five: each would need a few hundred MB that are reloaded for every token, whatever the model’s size.`,
   ];
 }
 
