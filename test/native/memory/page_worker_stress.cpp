@@ -35,9 +35,20 @@ std::string writeFile() {
   return path;
 }
 
-void checkRead(const Buffer& target, FileRange range) {
-  for (std::size_t at = range.from; at < range.to; at += page) {
-    if (std::to_integer<int>(target.data()[at - range.from]) != static_cast<int>(at / page % 251)) wrong = true;
+/** Two places for a range: its first bytes, not whole pages, and behind a gap the others. */
+std::vector<ReadTarget> targetsOf(FileRange range) {
+  const std::size_t bytes = range.to - range.from;
+  const std::size_t first = bytes / 3 + 1;
+  return {{std::make_shared<Buffer>(first), 0, first}, {std::make_shared<Buffer>(bytes), first, bytes - first}};
+}
+
+void checkRead(const std::vector<ReadTarget>& targets, FileRange range) {
+  std::size_t at = range.from;
+  for (const auto& [buffer, offset, bytes] : targets) {
+    for (std::size_t index = 0; index < bytes; index += 509) {
+      if (std::to_integer<int>(buffer->data()[offset + index]) != static_cast<int>((at + index) / page % 251)) wrong = true;
+    }
+    at += bytes;
   }
 }
 
@@ -57,10 +68,10 @@ void use(PageWorker& worker, int thread, long rounds) {
     const FileRange range = {from, from + static_cast<std::size_t>(1 + round % 512) * page};
     const auto kind = static_cast<PageJobKind>(static_cast<std::size_t>(round) % pageJobCount);
     PageJob job{kind, range};
-    if (kind == PageJobKind::Read) job.target = std::make_shared<Buffer>(range.to - range.from);
-    const auto target = job.target;
+    if (kind == PageJobKind::Read) job.targets = targetsOf(range);
+    const auto targets = job.targets;
     end(worker, worker.submit(std::move(job)), round);
-    if (target && round % 5 != 4) checkRead(*target, range);
+    if (round % 5 != 4) checkRead(targets, range);
     if (kind == PageJobKind::Lock) worker.wait(worker.submit({PageJobKind::Unlock, range}));
   }
   // Nobody waits for these: the destructor ends them.
