@@ -14,6 +14,7 @@ import { tensorPartition } from '../schedule/tensor-partition/tensor-partition.t
 import { withChips } from '../schedule/tensor-partition/with-chips.ts';
 import { plansInEveryOrder } from '../schedule/with-relays.ts';
 import { believed, believedBesidePageTables } from './belief.ts';
+import { fastestAlone } from './fastest-alone.ts';
 import { type PlanningProblem, planningProblem } from './question.ts';
 import { tensorCuts } from './tensor-cuts.ts';
 
@@ -29,27 +30,29 @@ const RING_AWARE_PLANS = 5;
 /**
  * The plans that are worth comparing for a model on a cluster, the fastest by closed form first: those of the schedulers
  * that need no integer program and never plan more than memory holds, with every device as the head, in every order that
- * makes a difference. Neither names nor the order in which devices are listed change their times. Plans that can't run
- * are left out.
+ * makes a difference; or only one that nothing can be faster than (fastestAlone). Neither names nor the order in which
+ * devices are listed change their times. Plans that can't run are left out.
  * @param problem its belief is what devices report
  * @param head the head; every device in turn unless given
  */
 export function candidates(problem: SchedulingProblem, head?: string): Candidate[] {
   const planning = planningProblem(problem);
   const seen = new Set<string>();
-  return ringsOf(problem.belief, head)
+  const rings = ringsOf(problem.belief, head);
+  const secondsOf = (plan: Plan): number => closedFormSeconds(planning, plan);
+  const alone = fastestAlone(planning, rings.map(believed), secondsOf);
+  return rings
     .flatMap((ring) => {
       const own = { ...planning, belief: ring };
-      return [
-        ...plansInEveryOrder(own, (ordered) => plansOf({ ...own, ...ordered })),
-        ...tensorCuts({ ...own, belief: believed(ring) }),
-      ];
+      const whole =
+        alone === undefined ? plansInEveryOrder(own, (ordered) => plansOf({ ...own, ...ordered })) : [alone];
+      return [...whole, ...tensorCuts({ ...own, belief: believed(ring) })];
     })
     .filter((plan) => {
       const key = JSON.stringify({ ...plan, scheduler: '' });
       return !seen.has(key) && seen.add(key);
     })
-    .map((plan) => ({ plan, seconds: closedFormSeconds(planning, plan) }))
+    .map((plan) => ({ plan, seconds: secondsOf(plan) }))
     .filter(({ seconds }) => Number.isFinite(seconds))
     .sort((one, other) => one.seconds - other.seconds);
 }
