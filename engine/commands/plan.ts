@@ -21,7 +21,6 @@ import type { Question } from '../planner/question.ts';
 import { leftOutLine } from '../schedule/with-relays.ts';
 import { readChoice, readCount, readList, readNumber } from '../terminal/options.ts';
 import { MOST_DRAFTED } from '../text/speculation/create-speculation.ts';
-import { answersFor } from './catalogue-answers.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
 import { OPTIONS, readKvCache, repeated } from './shared-options.ts';
@@ -93,7 +92,7 @@ export function planCommand(): Command {
     .action(run);
 }
 
-async function run(options: Options): Promise<void> {
+function run(options: Options): void {
   // Planning runs much code, most of it a few times: it gains more from being compiled at once than from what V8 learns.
   setFlagsFromString('--always-sparkplug');
   const parts = loadDevices();
@@ -116,18 +115,12 @@ async function run(options: Options): Promise<void> {
   if (leftOut !== undefined) process.stderr.write(`${leftOut}\n`);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
   const saved = clusterOutput(chosen, options);
-  const question = { cluster, workload, head };
-  const detailed =
-    options.model.length > 0
-      ? models.map(({ model, file }) => detail({ ...question, model }, { file, key, bought, drafts }))
-      : (
-          await answersFor(
-            question,
-            models.map(({ model }) => model),
-          )
-        ).map((answered) => ({
-          ...{ answered, without: [], upgrades: [], commands: [] },
-        }));
+  const detailed = models.map(({ model, file }) => {
+    const question = { cluster, model, workload, head };
+    return options.model.length === 0
+      ? { answered: answer(question, { simulates: true }), without: [], upgrades: [], commands: [] }
+      : detail(question, { file, key, bought, drafts });
+  });
   if (saved !== undefined) saveCluster(saved, chosen, detailed);
   if (output !== undefined) savePlan(detailed, output);
   if (options.json) process.stdout.write(`${JSON.stringify(detailed.map(jsonOf), null, 2)}\n`);

@@ -31,8 +31,7 @@ export interface Links {
   readonly medium?: Medium;
 }
 
-/** A cluster as data, which can be given to a thread. */
-export interface ClusterParts {
+interface ClusterParts {
   readonly name: string;
   readonly description?: string;
   readonly devices: readonly Device[];
