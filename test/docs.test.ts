@@ -70,7 +70,7 @@ for (const page of [...PAGES, 'CHANGELOG.md', 'datasets/README.md']) {
   });
 }
 
-/** What was timed: milliseconds, rates, and ratios of times. Units in quotation marks are examples of input. */
+/** Figures that were timed: milliseconds, rates, and ratios of times. Units in quotation marks are examples of input. */
 const TIMING = /\d ?(ms|µs|tokens\/s|GFLOP\/s|GB\/s)\b|× ?\d|\d ×|\d times as (fast|long)/;
 for (const page of PAGES.filter((one) => one !== 'README.md' && !one.startsWith('docs/measurements/'))) {
   test(`${page}: timings stand in docs/measurements`, () => {

@@ -92,7 +92,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/server',
     [
       ...['engine/input', 'engine/design', 'engine/text', 'engine/text/speculation'],
-      // What is counted of experts' reads is shown by /metrics.
+      // /metrics shows the counts of experts' reads.
       ...['engine/runtime/weights', 'engine/runtime/batch'],
     ],
   ],

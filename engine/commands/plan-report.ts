@@ -167,7 +167,7 @@ function memoryTable({ devices }: RunnableAnswer): string {
   return formatTable([{ title: 'Device' }, ...columns.map(right)], rows);
 }
 
-/** Where a mixture's weights are computed with: what every token uses, experts, and those of them that a token uses. */
+/** A mixture's weights by the processor that computes with them: those every token uses, experts, and a token's share of these. */
 function expertsTable({ plan, model }: RunnableAnswer): string {
   const rows = heldWeights(plan, model).map(({ device, processor, alwaysBytes, expertBytes, usedBytes }) => [
     `${device}, ${processor.toUpperCase()}`,

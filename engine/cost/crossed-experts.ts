@@ -84,7 +84,7 @@ export function expertGroup(model: Model): WeightGroup {
 export interface LayerTokens {
   readonly generated: number;
   readonly prompt: number;
-  /** What generated ones have in common; one of each of several texts unless given. */
+  /** Whether generated ones are of one text or one of each of several; several unless given. */
   readonly together?: Together;
 }
 

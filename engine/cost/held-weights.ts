@@ -7,7 +7,7 @@ import { expertTable } from './crossed-experts.ts';
 export interface HeldWeights {
   readonly device: string;
   readonly processor: ProcessorKind;
-  /** What every token uses, layers as the mean layer. */
+  /** Bytes that every token uses, layers as the mean layer. */
   readonly alwaysBytes: number;
   /** Experts, and those of them that a token uses. */
   readonly expertBytes: number;

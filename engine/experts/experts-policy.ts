@@ -10,7 +10,7 @@ export interface ExpertsPolicy {
   /** `pinned-hottest` holds the experts that were used most so far, and reads the others for one use. */
   readonly eviction: ExpertsEviction;
   readonly method: ReadMethod;
-  /** Where slots are read from: the model's file, or one of `hearth pack-experts`, in which an expert is one read. */
+  /** The file that slots are read from: the model's, or one of `hearth pack-experts`, in which an expert is one read. */
   readonly layout: ExpertsLayout;
   /** Reads that are under way at once, at least 1. */
   readonly depth: number;

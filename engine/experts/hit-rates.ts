@@ -104,7 +104,7 @@ export function createHits(known: KnownRouting, one: HitsCase): (slots: number) 
   switch (policy.eviction) {
     case 'lru':
     case 'least-stale': {
-      // Of a single layer it is lru.
+      // For a single layer this is lru.
       if (isAll && policy.eviction === 'least-stale') return drawn();
       const sets = workingSetsOf(known);
       return closed((slots) =>

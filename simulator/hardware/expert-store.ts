@@ -53,7 +53,7 @@ export interface ExpertStore {
   /** Reads experts that a router may choose later. */
   guess(layer: number, experts: readonly number[]): void;
   /**
-   * What needs of experts leave behind in slots and file pages, at once: no read takes time or counts.
+   * Puts slots and file pages at once into the state that needs of experts leave behind: no read takes time or counts.
    * @param guessed experts of the next layer that are brought ahead
    */
   fill(layer: number, experts: readonly number[], guessed: readonly number[]): void;

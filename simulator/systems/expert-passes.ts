@@ -69,7 +69,7 @@ export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: n
   }
 }
 
-/** What a decoded token leaves behind in caches, in no time. */
+/** Fills caches with the experts that a decoded token would leave in them, in no time. */
 export function fillWithToken({ one, store, routing, guess }: ExpertPasses, token: number): void {
   const { layers } = one.mixture;
   for (let layer = 0; layer < layers; layer++) {

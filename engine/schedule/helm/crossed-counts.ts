@@ -4,7 +4,7 @@ export interface CountedSplit {
   /** Whether it can run at all. */
   readonly feasible: boolean;
   readonly tokenSeconds: number;
-  /** Of those, seconds in which disks are read. */
+  /** The part of those seconds in which disks are read. */
   readonly diskSeconds: number;
 }
 

@@ -4,7 +4,7 @@ import type { ToolCall } from './tool.ts';
 /** A part of a call as it is written. */
 export type CallPart =
   | { readonly kind: 'begin'; readonly id: string; readonly name: string }
-  /** What follows of its arguments. */
+  /** The next piece of its arguments. */
   | { readonly kind: 'more'; readonly arguments: string }
   | { readonly kind: 'end'; readonly call: ToolCall };
 
@@ -26,7 +26,7 @@ export function partsOfCall(call: ToolCall): readonly CallPart[] {
 export interface HeldCall {
   /** @returns what is known of it now */
   add(text: string): CallPart[];
-  /** What follows its arguments; `undefined` until they end. */
+  /** The text behind its arguments; `undefined` until they end. */
   readonly rest: string | undefined;
 }
 
