@@ -20,6 +20,7 @@ import { type PlannedDrafts, plannedDrafts } from '../planner/draft-answers.ts';
 import type { Question } from '../planner/question.ts';
 import { leftOutLine } from '../schedule/with-relays.ts';
 import { readChoice, readCount, readList, readNumber } from '../terminal/options.ts';
+import { createProgress } from '../terminal/progress.ts';
 import { MOST_DRAFTED } from '../text/speculation/create-speculation.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
@@ -115,12 +116,15 @@ function run(options: Options): void {
   if (leftOut !== undefined) process.stderr.write(`${leftOut}\n`);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
   const saved = clusterOutput(chosen, options);
+  const progress = createProgress(models.length);
   const detailed = models.map(({ model, file }) => {
+    progress.step(model.name);
     const question = { cluster, model, workload, head };
     return options.model.length === 0
       ? { answered: answer(question, { simulates: true }), without: [], upgrades: [], commands: [] }
       : detail(question, { file, key, bought, drafts });
   });
+  progress.stop();
   if (saved !== undefined) saveCluster(saved, chosen, detailed);
   if (output !== undefined) savePlan(detailed, output);
   if (options.json) process.stdout.write(`${JSON.stringify(detailed.map(jsonOf), null, 2)}\n`);

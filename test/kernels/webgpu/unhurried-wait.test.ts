@@ -30,11 +30,16 @@ test('it has what is waited for, or the reason why not', async () => {
 });
 
 test('a thread that waits for a device that is asked in every turn of the event loop uses little of a processor', async () => {
-  const before = process.cpuUsage();
-  const turns = await turnsUntil(unhurriedWait(setTimeout(300)));
-  const { user, system } = process.cpuUsage(before);
-  assert.ok(turns > 10, `${turns} turns`);
-  assert.ok(user + system < 150_000, `${user + system} µs of 300 ms`);
+  const used: number[] = [];
+  // Compilers and programs that share a core take time too, so the best of several counts.
+  for (let round = 0; round < 5; round++) {
+    const before = process.cpuUsage();
+    const turns = await turnsUntil(unhurriedWait(setTimeout(200)));
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(turns > 10, `${turns} turns`);
+    used.push(user + system);
+  }
+  assert.ok(Math.min(...used) < 100_000, `${used.join(', ')} µs of 200 ms each`);
 });
 
 test('other work of the thread is not delayed', async () => {
