@@ -34,7 +34,7 @@ await runExperiment({
     ),
     modelFile: text(
       '--model-file <file>',
-      'your own models, beside those on file (CSV, columns as datasets/models.csv)',
+      'your own models, in addition to those on file (CSV, columns as datasets/models.csv)',
     ),
     schedulers: option(
       '--schedulers <list>',

@@ -20,10 +20,10 @@ import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { count, list } from './report/options.ts';
 
-/** HELM's cost model and split search (chapter 4) on every machine and model of Table 6.1, beside what it publishes. */
+/** HELM's cost model and split search (chapter 4) on every machine and model of Table 6.1, next to what it publishes. */
 await runExperiment({
   name: 'helm-split',
-  description: "HELM: the best split of a model between one machine's CPU and GPU, beside the published one",
+  description: "HELM: the best split of a model between one machine's CPU and GPU, next to the published one",
   options: {
     machines: list(
       '--machines <list>',

@@ -30,7 +30,7 @@ await runExperiment({
     const rows = sweepFrames(runs, { model, tokens }, step);
     const columns = { columns: INTERFERENCE_COLUMNS, rows };
     return {
-      subtitle: `${loaded.cluster.name} · ${modelText(namedW4a16Model(catalogue, model))} · a prompt of ${tokens} tokens beside frames at 60 Hz, simulated`,
+      subtitle: `${loaded.cluster.name} · ${modelText(namedW4a16Model(catalogue, model))} · a prompt of ${tokens} tokens next to frames at 60 Hz, simulated`,
       findings: [
         'The GPU’s queue runs what was submitted first. GPU-only submits the whole prompt at once, so that no frame is drawn until it ends. The others submit one operator at a time: every frame gets its turn, and what it takes is lost where the GPU decides.',
       ],

@@ -92,6 +92,6 @@ function probesLine({ model, facts }: LabDescription): string {
   const own = formatBytes(Math.max(...facts.ownBytes));
   return (
     `${model.name}, ${formatBytes(model.bytes)}; with everything in memory a token takes ` +
-    `${formatSeconds(facts.tokenSeconds)}, a hop ${formatSeconds(facts.hopSeconds)}; beside its weights a device takes up to ${own}`
+    `${formatSeconds(facts.tokenSeconds)}, a hop ${formatSeconds(facts.hopSeconds)}; in addition to its weights a device takes up to ${own}`
   );
 }

@@ -49,7 +49,7 @@ await runExperiment({
       'a file of hearth profile, in place of probes; threads are those it was made with',
       readProfile,
     ),
-    diskFile: text('--disk-file <file>', 'is made (512 MiB), read and removed; default: beside --out'),
+    diskFile: text('--disk-file <file>', 'is made (512 MiB), read and removed; default: next to --out'),
   },
   json: 'measure.json',
   files: ['measure.csv', 'the profiles'],

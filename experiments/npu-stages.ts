@@ -48,7 +48,7 @@ await runExperiment({
     const settings = { cluster, model, seed };
     const provenance = loaded.statements;
     return {
-      subtitle: `${loaded.cluster.name} · models of HeteroLLM §3 beside the points that its text states; the figures themselves print no numbers`,
+      subtitle: `${loaded.cluster.name} · models of HeteroLLM §3 next to the points that its text states; the figures themselves print no numbers`,
       findings: [SUMMARY],
       data: {
         experiment: 'npu-stages',

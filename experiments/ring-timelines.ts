@@ -47,7 +47,7 @@ await runExperiment({
   },
 });
 
-/** What was simulated, in numbers: bytes, bytes per second, seconds; all assumed. */
+/** The simulated clusters in numbers: bytes, bytes per second, seconds; all assumed. */
 function clusters(): unknown[] {
   return TIMELINE_CASES.map(({ key, cluster, plan }) => ({
     key,

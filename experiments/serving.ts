@@ -55,7 +55,7 @@ await runExperiment({
     requests: option('--requests <file>', 'CSV of requests, in place of drawn ones (docs/how-to/serve.md)', (_, file) =>
       parseRequests(readText(file, 'give a CSV file of requests'), file),
     ),
-    diskFile: text('--disk-file <file>', 'is made (512 MiB) for probes and removed; default: beside --out'),
+    diskFile: text('--disk-file <file>', 'is made (512 MiB) for probes and removed; default: next to --out'),
   },
   json: 'serving.json',
   files: ['loads.csv', 'throughput.csv', 'passes.csv', 'profile.json'],

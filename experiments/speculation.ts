@@ -108,7 +108,7 @@ await runExperiment({
     if (draft !== undefined)
       checkSameVocabulary({ file: draft, tokenizer: loadTokenizer(withFile(draft, readGguf)) }, { file, tokenizer });
     const prompts = promptsOf(tokenizer, options);
-    // What a random model takes for the end says nothing.
+    // A random model's end token means nothing.
     const stops = options.model === undefined ? new Set<number>() : tokenizer.stops;
     const drafts: readonly Source[] =
       draft === undefined ? acceptance.map((acceptanceRate) => ({ acceptanceRate })) : [{ draft }];

@@ -46,7 +46,7 @@ await runExperiment({
       { default: '1,2,4,8' },
     ),
     profile: option('--profile <file>', 'a file of hearth profile --device, in place of probes', readProfile),
-    diskFile: text('--disk-file <file>', 'is made (512 MiB), read and removed; default: beside --out'),
+    diskFile: text('--disk-file <file>', 'is made (512 MiB), read and removed; default: next to --out'),
   },
   json: 'split-measured.json',
   files: ['splits.csv', 'batches.csv', 'profile.json'],

@@ -8,7 +8,7 @@ import { compareSweeps, JOB_SECONDS, simulateCapacity, WORKERS } from './sweep-c
 import { capacityFindings, capacityPage, capacityTable, comparedTable } from './sweep-capacity/report.ts';
 import { type Measured, recordedTimes } from './sweep-capacity/service-times.ts';
 
-/** Real sweeps beside the simulation: workers, and seconds that a point waits. */
+/** Real sweeps next to the simulation: workers, and seconds that a point waits. */
 const REAL = { workers: [1, 2, 4, 8], jobSeconds: [0.002, 0.02] } as const;
 
 await runExperiment({

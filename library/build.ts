@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /**
- * Compiles the library to dist/: `npm run build [-- FOLDER]`. JavaScript with declarations, and beside it what the
+ * Compiles the library to dist/: `npm run build [-- FOLDER]`. JavaScript with declarations, and next to it what the
  * modules read at run time: clusters, models, published cells and the renderer of chat templates.
  */
 const root = join(import.meta.dirname, '..');

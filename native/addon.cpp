@@ -270,7 +270,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   std::shared_ptr<hearth::Engine> engine_;
   std::vector<Napi::Reference<Napi::ArrayBuffer>> held_;
   std::vector<Napi::Reference<Napi::Float32Array>> shared_;
-  /** Of the last `runPrepared` or `writeGreedily`; kept so that none allocates. */
+  /** Buffers of the last `runPrepared` or `writeGreedily`; kept so that none allocates. */
   std::vector<std::size_t> placed_;
   std::vector<std::size_t> written_;
 };

@@ -2,7 +2,7 @@ import type { Simulation } from './event-loop/simulation.ts';
 import type { WeightsLayout } from './hardware/weights-layout.ts';
 import type { PageCache } from './page-cache/page-cache.ts';
 
-/** What has just happened on a device. */
+/** Event that has just happened on a device. */
 export type MomentEvent = 'read' | 'prefetched' | 'layer' | 'computed' | 'released';
 
 /** A moment of a simulation at which residency may have changed. */

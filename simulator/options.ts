@@ -85,7 +85,7 @@ export interface SimulationOptions {
   readonly observe?: (moment: Moment) => void;
 }
 
-/** What `simulate` needs to know. */
+/** Inputs of `simulate`. */
 export interface SimulationParts extends SimulationOptions {
   readonly cluster: Cluster;
   readonly model: Model;

@@ -4,7 +4,7 @@ import type { ReadingTotals } from './hardware/weights-reader.ts';
 import type { PageCache, PageCacheUsage } from './page-cache/page-cache.ts';
 import type { PageCacheCounters } from './page-cache/state.ts';
 
-/** What a device did in a run. */
+/** Activity of a device in a run. */
 export interface SimulatedDevice extends ReadingTotals {
   readonly device: string;
   readonly cache: PageCacheUsage;

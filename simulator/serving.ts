@@ -50,7 +50,7 @@ export interface ServingOptions
    * requests are not looked at. Unless given, requests come at their arrivals.
    */
   readonly clients?: number;
-  /** Seconds that the server's own program takes beside the model; none unless given. */
+  /** Seconds that the server's own program takes in addition to the model; none unless given. */
   readonly host?: HostSeconds;
 }
 

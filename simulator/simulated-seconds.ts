@@ -17,7 +17,7 @@ export interface SimulatedSecondsCase {
 /** Tokens decoded: the first finds memories as the prompt left them, and does not count. */
 const TOKENS = 4;
 
-/** What a scheduler may rank plans by: simulated TPOT in steady state, infinite where a plan can't run. */
+/** Seconds by which a scheduler may rank plans: simulated TPOT in steady state, infinite where a plan can't run. */
 export function simulatedSeconds({
   cluster,
   model,

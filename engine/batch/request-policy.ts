@@ -65,7 +65,7 @@ interface Running extends Pick<RequestState, 'id' | 'promptTokens' | 'tokens' | 
  * Every request that decodes adds its token; what is left of the pass is for prompts, in chunks (Agrawal et al. 2024,
  * Sarathi-Serve, Section 4). The oldest goes first in everything. If pages run out, the youngest request gives its own
  * back and is evaluated again later; a request that could only take pages from older ones skips the pass. A waiting
- * request is admitted, in the order of arrival, once all its tokens and the next one fit beside what the running ones
+ * request is admitted, in the order of arrival, once all its tokens and the next one fit next to what the running ones
  * still have to evaluate. The oldest request therefore always goes on, as long as each fits alone.
  *
  * @param requests in any order
@@ -143,7 +143,7 @@ function isDecoding({ evaluated, tokens, promptTokens }: Running): boolean {
   return evaluated === tokens - 1 && tokens > promptTokens;
 }
 
-/** Where the tokens of one kind end: the prompt's, or those generated before a preemption. */
+/** End of the tokens of one kind: of the prompt, or of those generated before a preemption. */
 function chunkEnd({ evaluated, promptTokens, tokens }: Running): number {
   return evaluated < promptTokens ? promptTokens : tokens;
 }

@@ -123,7 +123,7 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
     for (const { text, part, tokens } of begun) {
       if (part === undefined) continue;
       makeRoom(1);
-      // Where there is no other page, the text has this one, which nobody else uses.
+      // Without another free page, the text has this one, which nobody else uses.
       if (memory.freePages === 0) prefixes.evict((page) => page === part.page)?.release();
       text.rewind(tokens);
     }

@@ -77,7 +77,10 @@ export function addExpertOptions(command: Command, { replays }: { readonly repla
   return replays ? command.addOption(ROUTING) : command;
 }
 
-/** Reads `--routing`. @throws InputError beside drafts, since a record has experts for each token that is evaluated */
+/**
+ * Reads `--routing`. @throws InputError together with drafts, since a record has experts for each token that is
+ * evaluated
+ */
 export function readRouting({
   routing,
   draft,

@@ -20,8 +20,8 @@ export async function openFastestGpu(
 }
 
 /**
- * The GPU that a device of a ring computes on beside its CPU: the one that is named, else the fastest, unless it is
- * software; `undefined` for `none`, and where there is none.
+ * The GPU that a device of a ring computes on in addition to its CPU: the one that is named, else the fastest, unless
+ * it is software; `undefined` for `none`, and where there is none.
  * @throws InputError if there is none of that name
  */
 export async function findRingGpu(

@@ -68,7 +68,7 @@ async function run(options: Options): Promise<void> {
   else process.stdout.write('engine' in description ? outline(description) : describe(description));
 }
 
-/** What a file is; of one that the engine can't run, as far as that can be told. */
+/** Description of a file; for one that the engine can't run, as much as can be told. */
 function described(gguf: Gguf): GgufDescription | GgufOutline {
   try {
     return describeGguf(gguf);

@@ -7,7 +7,7 @@ import { parseCluster } from '../hardware/parse-cluster.ts';
 import { keptFolder } from '../kernels/kept-folder.ts';
 import type { Quantization } from '../model/quantization.ts';
 
-/** What a measurement of this device depends on. */
+/** Everything that a measurement of this device depends on. */
 export interface MeasuredWhat {
   readonly model: string;
   readonly formats: readonly Quantization[];
@@ -24,7 +24,7 @@ export interface KeptProfile {
   readonly path: string;
 }
 
-/** What tells one measurement from another: the machine, the disk of the model, its formats, and Hearth's version. */
+/** Keys that tell one measurement from another: machine, disk of the model, formats, and Hearth's version. */
 function subjectOf({ model, formats, threads, gpu }: MeasuredWhat): Readonly<Record<string, string>> {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
     version: string;
@@ -45,7 +45,7 @@ const pathOf = (folder: string, subject: object): string => {
   return join(folder, `profile-${name}.json`);
 };
 
-/** What was measured before; `undefined` if nothing was, or what was kept can't be read. */
+/** Measurement kept earlier; `undefined` if there is none, or if it can't be read. */
 export function readKeptProfile(what: MeasuredWhat): KeptProfile | undefined {
   const folder = keptFolder();
   if (folder === undefined) return undefined;

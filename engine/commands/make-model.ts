@@ -34,7 +34,10 @@ export function makeModelCommand(): Command {
       'Writes a GGUF file with random weights: as large and as fast as a real model, but its text is meaningless.',
     )
     .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv or --model-file')
-    .option('--model-file <file>', 'your own models, beside those on file (CSV, columns as datasets/models.csv)')
+    .option(
+      '--model-file <file>',
+      'your own models, in addition to those on file (CSV, columns as datasets/models.csv)',
+    )
     .option('--mix <name>', `quantization mix, or one format for all matrices: ${FILE_MIXES.join(', ')}`, 'Q4_K_M')
     .option('--seed <n>', 'the same seed gives the same file', '1')
     .requiredOption('--out <file>', 'the file to write')

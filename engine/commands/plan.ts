@@ -67,7 +67,10 @@ export function planCommand(): Command {
       repeated,
       [],
     )
-    .option('--model-file <file>', 'your own models, beside those on file (CSV, columns as datasets/models.csv)')
+    .option(
+      '--model-file <file>',
+      'your own models, in addition to those on file (CSV, columns as datasets/models.csv)',
+    )
     .option(
       '--mix <name>',
       `quantization of models that are named without one: ${FILE_MIXES.join(', ')} (default: Q4_K_M, or MXFP4_MOE of models that are published in it)`,

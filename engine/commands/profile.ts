@@ -121,7 +121,7 @@ async function run(options: Options): Promise<void> {
   process.stdout.write(options.json ? asJson(profile) : `${profileTable(profile)}\n${notes(profile)}${options.out}\n`);
 }
 
-/** What is measured, F16 first. */
+/** Formats to measure, F16 first. */
 export function formatsOf({ formats, partsOf, quick }: Pick<Options, 'formats' | 'partsOf' | 'quick'>): Quantization[] {
   if (formats !== undefined && partsOf !== undefined)
     throw new InputError('--formats', 'is not for --parts-of, which measures the model’s own; leave it out');
@@ -141,7 +141,7 @@ async function openGpu(name: string | undefined): Promise<GpuKernels | undefined
   return await openFastestGpu({}, (line) => void process.stderr.write(`${line}\n`));
 }
 
-/** Writes and removes a file beside `out`, unless that is a device or a pipe. @throws InputError if the folder can't be written to */
+/** Writes and removes a file next to `out`, unless that is a device or a pipe. @throws InputError if the folder can't be written to */
 function checkFolder(out: string): void {
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false) return;
   const temporary = temporaryPath(out);

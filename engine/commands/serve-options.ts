@@ -41,7 +41,7 @@ export interface ServeRequest {
   readonly experts: Partial<ExpertsPolicy> | undefined;
   /** A file of hearth pack-experts. */
   readonly packedExperts: string | undefined;
-  /** What guesses at tokens. */
+  /** Sources of drafted tokens. */
   readonly drafts: DraftRequest;
   /** Last layers that a GPU of this machine computes, with the output; 0: the CPU computes everything. */
   readonly gpuLayers: GpuLayers;

@@ -160,9 +160,9 @@ async function openServedModel(request: ServeRequest): Promise<OpenedModel & { c
 
 interface OpenedSequences {
   readonly sequences: Sequences;
-  /** Of a ring. */
+  /** Watches a ring; missing on one machine. */
   readonly watch?: (load: () => BatchLoad) => RingWatch;
-  /** Those of this machine. */
+  /** Kernels of this machine. */
   kernels(): Kernels;
   close(): Promise<void> | void;
 }

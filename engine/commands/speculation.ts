@@ -33,7 +33,7 @@ import type { Tokenizer } from '../text/tokenizer.ts';
 
 /** Speculative decoding in commands that generate text. */
 
-/** What guesses at tokens. */
+/** Sources of drafted tokens. */
 export interface DraftRequest {
   /** A model with the same vocabulary; `undefined`: none. */
   readonly draft: string | undefined;
@@ -99,7 +99,7 @@ export interface DrafterParts {
   readonly file: string;
   readonly tokenizer: Tokenizer;
   readonly vocabularySize: number;
-  /** Those on which a draft runs. */
+  /** Kernels that run the draft model. */
   readonly kernels: () => Kernels;
   /** Tokens of the text at most. */
   readonly context: number;
@@ -108,7 +108,7 @@ export interface DrafterParts {
   readonly stream: LookAhead;
 }
 
-/** What guesses at the tokens of texts. */
+/** Opened sources of drafted tokens, and what they need. */
 export interface Drafts {
   /** Memory of the draft: weights and KV cache. */
   readonly bytes: number;
@@ -182,7 +182,7 @@ function checkDraft(
 
 export interface ServedDraftsParts
   extends Pick<DrafterParts, 'request' | 'file' | 'tokenizer' | 'vocabularySize' | 'context'> {
-  /** Those on which a draft runs. */
+  /** Kernels that run the draft model. */
   readonly kernels: () => Kernels;
   /** Texts of full length whose keys and values have room at the same time. */
   readonly parallel: number;

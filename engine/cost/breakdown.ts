@@ -1,6 +1,6 @@
 import type { ProcessorKind } from '../hardware/device.ts';
 
-/** What time goes into. `overhead` is launch and dispatch time per layer. */
+/** Causes that time is charged to. `overhead` is launch and dispatch time per layer. */
 export const CAUSES = ['compute', 'memory', 'kvCopy', 'deviceCopy', 'disk', 'link', 'overhead'] as const;
 export type Cause = (typeof CAUSES)[number];
 

@@ -7,7 +7,7 @@ export interface Activity {
   readonly waiting: number;
 }
 
-/** What a chip does in a period of `seconds`. A processor without work does neither. */
+/** Activity of a chip's processors over `seconds`. A processor without work neither calculates nor waits. */
 export interface ChipActivity {
   readonly seconds: number;
   readonly gpu: Activity;

@@ -19,11 +19,11 @@ export interface KvPagesCase {
   readonly tokens: number;
   /** Bytes of one token in one layer, for all requests. */
   readonly tokenBytes: number;
-  /** Bytes of VRAM left beside the weights. */
+  /** Bytes of VRAM left after the weights. */
   readonly poolBytes: number;
 }
 
-/** Where the pages of a context are after eviction. */
+/** Location of a context's pages after eviction. */
 export interface KvPages {
   readonly pages: number;
   /** Pages in RAM, pinned; the others are on the GPU. */

@@ -8,9 +8,9 @@ export type Streaming = NonNullable<Stage['streamed']>;
 export const STREAMING_BUFFERS: Readonly<Record<Streaming, number>> = { ahead: 2, 'in-turn': 1 };
 
 /**
- * Bytes per second of copies from pageable memory: 1 / (1 / B_link + 1 / B_stage). The driver first copies each piece to
- * a pinned buffer, at B_stage, and the GPU takes it from there (NVIDIA, "How to Optimize Data Transfers in CUDA C/C++");
- * the two are taken to follow each other.
+ * Bytes per second of copies from pageable memory: 1 / (1 / B_link + 1 / B_stage). The driver first copies each piece
+ * to a pinned buffer, at B_stage, and the GPU takes it from there (NVIDIA, "How to Optimize Data Transfers in CUDA
+ * C/C++"); the two are taken to follow each other.
  */
 export function pageableBandwidth(link: number, staging: number): number {
   return 1 / (1 / link + 1 / staging);
@@ -18,7 +18,7 @@ export function pageableBandwidth(link: number, staging: number): number {
 
 /**
  * Seconds of a stage of n layers whose weights are copied over the host link for every token, `copy` seconds per layer:
- * - `ahead`: the first copy, then each copy beside the computing c of the layer before: copy + (n − 1) max(copy, c) + c
+ * - `ahead`: the first copy, then each copy alongside the computing c of the layer before: copy + (n − 1) max(copy, c) + c
  *   (ZeRO-Inference's prefetching, which hides what takes less than computing);
  * - `in-turn`: n (copy + hook + c), the hook being what a framework adds to move a layer.
  *

@@ -9,7 +9,7 @@ import { type ReclaimPolicy, reloadedBytes, roomForWeights } from './reclaim.ts'
 import type { DeviceCosts, RingCosts } from './ring-costs.ts';
 import { readOfMissing, reclaimOfRouted } from './routed-reads.ts';
 
-/** What one device holds, and how it manages its weights, over all its windows. */
+/** Layers that one device holds over all its windows, and how it manages their weights. */
 export interface DeviceLoad {
   /** l_m^gpu and l_m − l_m^gpu */
   readonly gpuLayers: number;
@@ -18,7 +18,7 @@ export interface DeviceLoad {
   readonly output: 'cpu' | 'gpu' | undefined;
   readonly prefetches: boolean;
   /**
-   * What happens to a window after it has run, and bytes of pinned weights; left to the operating system by default.
+   * Treatment of a window after it has run, and bytes of pinned weights; left to the operating system by default.
    */
   readonly release?: Release;
   readonly pinnedBytes?: number;
@@ -26,7 +26,7 @@ export interface DeviceLoad {
   readonly kvInRam: boolean;
   /** Bytes of KV pages on the GPU and in RAM, if that offload is paged. */
   readonly kvPages?: { readonly gpuBytes: number; readonly ramBytes: number } | undefined;
-  /** What is copied from RAM to the GPU for every token. */
+  /** Weights copied from RAM to the GPU for every token. */
   readonly streamed?: StreamedLoad;
   /** Layers on the GPU whose experts are on the CPU. */
   readonly crossed?: readonly LayerRange[];
@@ -50,7 +50,7 @@ export function crossedBytes(
   return crossed.reduce((sum, { from, to }) => sum + experts.bytes(from, to), 0);
 }
 
-/** What a device copies from RAM to its GPU for every token. */
+/** Weights that a device copies from RAM to its GPU for every token. */
 export interface StreamedLoad {
   readonly layers: number;
   /** The number of layers that the GPU buffers at once. */
@@ -104,8 +104,8 @@ export function memoryUse(
 }
 
 /**
- * Bytes of weights read for every token: all but the pinned ones if windows are released, else those reclaimed; of experts
- * those that a token uses.
+ * Bytes of weights read for every token: all but the pinned ones if windows are released, else those reclaimed; of
+ * experts those that a token uses.
  * @param bytes mappedBytes and fixedBytes of the load
  */
 export function loadedBytes(
@@ -170,9 +170,9 @@ export function fixedBytes(
 }
 
 /**
- * Bytes of VRAM: GPU layers (buffers only for streamed ones) less experts that the CPU has, their KV cache, and the output
- * layer if it is there; a streamed output layer takes the place of the streamed layers, which have been computed then. Eq. 35 reserves b_o on
- * every Metal head.
+ * Bytes of VRAM: GPU layers (buffers only for streamed ones) less experts that the CPU has, their KV cache, and the
+ * output layer if it is there; a streamed output layer takes the place of the streamed layers, which have been computed
+ * then. Eq. 35 reserves b_o on every Metal head.
  */
 export function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
   const { gpuLayers, streamed = { layers: 0, buffers: 0, output: false } } = load;
@@ -192,9 +192,9 @@ export function diskSeconds(costs: RingCosts, device: DeviceCosts, load: DeviceL
 }
 
 /**
- * Layers per window that the GPU's memory holds with their KV cache, for `rounds` windows, beside the output layer if
- * that is there (prima.cpp Eqs. 34, 35; a Metal head keeps room for it in any case). A quotient may round across the
- * limit, so the sum of the bytes decides, as it does in a prediction.
+ * Layers per window that the GPU's memory holds with their KV cache, for `rounds` windows, in addition to the output
+ * layer if that is there (prima.cpp Eqs. 34, 35; a Metal head keeps room for it in any case). A quotient may round
+ * across the limit, so the sum of the bytes decides, as it does in a prediction.
  * @param output where the head's output layer runs; undefined on other devices
  */
 export function gpuLayerRoom(

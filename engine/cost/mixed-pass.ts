@@ -24,7 +24,7 @@ export interface PassText {
   readonly isLast: boolean;
 }
 
-/** What the time of a pass depends on, summed over its texts. */
+/** Quantities that determine the time of a pass, summed over its texts. */
 export interface PassLoad {
   readonly texts: number;
   /** Generated tokens, and those of prompts. */

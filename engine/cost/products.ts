@@ -18,10 +18,10 @@ export function multiplySeconds(
 }
 
 /**
- * Seconds of a group's products with generated tokens, beside reading: they are multiplied one by one while the weights
- * are in a cache. Where `passes` was measured, seconds grow in a line between the measured numbers of tokens, and beyond
- * the last at its rate; otherwise tokens after the first run at `promptFlops`, or all at `flops` without it (Eq. 12).
- * Each expert has its own tokens alone.
+ * Seconds of a group's products with generated tokens, apart from reading: they are multiplied one by one while the
+ * weights are in a cache. Where `passes` was measured, seconds grow in a line between the measured numbers of tokens,
+ * and beyond the last at its rate; otherwise tokens after the first run at `promptFlops`, or all at `flops` without it
+ * (Eq. 12). Each expert has its own tokens alone.
  */
 export function generatedProductSeconds(
   group: WeightGroup,
@@ -47,17 +47,17 @@ function generatedSeconds(group: Products, tokens: number, processor: ProcessorR
 }
 
 /**
- * Seconds of a group's products with the tokens of prompts, beside reading. Where `prompts` was measured: a constant for
- * unpacking the weights, and the tokens of whole packs. Otherwise the first token takes as long as it would alone, and
- * the others run at `promptFlops`, or `flops` without it. Each expert has its own tokens alone.
+ * Seconds of a group's products with the tokens of prompts, apart from reading. Where `prompts` was measured: a
+ * constant for unpacking the weights, and the tokens of whole packs. Otherwise the first token takes as long as it
+ * would alone, and the others run at `promptFlops`, or `flops` without it. Each expert has its own tokens alone.
  */
 export function promptProductSeconds(group: WeightGroup, tokens: number, processor: ProcessorRates): number {
   return byExpert(group, tokens, 'text', (part, count) => promptSeconds(part, count, processor));
 }
 
 /**
- * Seconds of a group of which tokens use experts: `secondsOf` what every token uses, with all of them, and of every expert
- * that any of them uses, with k/D of the tokens in the mean, where D experts are used.
+ * Seconds of a group of which tokens use experts: `secondsOf` what every token uses, with all of them, and of every
+ * expert that any of them uses, with k/D of the tokens in the mean, where D experts are used.
  * @param secondsOf linear in the group's FLOPs, which for experts are those of the k that a token uses
  */
 function byExpert(

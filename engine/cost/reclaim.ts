@@ -1,7 +1,7 @@
 import type { DeviceKind } from '../hardware/device.ts';
 
 /**
- * What the operating system does with mapped weights that exceed the available memory:
+ * Behaviour of the operating system for mapped weights that exceed the available memory:
  * - `overflow`: it keeps what fits and reloads the rest (prima.cpp Eqs. 15, 17);
  * - `lru`: layers are read in a cycle and each is dropped just before it is needed, so everything is reloaded;
  * - `double`: like `lru`, and a device that prefetches loads everything twice (prefetch-release, prima.cpp A.1).
@@ -24,7 +24,7 @@ export function pageTables(kind: DeviceKind): number {
 /** Bytes that a prefetching thread is reading at a time: two pieces of 4 MiB (native/memory). */
 const READ_AHEAD_BYTES = 2 ** 23;
 
-/** Bytes of `memory` available to `mapped` bytes of weights beside their page tables and reads in progress. */
+/** Bytes of `memory` available to `mapped` bytes of weights after their page tables and reads in progress. */
 export function roomForWeights(memory: number, mapped: number): number {
   return Math.max(0, memory - PAGE_TABLES * mapped - READ_AHEAD_BYTES);
 }

@@ -8,7 +8,7 @@ export interface Runtime {
   /** c^cpu, c^gpu: compute buffers, bytes (prima.cpp Table 6). */
   readonly cpuBufferBytes: number;
   readonly gpuBufferBytes: number;
-  /** Bytes of RAM that a ring's head has beside c^cpu for inputs and logits; none unless given. */
+  /** Bytes of RAM that a ring's head has in addition to c^cpu for inputs and logits; none unless given. */
   readonly headBufferBytes?: number;
   /** Bytes of a value that travels between devices: 4 (F32) in prima.cpp, 2 in HELM (Eq. 4.4). */
   readonly activationBytes: number;
@@ -30,9 +30,9 @@ export const DEFAULT_RUNTIME: Runtime = {
 };
 
 /**
- * What Hugging Face Accelerate's hooks add to every layer that they move to the GPU, seconds. Assumed: a layer is about
- * a dozen modules, each with a hook that looks its tensors up, allocates and starts copies, about 0.1 ms of Python. No
- * published cell may be fitted to; HELM only calls the dispatch slow (1).
+ * Time that Hugging Face Accelerate's hooks add to every layer that they move to the GPU, seconds. Assumed: a layer is
+ * about a dozen modules, each with a hook that looks its tensors up, allocates and starts copies, about 0.1 ms of
+ * Python. No published cell may be fitted to; HELM only calls the dispatch slow (1).
  */
 export const HOOK_SECONDS = 1.2e-3;
 
@@ -43,8 +43,8 @@ const VALUE_BYTES = 4;
 
 /**
  * c^cpu, c^gpu of llama.cpp and prima.cpp: bytes of the buffer that holds a graph's activations, sized for a batch of
- * prompt tokens at a full KV cache. Whichever is largest: logits beside a hidden state (V + H values a token); gate and
- * up beside two hidden states (2F + 2H); attention scores and mask beside four hidden states ((heads + 1)·n_ctx + 4H).
+ * prompt tokens at a full KV cache. Whichever is largest: logits and a hidden state (V + H values a token); gate and
+ * up and two hidden states (2F + 2H); attention scores and mask and four hidden states ((heads + 1)·n_ctx + 4H).
  *
  * The terms are those that prima.cpp reckons with itself (llama_model_compute_buf_size of April 2025, without gate and
  * up). They come to what llama.cpp logs: 258.5 MiB for Llama 3 8B at 2048 tokens, 164.0 and 2144.0 MiB for Mistral 7B
@@ -66,7 +66,7 @@ export function computeBufferBytes(shape: Shape, contextTokens: number): number 
 /**
  * c^cpu, c^gpu as prima.cpp's program of April 2025 reckons them (llama_model_compute_buf_size, commit 6d13836c): the
  * activations of a batch of prompt tokens at a full KV cache, 4H + (heads + 1) n_ctx + 2 values a token, on each device
- * alike; the head has inputs, hidden states and logits beside them, 2H + V + 1.
+ * alike; the head has inputs, hidden states and logits in addition to them, 2H + V + 1.
  * @param contextTokens n_ctx
  */
 export function ringBufferBytes(shape: Shape, contextTokens: number): { readonly each: number; readonly head: number } {

@@ -1,4 +1,4 @@
-/** What the mean figures of a server depend on. */
+/** Demand and costs that determine the mean figures of a server. */
 export interface ServingLoad {
   /** Requests per second; or, for a closed loop, clients that send their next request when the last is answered. */
   readonly demand: { readonly rate: number } | { readonly clients: number };
@@ -7,7 +7,7 @@ export interface ServingLoad {
   readonly outputTokens: number;
   /** Most requests that run together, as many as the pages hold on average; others wait. */
   readonly most: number;
-  /** Seconds of a pass in which so many requests decode, and of a prompt's passes beyond the decoding beside them. */
+  /** Seconds of a pass in which so many requests decode, and of a prompt's passes beyond the decoding next to them. */
   readonly decodeSeconds: (requests: number) => number;
   readonly promptSeconds: number;
 }
@@ -45,7 +45,7 @@ export function predictServing(load: ServingLoad): PredictedServing {
   const together = (requests: number): number => Math.min(requests, most);
   const secondsOf = (running: number): number => further * decodeSeconds(running) + running * promptSeconds;
   const rateOf = (requests: number): number => together(requests) / secondsOf(together(requests));
-  /** Of a token while so many run; a request's own prompt comes before its first token. */
+  /** Seconds per token while `requests` run; a request's own prompt comes before its first token. */
   const tokenOf = (requests: number): number => {
     const running = together(requests);
     return further === 0 ? 0 : decodeSeconds(running) + ((running - 1) * promptSeconds) / further;

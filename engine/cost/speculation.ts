@@ -70,7 +70,7 @@ export function speculativeSeconds({ draftSeconds, verifySeconds, ...speculation
   return (seconds + goesOn * verifySeconds(draftTokens + 1)) / tokens;
 }
 
-/** What a plan says of drafts: how likely they are accepted, and what passes cost. */
+/** Facts about drafts in a plan: how likely they are accepted, and what passes cost. */
 export interface DraftCosts extends Omit<SpeculativeCosts, 'draftTokens'> {
   /** The most tokens to draft at a time. */
   readonly most: number;

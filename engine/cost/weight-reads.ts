@@ -8,7 +8,7 @@ import { type RoutedWeights, readOfMissing, reclaimOfRouted } from './routed-rea
 export interface MappedWeights {
   readonly device: Pick<DeviceCosts, 'kind' | 'reloadRate'>;
   readonly policy: FittedPolicy;
-  /** What the operating system does with weights that a policy doesn't release; `lru` unless given. */
+  /** Reclaim policy of the operating system for weights that a policy doesn't release; `lru` unless given. */
   readonly reclaim?: ReclaimPolicy | undefined;
   /** k */
   readonly rounds: number;
@@ -26,7 +26,7 @@ export interface MappedWeights {
   readonly lastSeconds: number;
 }
 
-/** What is read for a token, and how long it takes. */
+/** Bytes that are read for a token, and how long reading takes. */
 export interface WeightReads {
   /** Bytes that page faults read: they delay the token. */
   readonly faultedBytes: number;
@@ -71,7 +71,7 @@ export function weightReads(weights: MappedWeights): WeightReads {
   const prefetchedBytes = prefetches ? rest : 0;
   const faultedBytes = prefetches && fits ? 0 : rest;
   const reading = (faultedBytes + prefetchedBytes) / rounds / device.reloadRate;
-  // Of what stays, the output layer comes first.
+  // The output layer comes first among the weights that stay.
   const missingOutput = faultedBytes === 0 ? 0 : Math.max(0, outputBytes - pinned);
   return {
     faultedBytes,

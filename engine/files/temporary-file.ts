@@ -7,7 +7,7 @@ import { isRunning } from './process-mark.ts';
 const HOST = hostname().replaceAll(/[^\w-]/g, '-');
 
 /**
- * The name of a file while this process writes it: `PATH.HOST.PID.tmp`, beside the file, so that a rename replaces the
+ * The name of a file while this process writes it: `PATH.HOST.PID.tmp`, next to the file, so that a rename replaces the
  * file at once. Temporary files of the same path that processes of this machine left when they were killed are removed.
  */
 export function temporaryPath(path: string): string {

@@ -42,7 +42,7 @@ export interface TokenizerDescription {
   readonly end: string | undefined;
 }
 
-/** What can be told of a file that the engine can't run. */
+/** Facts that can be told about a file that the engine can't run. */
 export interface GgufOutline {
   readonly file: string;
   readonly fileBytes: number;

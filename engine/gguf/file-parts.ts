@@ -33,7 +33,7 @@ export function partPath(name: string, index: number, count: number): string {
   return `${name}-${five(index + 1)}-of-${five(count)}.gguf`;
 }
 
-/** Where files of these sizes begin in the one that they make up. */
+/** Parts with these sizes, each with its first byte in the file that they make up. */
 export function placeParts(sizes: readonly number[]): Part[] {
   let from = 0;
   return sizes.map((size) => {

@@ -21,7 +21,7 @@ export interface Gguf {
   readonly fileBytes: number;
 }
 
-/** Where a tensor's data are in the file, and their shape and format. */
+/** Location of a tensor's data in the file, with shape and format. */
 export interface GgufTensor {
   readonly name: string;
   /**

@@ -6,7 +6,7 @@ import type { Metadata } from './metadata-value.ts';
 import { readGguf } from './read-gguf.ts';
 import { type TensorSource, writeGguf } from './write-gguf.ts';
 
-/** What a matrix was multiplied with while a model read a text. */
+/** Inputs that a matrix was multiplied with while a model read a text. */
 export interface Inputs {
   /** Σ x² of each column over all tokens: [columns]. */
   readonly squares: ArrayLike<number>;
@@ -108,7 +108,7 @@ function readValues({ file }: Gguf, bytes: ByteSource, tensor: GgufTensor | unde
 const LEAST_SHARE = 1e-4;
 
 /**
- * What the squared error of each column counts, on average 1; `undefined` where nothing is known of the matrix.
+ * Weight of each column's squared error, 1 on average; `undefined` where nothing is known of the matrix.
  * @throws InputError if the matrix has another number of columns
  */
 export function columnWeights(importance: Importance, name: string, columns: number): Float32Array | undefined {

@@ -1,5 +1,5 @@
 /**
- * What becomes of a metadata key of an architecture, without the architecture's name before it: `applied`, at the place
+ * Treatment of an architecture's metadata key, without the architecture's name before it: `applied`, at the place
  * that `by` names; `neutral`: only with one of these values, since others change results in a way that isn't computed
  * here; `idle`: it changes no logits, here as in llama.cpp.
  */

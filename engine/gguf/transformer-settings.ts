@@ -3,7 +3,7 @@ import type { LayerKind } from '../model/layer-kind.ts';
 import type { Gguf } from './gguf.ts';
 import { checkMetadata } from './metadata-rules.ts';
 
-/** What a forward pass needs in addition to the shape. */
+/** Settings that a forward pass needs in addition to the shape. */
 export interface TransformerSettings {
   /** Tokens of context that the model was trained for. */
   readonly contextLength: number;

@@ -8,7 +8,7 @@ const AHEAD = 3;
 /** More threads make weights faster than disks can write them. */
 const MOST_THREADS = 8;
 
-/** What worker threads make of pieces, in the order of the pieces. */
+/** Results that worker threads compute from pieces, in the order of the pieces. */
 export interface WorkerPieces<Result> {
   /** The result of the next piece. */
   next(): Promise<Result>;

@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, string>> = {
   ...{ array: 'a list', object: 'an object', record: 'an object' },
 };
 
-/** What is wrong, in words. */
+/** Describes in words what is wrong. */
 export function problemOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
@@ -85,7 +85,7 @@ function mustHave(
 }
 
 /**
- * Of a union's branches, the complaint about what the caller meant: not of a branch that is of another `type`, and the
+ * The complaint about the branch of a union that the caller meant: not a branch of another `type`, and the
  * one that goes deepest. Where only the type is wrong, all types are allowed.
  */
 function meant(issue: z.core.$ZodIssue): Pick<z.core.$ZodIssue, 'path' | 'message'> {

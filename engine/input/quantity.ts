@@ -2,7 +2,7 @@ import type { FactoryFunctionMap } from 'mathjs';
 import mathjs from 'mathjs/lib/browser/math.js';
 import { InputError } from './input-error.ts';
 
-/** What a quantity measures; in SI: bytes, bytes per second, seconds, FLOP per second, watts. */
+/** Kind of a quantity; in SI: bytes, bytes per second, seconds, FLOP per second, watts. */
 export type Dimension = 'size' | 'rate' | 'time' | 'compute' | 'power';
 
 /** The source of a number, which reports show. */

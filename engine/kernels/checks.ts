@@ -241,7 +241,7 @@ function checkRouter(kind: string, { experts, used, groups, factor = 1 }: Router
 }
 
 /**
- * What tokens and positions of prepared operations must fit.
+ * Checks that tokens and positions fit prepared operations.
  * @returns a check, which throws RangeError
  */
 export function placeCheck(operations: readonly Operation[]): (tokens: readonly number[], position: number) => void {

@@ -5,7 +5,7 @@ export interface ByteRange {
 }
 
 /**
- * What a job does with the pages of a range: `willneed` asks the operating system to read them, in calls of 4 MiB;
+ * Action of a job on the pages of a range: `willneed` asks the operating system to read them, in calls of 4 MiB;
  * `willneed-whole` does so in one call, of which Linux reads no more than the first 4 to 16 MiB; `populate` reads and
  * maps them; `drop` releases them; `lock` reads them and keeps them in memory until `unlock`.
  */

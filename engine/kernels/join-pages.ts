@@ -10,7 +10,7 @@ export interface PartPages extends Part {
 export function joinPages(parts: readonly PartPages[]): FilePages {
   const [first] = parts as readonly [PartPages, ...PartPages[]];
   if (parts.length === 1) return first.pages;
-  /** What of a range lies in which part, and the byte of the range at which it begins. */
+  /** The pieces of a range by part, each with the byte of the range at which it begins. */
   const pieces = ({ from, to }: ByteRange) =>
     parts.flatMap((part) => {
       const [begin, end] = [Math.max(from, part.from), Math.min(to, part.from + part.size)];

@@ -99,13 +99,13 @@ export interface GreedyOptions {
 export interface PreparedText extends GreedyOptions {
   /** Tokens that are evaluated first, at least one. */
   readonly known: readonly number[];
-  /** Of the first of them. */
+  /** Position of the first of them. */
   readonly position: number;
   /** Rotary angles of each position: [known.length + most − 1][dimensions/2][cosine, sine]. */
   readonly angles: Float32Array;
-  /** Where the operations find those of their token. */
+  /** Vector in which the operations find the angles of their token. */
   readonly passAngles: Vector;
-  /** What the operations compute. */
+  /** Logits that the operations compute. */
   readonly logits: Vector;
 }
 

@@ -27,7 +27,7 @@ export interface CacheJob {
 }
 
 /**
- * A file, or RAM beside a GPU's memory and then a file, to which caches of one shape are written and from which they are
+ * A file, or RAM next to a GPU's memory and then a file, to which caches of one shape are written and from which they are
  * read back: the second pool of a paged KV cache. A file has no name in its folder and disappears with the process.
  * Native kernels do the jobs on a thread of their own, reads before writes, past the page cache where the file system
  * allows it; callers must wait until a place is written before they read it.
@@ -40,7 +40,7 @@ export interface CacheFile {
   close(): void;
 }
 
-/** Where caches are evicted to. */
+/** Destination of evicted caches. */
 export interface CachePlace {
   /** Folder for the file. */
   readonly folder: string;

@@ -41,7 +41,7 @@ export function placeInFile(file: MappedFile, offset: number): { readonly file: 
   return { file: part.file, offset: offset - part.from };
 }
 
-/** Where a matrix is: at `offset` (default 0) of a mapped file, or of bytes that the caller doesn't change. */
+/** Location of a matrix: at `offset` (default 0) of a mapped file, or of bytes that the caller doesn't change. */
 export interface MatrixSource {
   readonly source: MappedFile | Uint8Array;
   readonly offset?: number;

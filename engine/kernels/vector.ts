@@ -4,7 +4,7 @@
 export interface Vector {
   /** The whole vector's number in its kernels. */
   readonly id: number;
-  /** Where this slice begins in the whole vector. */
+  /** First value of this slice in the whole vector. */
   readonly offset: number;
   readonly values: Float32Array;
   /** The slice from `begin` up to, but not including, `end`; it shares the memory. */

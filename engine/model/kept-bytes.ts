@@ -3,7 +3,7 @@ import { convolvedChannels, keptHeads, type LayerKind, recurrenceOf, stateSize }
 import type { Model } from './model.ts';
 
 /**
- * What layers keep of a text and compute with it, as the mean over a model's layers: times their number it is what all of
+ * State and work that layers have for a text, as the mean over a model's layers: times their number it is what all of
  * them keep, however unlike they are.
  */
 

@@ -28,7 +28,9 @@ export interface Attention {
   readonly valuesAreKeys?: true;
   /** The layer whose keys and values it attends to; missing: its own (Gemma 3n and 4). */
   readonly keysOf?: number;
-  /** Whether what a head attends to is multiplied with a gate, 1/(1 + e^−g), that its query brings along (Qwen3-Next). */
+  /**
+   * Whether what a head attends to is multiplied with a gate, 1/(1 + e^−g), that its query brings along (Qwen3-Next).
+   */
   readonly gated?: true;
   /** Positions that a token sees, its own included; missing: all up to its own. */
   readonly window?: number;
@@ -48,8 +50,8 @@ export const ROTATIONS = ['global', 'local'] as const;
 export type RotationName = (typeof ROTATIONS)[number];
 
 /**
- * Attention to compressed keys and values (DeepSeek-AI 2024, DeepSeek-V2, Section 2.1): of a token are kept `rank` values c,
- * from which a head's key and value are products, and the rotated part of a key, which all heads share.
+ * Attention to compressed keys and values (DeepSeek-AI 2024, DeepSeek-V2, Section 2.1): of a token are kept `rank`
+ * values c, from which a head's key and value are products, and the rotated part of a key, which all heads share.
  */
 export interface LatentAttention {
   readonly kind: 'latent-attention';
@@ -64,8 +66,9 @@ export interface LatentAttention {
   readonly queryRank?: number;
   readonly scale: number;
   /**
-   * What is kept of a token: c itself, to which queries are brought (`latent`; the products with keys and values are then
-   * two tensors), or each head's key and value (`heads`; files from before 2025 have both products in one tensor).
+   * Form in which a token is kept: c itself, to which queries are brought (`latent`; the products with keys and values
+   * are then two tensors), or each head's key and value (`heads`; files from before 2025 have both products in one
+   * tensor).
    */
   readonly kept: 'latent' | 'heads';
 }
@@ -106,7 +109,7 @@ export interface ShortConvolution {
 
 export type Recurrence = DeltaNet | Mamba | ShortConvolution;
 
-/** What mixes the tokens of a text. */
+/** Part of a layer that mixes the tokens of a text. */
 export type Mixer = Attention | LatentAttention | Recurrence;
 
 /** W_down · (activation(W_gate · h) ∘ W_up · h) */
@@ -125,8 +128,8 @@ export interface Dense {
 export const DENSE_PRODUCTS = ['ffn_gate', 'ffn_up', 'ffn_down'] as const;
 
 /**
- * A mixture of experts: Σ w_e · W_down,e · (activation(W_gate,e · h) ∘ W_up,e · h) over the experts e that a router chooses
- * for the token (Shazeer et al. 2017, Section 2), and a shared expert, which every token uses.
+ * A mixture of experts: Σ w_e · W_down,e · (activation(W_gate,e · h) ∘ W_up,e · h) over the experts e that a router
+ * chooses for the token (Shazeer et al. 2017, Section 2), and a shared expert, which every token uses.
  */
 export interface Experts {
   readonly kind: 'experts';
@@ -142,13 +145,13 @@ export interface Experts {
   readonly choiceBias?: true;
   readonly shared?: SharedExpert;
   /**
-   * Inner width of a dense network beside the mixture. Both then have norms of their own before and after them, the router
-   * has one as well, and each expert's weight has a factor (Gemma 4).
+   * Inner width of a dense network next to the mixture. Both then have norms of their own before and after them, the
+   * router has one as well, and each expert's weight has a factor (Gemma 4).
    */
   readonly beside?: number;
 }
 
-/** A dense network beside the experts, all of its experts in one. */
+/** A dense network next to the experts, all of its experts in one. */
 export interface SharedExpert {
   readonly size: number;
   /** Whether its result is multiplied with a number of the token between 0 and 1 (Qwen2-MoE). */

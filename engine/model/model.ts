@@ -14,7 +14,7 @@ export interface Tensor extends TensorShape {
 export interface WeightGroup {
   /** All of them, as they take memory. */
   readonly bytes: number;
-  /** Those of experts among them, by how many of how many a token uses. */
+  /** The bytes of experts among them, by how many of how many a token uses. */
   readonly routed: readonly RoutedGroup[];
   /** f^q: FLOPs per token by format, 2 per matrix element (prima.cpp A.3, before Eq. 12). */
   readonly flops: ReadonlyMap<Quantization, number>;

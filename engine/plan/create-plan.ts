@@ -9,7 +9,7 @@ export interface PlanParts extends Omit<Plan, 'kind' | 'stages'> {
   readonly allReduce?: TensorParallelPlan['allReduce'];
 }
 
-/** What the parts of a plan make it. */
+/** The kind of plan that the parts make. */
 export function planKind({ stages, embedding, output, relays }: PlanParts): PlanKind {
   if (stages.some(({ cut }) => cut !== undefined)) return 'tensor-parallel';
   if (stages.length === 1 && stages[0]?.partition !== undefined && embedding.processor === 'gpu') return 'chip';

@@ -36,7 +36,7 @@ export interface TensorPartition {
 export type CutKind = 'gpu' | 'npu' | 'row' | 'sequence' | 'multi-sequence' | 'hybrid';
 
 /**
- * What a cut of an operator with `rows` is called at `tokens` tokens: `row` where both have rows of all tokens,
+ * Name of a cut of an operator with `rows` at `tokens` tokens: `row` where both have rows of all tokens,
  * `hybrid` where rows are cut and tokens are cut or padded as well.
  */
 export function cutKind({ npuRows, npuLengths }: OperatorCut, rows: number, tokens: number): CutKind {

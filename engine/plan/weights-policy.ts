@@ -12,7 +12,7 @@ export const PREFETCHES = ['none', 'willneed', 'willneed-whole', 'populate'] as 
 export type Prefetch = (typeof PREFETCHES)[number];
 
 /**
- * What happens to a window after it has run:
+ * Treatment of a window after it has run:
  * - `none`: the operating system decides;
  * - `drop`: its pages are released;
  * - `pinned`: some of the device's weights always stay in memory: the head's output layer first, then a prefix of every

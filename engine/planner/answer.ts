@@ -20,7 +20,7 @@ export interface RunnableAnswer {
   readonly simulated: SimulatedTimes | undefined;
   /** Bytes of weights read from disks for every token. */
   readonly reloadedBytes: number;
-  /** Memory that is available is what is believed to be left beside page tables (`believed`). */
+  /** Memory that is available is what is believed to be left after page tables (`believed`). */
   readonly devices: readonly DeviceBreakdown[];
   /** The longest context for which the plan's KV caches fit, tokens. */
   readonly longestContext: number;

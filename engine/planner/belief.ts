@@ -7,15 +7,18 @@ import { type Device, hasUnifiedGpu } from '../hardware/device.ts';
 const PARTLY_USED = 4 * DEFAULT_EXTENT_BYTES;
 
 /**
- * A cluster as a scheduler should believe it to be: memory without what mapped weights take beside themselves, which
- * prima.cpp's closed forms don't know. Plans fill memory to the last layer, and under LRU those that exceed it by a page
- * reload everything, so that without this some plans take a hundred times as long as predicted.
+ * A cluster as a scheduler should believe it to be: memory without what mapped weights take in addition to themselves,
+ * which prima.cpp's closed forms don't know. Plans fill memory to the last layer, and under LRU those that exceed it by
+ * a page reload everything, so that without this some plans take a hundred times as long as predicted.
  */
 export function believed(cluster: Cluster): Cluster {
   return withMemory(cluster, (available) => room(available) / (1 + PAGE_TABLES));
 }
 
-/** The same for closed forms that count page tables themselves: those with overlap, and `ring-aware`, which minimises them. */
+/**
+ * The same for closed forms that count page tables themselves: those with overlap, and `ring-aware`, which minimises
+ * them.
+ */
 export function believedBesidePageTables(cluster: Cluster): Cluster {
   return withMemory(cluster, room);
 }
@@ -24,7 +27,9 @@ function room(available: number): number {
   return Math.max(0, available - PARTLY_USED);
 }
 
-/** @param left bytes of RAM for weights, KV cache and buffers; what Metal may hold has no page tables beside it */
+/**
+ * @param left bytes of RAM for weights, KV cache and buffers; what Metal may hold has no page tables in addition to it
+ */
 function withMemory(cluster: Cluster, left: (available: number) => number): Cluster {
   const devices = cluster.devices.map((device): Device => {
     const own = { ...device, memory: { ...device.memory, available: left(device.memory.available) } };

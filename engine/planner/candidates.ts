@@ -123,7 +123,7 @@ function crossedExperts(problem: PlanningProblem): Scheduled[] {
 
 /**
  * Predicted TPOT of a plan, seconds: with overlap for a ring (predictOverlapped), the papers' sum for the other kinds of
- * plans (predict), both under `lru`, which is what Linux and macOS do, in the memory that is believed to be left beside
+ * plans (predict), both under `lru`, which is what Linux and macOS do, in the memory that is believed to be left after
  * mapped weights. Infinite for plans that can't run.
  * @param problem its belief is what devices report
  * @param verifiedTokens γ + 1: the seconds are those of a pass that verifies so many tokens (speculation.ts)

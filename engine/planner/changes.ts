@@ -24,7 +24,7 @@ export interface Change {
 
 const GIB = 2 ** 30;
 
-/** What a device can be given: names and rates of parts of the catalogue (datasets/devices.csv). */
+/** Parts that a device can be given: names and rates from the catalogue (datasets/devices.csv). */
 export interface UpgradeParts {
   readonly disk: { readonly name: string; readonly disk: Disk };
   /** The smallest memory first; a device is offered the first that has more than its own. */

@@ -9,7 +9,7 @@ export interface CommandLine {
   /** The device to run it on. */
   readonly device: string;
   readonly line: string;
-  /** What has to be done before. */
+  /** Steps that must be done first. */
   readonly note?: string;
 }
 

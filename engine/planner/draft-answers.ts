@@ -14,7 +14,7 @@ import { answer, type RunnableAnswer } from './answer.ts';
 import { closedFormSeconds } from './candidates.ts';
 import type { Question } from './question.ts';
 
-/** What a draft model gains on a plan if its tokens are accepted so often. */
+/** Gain of a draft model on a plan at one acceptance rate. */
 export interface DraftAnswer {
   /** α */
   readonly acceptanceRate: number;
@@ -36,7 +36,7 @@ export interface DraftQuestion {
 }
 
 export interface PlannedDrafts {
-  /** Where the draft runs: on the head's CPU, as `hearth generate` and `hearth run` do. */
+  /** Device that runs the draft: on the head's CPU, as `hearth generate` and `hearth run` do. */
   readonly device: string;
   /** Its weights, KV cache and states, which the plan leaves room for. */
   readonly draftBytes: number;
@@ -55,7 +55,7 @@ const SIMULATED_TOKENS = 256;
  * How many tokens to draft at a time, and what that gains: Leviathan et al. 2023, Theorem 3.8, with the closed form of a
  * verification (`bestDraftTokens`), and the same γ simulated. The draft takes memory of the head; the plan is the best
  * with what is left, and gains are over the best one without a draft.
- * @throws InputError if there is no room beside the draft, and for plans that cut tensors, whose verifications are not
+ * @throws InputError if there is no room next to the draft, and for plans that cut tensors, whose verifications are not
  *   predicted
  */
 export function plannedDrafts({ question, plain, draft, acceptanceRates, most }: DraftQuestion): PlannedDrafts {

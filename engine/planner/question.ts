@@ -4,7 +4,7 @@ import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { SchedulingProblem } from '../schedule/scheduler.ts';
 
-/** What is planned: a model on a cluster, for one request. */
+/** Planning question: a model on a cluster, for one request. */
 export interface Question {
   readonly cluster: Cluster;
   readonly model: Model;
@@ -14,7 +14,7 @@ export interface Question {
   readonly head?: string | undefined;
 }
 
-/** What schedulers plan for, with the sizes of buffers. */
+/** Scheduling problem with the runtime that determines the sizes of buffers. */
 export interface PlanningProblem extends SchedulingProblem {
   readonly runtime: Runtime;
 }

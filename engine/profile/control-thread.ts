@@ -34,8 +34,8 @@ const ATTENDED = 256;
 const WEIGHT_BYTE = 0x2a;
 
 /**
- * Creates a probe of kernels with a model's shapes, to be run in turn with what it is to predict: the widest product of a
- * layer, for a prompt and for a token, attention, and what lies between.
+ * Creates a probe of kernels with a model's shapes, to be run in turn with what it is to predict: the widest product of
+ * a layer, for a prompt and for a token, attention, and what lies between.
  */
 export function controlThreadProbe(kernels: Kernels, model: Model): () => Promise<ControlRates> {
   const { rows, columns } = modelOperators(model)['gate-up'];
@@ -68,8 +68,9 @@ export function controlThreadProbe(kernels: Kernels, model: Model): () => Promis
 }
 
 /**
- * What lies between operators, attention apart: norms, RoPE, storing keys and values, SwiGLU, in the runs that a partitioned
- * model makes of them. What a token takes more than the rate says, which a prompt gives, is a layer's dispatch.
+ * Rates of the work between operators, attention apart: norms, RoPE, storing keys and values, SwiGLU, in the runs that
+ * a partitioned model makes of them. What a token takes more than the rate says, which a prompt gives, is a layer's
+ * dispatch.
  */
 function probeBetween(kernels: Kernels, model: Model): () => Promise<Pick<ControlRates, 'activations' | 'dispatch'>> {
   const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model.mean;
@@ -113,7 +114,10 @@ type AttentionProbe = Pick<ControlRates, 'attention' | 'promptAttention'> & {
   readonly call: number;
 };
 
-/** Attention of a prompt, and of the last token of one and of a shorter one, whose difference is without the call itself. */
+/**
+ * Attention of a prompt, and of the last token of one and of a shorter one, whose difference is without the call
+ * itself.
+ */
 function probeAttention(kernels: Kernels, model: Model): () => Promise<AttentionProbe> {
   const { heads, kvHeads, headSize } = model.mean;
   const cache = kernels.cache({ type: 'F16', kvHeads, capacity: ATTENDED, headSize });

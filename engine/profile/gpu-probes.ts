@@ -20,7 +20,7 @@ import {
 } from './processor-probes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** What the probes measure on a GPU. */
+/** Samples that the probes measure on a GPU. */
 export interface GpuMeasures {
   /** The GPU's name. */
   readonly adapter: string;
@@ -156,7 +156,7 @@ export function deviceClockOf({ deviceSeconds }: WebgpuKernels): ProcessorClock 
   };
 }
 
-/** What a crossing costs in one direction. */
+/** Cost of a crossing in one direction. */
 export function hostLinkOf({
   crossing: few,
   largeCrossing: many,

@@ -7,13 +7,13 @@ import type { MeasuredPart } from './measured-times.ts';
 import { quietSample, type TimedRun, timedRun } from './quiet-runs.ts';
 import { sampleOf } from './sample.ts';
 
-/** Two processors that share products: one that computes when it is called, and one that computes beside it. */
+/** Two processors that share products: one that computes when it is called, and one that computes at the same time. */
 export interface PartProcessors {
   /** Has the GPU's part of a chip. */
   readonly main: Kernels;
   /** Has the NPU's. */
   readonly second: Kernels;
-  /** Of the weights. */
+  /** Format of the weights. */
   readonly format: Quantization;
 }
 
@@ -98,7 +98,7 @@ const PACE_ROUNDS = 5;
 
 /**
  * The share of its speed that each processor keeps while the other one computes: the second runs products one after the
- * other, and the main one runs its own until they are done, beside what both take alone.
+ * other, and the main one runs its own until they are done, compared with what both take alone.
  * @returns shares between 0 and 1
  */
 export async function measurePaces(

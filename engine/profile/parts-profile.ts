@@ -17,7 +17,7 @@ import { sampleOf } from './sample.ts';
 
 type Paces = NonNullable<PartTimes['paces']>;
 
-/** What was measured of two processors that share the products of a model: HeteroLLM's real-execution mode (4.3). */
+/** Measurements of two processors that share the products of a model: HeteroLLM's real-execution mode (4.3). */
 export interface PartsProfile {
   readonly model: string;
   /** Products of the first processor, and all that isn't a product. */

@@ -7,7 +7,7 @@ import { DEPTHS, SEVERAL_TEXTS } from './probes/small-pass.ts';
 import type { AttentionMeasures, ByDepth, PassMeasures, ProcessorMeasures } from './processor-probes.ts';
 import type { Sample } from './sample.ts';
 
-/** What the cost model needs to know of a processor, in SI units, with the sample that each value was measured from. */
+/** Facts about a processor for the cost model, in SI units, with the sample that each value was measured from. */
 export interface ProcessorFacts {
   readonly flops: ReadonlyMap<Quantization, Fact>;
   readonly promptFlops: ReadonlyMap<Quantization, Fact>;
@@ -128,7 +128,7 @@ function promptFacts({ matrixProducts, fewPrompt, onePrompt }: ProcessorMeasures
   return { packTokens: { value: powerOfTwo(packs[0] ?? 1), sample: onePrompt }, unpacking, packed };
 }
 
-/** What a pass takes beside its layers, and a layer; both without products. */
+/** Times of a pass apart from its layers, and of a layer; both without products. */
 function passParts({ shallow, deep }: ByDepth, crossing: number): { readonly start: Fact; readonly layer: Fact } {
   const layer = Math.max(0, deep.median - shallow.median) / (DEPTHS.deep - DEPTHS.shallow);
   const start = Math.max(0, shallow.median - DEPTHS.shallow * layer - crossing);

@@ -9,7 +9,7 @@ import { FEW_PROMPT_TOKENS, GENERATED_TOKENS, productProbes } from './probes/pro
 import { type Depth, SEVERAL_TEXTS, smallBatch, smallPass } from './probes/small-pass.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** What the probes measure on a processor; on a CPU with `threads` threads. */
+/** Samples that the probes measure on a processor; on a CPU with `threads` threads. */
 export interface ProcessorMeasures {
   readonly threads: number;
   /** Seconds per weight of a product with one token's vector; weights come from memory. */
@@ -43,7 +43,7 @@ export interface AttentionMeasures {
   readonly cache: Sample;
 }
 
-/** What the probes measure of passes in which several texts are evaluated together. */
+/** Samples of passes in which several texts are evaluated together. */
 export interface PassMeasures {
   /** Seconds per weight of a product with each of GENERATED_TOKENS. */
   readonly generated: ReadonlyMap<number, ReadonlyMap<Quantization, Sample>>;
@@ -68,7 +68,10 @@ export interface ProcessorProbes {
   readonly round: (onProbe?: (label: string) => void) => Promise<void>;
   /** Runs the next probe of a round alone, for work that takes turns with probes. */
   readonly step: (onProbe?: (label: string) => void) => Promise<void>;
-  /** Of the rounds from one to before another; of all but the first unless given. @throws RangeError without a round */
+  /**
+   * Measures of the rounds from one to before another; of all but the first unless given. @throws RangeError without a
+   * round
+   */
   readonly measures: (from?: number, to?: number) => ProcessorMeasures;
 }
 
@@ -78,7 +81,7 @@ interface Probe {
   readonly values: number[];
 }
 
-/** What is probed besides a single text with a cache in F16. */
+/** Probes in addition to a single text with a cache in F16. */
 export interface FurtherProbes {
   /** Passes of several texts, which more than double the time of a round. */
   readonly passes?: boolean;

@@ -15,7 +15,7 @@ import { clockFor } from './processor-clock.ts';
 import { createProcessorProbes, type ProcessorMeasures } from './processor-probes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** What `hearth profile` measures. */
+/** Result of `hearth profile`. */
 export interface MachineProfile {
   readonly name: string;
   readonly memory: MemoryFacts;
@@ -59,7 +59,7 @@ const PROBE_SECONDS = 35;
 const RAM_BYTES = 256 * 2 ** 20;
 const MOST_CACHE_BYTES = 32 * 2 ** 20;
 
-/** Approximate share of the disk in the time, and of disk and CPU beside a GPU, for the progress bar. */
+/** Approximate share of the disk in the time, and of disk and CPU next to a GPU, for the progress bar. */
 const DISK_SHARE = 0.2;
 const CPU_SHARE = 0.5;
 

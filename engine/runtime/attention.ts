@@ -13,7 +13,7 @@ import type { LayerVectors, RecurrenceInputs } from './recurrence.ts';
 /** One layer's keys and values of tokens `from` up to, not including, `to`. */
 export type TokenSlice = Pick<HeldSlice, 'cache' | 'from' | 'to'>;
 
-/** What attention reads and writes for consecutive tokens of one sequence. */
+/** Buffers that attention reads and writes for consecutive tokens of one sequence. */
 export interface AttentionInputs {
   readonly kind: 'attention';
   readonly heads: KeptHeads;

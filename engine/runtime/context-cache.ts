@@ -95,11 +95,11 @@ export function cacheOf(
  */
 export function rewindTogether(caches: readonly ContextCache[], position: number): number {
   const reached = Math.min(...caches.map((cache) => cache.rewind(position)));
-  // Where one went back further, so do the others, which may go further still.
+  // If one went back further, the others follow, and may go further still.
   return reached === position ? reached : rewindTogether(caches, reached);
 }
 
-/** Layers from `firstLayer` on in pages, the oldest of which are in a file, or in RAM beside a GPU. */
+/** Layers from `firstLayer` on in pages, the oldest of which are in a file, or in RAM next to a GPU. */
 export function pagedCache(cache: PagedCache, firstLayer: number, states?: LayerStates): ContextCache {
   return {
     get room() {

@@ -118,7 +118,7 @@ function piecesOf(products: readonly MultiplyOperation[], from: number, count: n
   });
 }
 
-/** Where the results of pieces for `count` tokens from `first` on belong; `undefined` if one of them isn't in one run. */
+/** Places for the results of pieces for `count` tokens from `first` on; `undefined` if one of them isn't in one run. */
 function placesOf(
   pieces: readonly Piece[],
   products: readonly MultiplyOperation[],

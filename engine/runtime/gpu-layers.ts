@@ -8,7 +8,7 @@ export type WindowPart = Pick<ModelPart, 'model' | 'stream' | 'run' | 'logits' |
   embed(tokens: readonly number[]): void | Promise<void>;
 };
 
-/** What a GPU computes of a part. */
+/** Layers and other parts that a GPU computes. */
 export interface GpuLayers {
   readonly part: ModelPart;
   readonly layers: ReadonlySet<number>;

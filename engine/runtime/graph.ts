@@ -45,7 +45,10 @@ export interface GraphUnit {
   readonly flops: number;
   readonly weightBytes: number;
   readonly cacheBytes: number;
-  /** What crosses to the next unit: the residual stream, F32. The last unit's logits stay where they are computed. */
+  /**
+   * Tensor that crosses to the next unit: the residual stream, F32. The last unit's logits stay where they are
+   * computed.
+   */
   readonly crossing: { readonly shape: readonly number[]; readonly bytes: number } | undefined;
 }
 
@@ -150,7 +153,7 @@ function nodeMaker(facts: NodeFacts) {
 const vectorKey = ({ id, offset }: Vector): string => `vector ${id} ${offset}`;
 const cacheKey = ({ id }: { readonly id: number }): string => `cache ${id}`;
 
-/** What an operation reads and writes besides weights, by name. */
+/** Names of the vectors that an operation reads and writes in addition to weights. */
 function operands(operation: Operation): { readonly reads: readonly string[]; readonly writes: readonly string[] } {
   const keys = (...vectors: readonly Vector[]): string[] => vectors.map(vectorKey);
   switch (operation.kind) {
@@ -215,11 +218,11 @@ function operands(operation: Operation): { readonly reads: readonly string[]; re
 
 type Costs = Pick<GraphNode, 'weights' | 'input' | 'output' | 'flops' | 'weightBytes' | 'cacheBytes'>;
 
-/** What the sizes of nodes follow from. */
+/** Facts from which the sizes of nodes follow. */
 interface NodeFacts {
   /** The name of a matrix's tensor. */
   readonly tensorOf: (matrix: number) => string;
-  /** Of the first token. */
+  /** Position of the first token in its context. */
   readonly position: number;
   readonly tokens: number;
   /** Logits of the last token. */

@@ -31,7 +31,7 @@ export interface LayerPagesOptions {
   readonly type: KvFormat;
   readonly firstLayer: number;
   readonly plan: PagesPlan;
-  /** Where evicted pages go. */
+  /** Destination of evicted pages. */
   readonly place: CachePlace;
   readonly recorder?: RunRecorder | undefined;
 }

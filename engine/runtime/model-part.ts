@@ -79,7 +79,7 @@ export interface ModelPart {
 export interface ModelPartOptions {
   readonly model: Model;
   readonly settings: TransformerSettings;
-  /** Those for the context that a run has room for, which may change between runs. */
+  /** Rotations for the context that a run has room for, which may change between runs. */
   readonly rotations: () => Rotations;
   readonly weights: WeightsLoader;
   readonly kernels: Kernels;
@@ -177,7 +177,7 @@ export function createModelPart({
   /** Seconds of the last layer, and its number of tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
 
-  // Where operations are only encoded here, other events needn't be waited for between layers.
+  // If operations are only encoded here, other events needn't be waited for between layers.
   const repeated = kernels.name === 'webgpu' ? repeatedLayers(kernels, stretchesOf) : undefined;
 
   return {

@@ -15,7 +15,7 @@ export interface Rotation extends RopeSettings {
   readonly pairs: RopeOperation['pairs'];
 }
 
-/** What a model does to queries and keys by their position. */
+/** Rotations of a model's queries and keys by their position. */
 export interface Rotations {
   /** The rotations that its layers have. */
   readonly byName: ReadonlyMap<RotationName, Rotation>;

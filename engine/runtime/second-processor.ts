@@ -14,7 +14,7 @@ export interface Graph {
   readonly length: number;
   /** [tokens][columns]; only valid until `begin` returns */
   readonly x: Float32Array;
-  /** Where the results of the operator's products belong, each in turn, if they lie there in one piece: [length][its rows]. */
+  /** Places for the results of the operator's products, each in turn, if they lie in one piece: [length][its rows]. */
   readonly places?: readonly ResultPlace[];
 }
 
@@ -30,7 +30,7 @@ export interface ResultPlace {
  */
 export type GraphResult = () => Float32Array | undefined | Promise<Float32Array>;
 
-/** Computes graphs beside this thread, one after the other: a GPU, or what else stands for an NPU. */
+/** Computes graphs in parallel with this thread, one after the other: a GPU, or what else stands for an NPU. */
 export interface SecondProcessor {
   /** Begins a graph. Its result may be asked for once, when this thread has nothing else to do. */
   begin(graph: Graph): GraphResult;
@@ -39,7 +39,7 @@ export interface SecondProcessor {
 }
 
 /**
- * Kernels as a second processor. A GPU's compute beside this thread, and results come back by copies (naive
+ * Kernels as a second processor. A GPU's compute in parallel with this thread, and results come back by copies (naive
  * synchronisation, HeteroLLM 3.1).
  * @param shared a vector over memory that the first processor sees as well: x there is read, and results that belong
  *   there are written, where they are

@@ -52,7 +52,7 @@ export interface SplitModel {
   on(plan: SplitPlan, onLayer?: (layer: number) => void): Promise<SplitTransformer>;
   /**
    * The same for several sequences, which decode together: a pass reads the weights once for all of them. Keys and values
-   * are in pages beside their layers, of which each processor has `pages`.
+   * are in pages next to their layers, of which each processor has `pages`.
    * @throws InputError as `on` does, and for a plan that keeps keys and values in RAM
    */
   sequences(plan: SplitPlan, pages: SequencePages, onLayer?: (layer: number) => void): Promise<Sequences>;
@@ -64,7 +64,7 @@ export interface SplitModel {
 export interface SequencePages {
   readonly pages: number;
   readonly pageTokens: number;
-  /** Where evicted pages go. */
+  /** Destination of evicted pages. */
   readonly place: CachePlace;
 }
 

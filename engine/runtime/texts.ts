@@ -59,7 +59,7 @@ interface Opened {
 
 export function createTexts({ model, contextLength, passes, most, newCache }: TextsOptions): Texts {
   const opened = new Map<Text, Opened>();
-  /** What closed texts leave, with the passes that are prepared for it. */
+  /** Caches that closed texts leave, with the passes that are prepared for them. */
   const unused: ContextCache[] = [];
   const stateOf = (text: Text): Opened => {
     const state = opened.get(text);

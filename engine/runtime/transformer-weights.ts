@@ -88,7 +88,7 @@ export interface WeightsLoader {
   embedding(): Matrix;
   /** The matrices of a layer's experts, and the bytes of the file that each expert's are in. */
   expertBytes(layer: number): ExpertBytes[];
-  /** Of a model that has any. */
+  /** Per-layer input weights, of a model that has any. */
   layerInputs(): LayerInputWeights | undefined;
   output(): OutputWeights;
   /**

@@ -6,7 +6,7 @@ import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Prefetch } from '../plan/weights-policy.ts';
 
-/** What a scheduler plans for. `belief` is what devices report; predictions judge the plan on what they really have. */
+/** Problem for a scheduler. `belief` is what devices report; predictions judge the plan on what they really have. */
 export interface SchedulingProblem {
   readonly belief: Cluster;
   readonly model: Model;
@@ -15,8 +15,8 @@ export interface SchedulingProblem {
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
   /**
-   * Where KV caches of GPU layers must lie; HELM's schedulers put them into RAM unless told, the others leave them with
-   * their layers.
+   * Required place of GPU layers' KV caches; HELM's schedulers put them into RAM unless told, the others leave them
+   * with their layers.
    */
   readonly kvCache?: Plan['kvCache'];
   /**

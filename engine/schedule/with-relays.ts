@@ -71,7 +71,7 @@ const connectedDevices = ({ devices }: Cluster, ways: Ways): number[] =>
 const fastestOrder = (belief: Cluster, ways: Ways): readonly number[] =>
   ringOrder(connectedDevices(belief, ways), (from, to) => ways(from, to)?.seconds ?? Number.POSITIVE_INFINITY);
 
-/** What a scheduler sees: the connected devices in an order, each reaching each other. */
+/** The cluster as a scheduler sees it: the connected devices in an order, each reaching each other. */
 function seenCluster(belief: Cluster, ways: Ways, order: readonly number[]): Cluster {
   const pairs = new Map(belief.links.pairs);
   for (const [from, one] of belief.devices.entries()) {

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError, openAiError } from './api-error.ts';
 import { PacedSocket } from './paced-socket.ts';
 
-/** What the server allows its connections. */
+/** Limits for a server's connections. */
 export interface ConnectionLimits {
   /** Connections whose clients have shown that they may use the server. */
   readonly mostConnections: number;
@@ -49,7 +49,7 @@ interface Connection {
   isStranger: boolean;
   /** The response that is being made. */
   current: ServerResponse<IncomingMessage> | undefined;
-  /** Those of requests that were sent before its end. */
+  /** Responses to requests that were sent before its end. */
   readonly waiting: ServerResponse<IncomingMessage>[];
 }
 

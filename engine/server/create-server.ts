@@ -197,7 +197,7 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   });
 }
 
-/** Where an answer names the parameters that it doesn't follow. */
+/** Header in which an answer names the parameters that it doesn't follow. */
 const IGNORED_HEADER = 'x-hearth-ignored';
 const MOST_HEADER_CHARACTERS = 2000;
 

@@ -17,7 +17,7 @@ type Callback = (error?: Error | null) => void;
 export class PacedSocket extends Duplex {
   /** When the system last took some of the output, or there was none: milliseconds of the process's clock. */
   movedAt = performance.now();
-  /** What more input is wanted for. */
+  /** Part of a request for which more input is wanted. */
   wanted: () => keyof typeof PIECE_BYTES | undefined = () => 'head';
   #input: Buffer = NOTHING;
   #isRead = false;

@@ -25,7 +25,7 @@ const POLICY = [
 /** A file of the page. */
 export interface PageFile {
   readonly path: string;
-  /** Those of its response. */
+  /** Headers of its response. */
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
 }

@@ -4,7 +4,7 @@ import { readValue } from '../input/complaint.ts';
 import { suggestion } from '../input/input-error.ts';
 import { ApiError } from './api-error.ts';
 
-/** What the body of a request may contain. */
+/** Rules for the body of a request. */
 export interface BodyRules<Shape extends z.ZodObject> {
   readonly shape: Shape;
   /** Parameters that have no influence on the text, and are accepted with any value. */

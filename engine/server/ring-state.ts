@@ -12,7 +12,7 @@ export interface RingState {
   readonly predictedSeconds: number | null;
   /** Measured TPOT of a text, seconds; `null` while none is written. */
   readonly measuredSeconds: number | null;
-  /** What went wrong and right again with devices, the newest last. */
+  /** Failures and recoveries of devices, the newest last. */
   readonly events: readonly RingEvent[];
 }
 
@@ -28,7 +28,7 @@ export interface RingDeviceState {
   readonly activity: RingActivity;
 }
 
-/** What a device did: shares of the observed time, 0 to 1. Reading and sending go on beside computing. */
+/** Activity of a device: shares of the observed time, 0 to 1. Reading and sending overlap with computing. */
 export interface RingActivity {
   readonly computing: number;
   /** Its processor waited for weights from the disk. */

@@ -8,7 +8,7 @@ import type { Tokenizer } from '../text/tokenizer.ts';
 import type { CallForm, Tool } from '../text/tools/tool.ts';
 import type { RingState } from './ring-state.ts';
 
-/** What the server needs of a model. */
+/** Parts of a model that the server needs. */
 export interface ServedModel {
   /** By which requests name it. */
   readonly name: string;
@@ -20,7 +20,7 @@ export interface ServedModel {
   readonly hiddenSize: number;
   readonly tokenizer: Pick<Tokenizer, 'size' | 'encodeInTurns' | 'bytesOf' | 'stops' | 'fillMarks'>;
   readonly engine: BatchEngine;
-  /** Of its vocabulary. */
+  /** Grammars over its vocabulary. */
   readonly grammars: Grammars;
   /** The ring that computes, as it is now; `undefined` on one machine. */
   readonly ring?: (() => RingState) | undefined;

@@ -33,11 +33,11 @@ export interface TextRequest {
   readonly topLogprobs: number | undefined;
   /** The same of the prompts' tokens. */
   readonly promptLogprobs?: number;
-  /** What the texts must be; `undefined`: anything. */
+  /** Grammar that the texts must satisfy; `undefined`: anything. */
   readonly grammar: Grammar | undefined;
   /** Added to the logits of tokens. */
   readonly bias?: ReadonlyMap<number, number>;
-  /** Tokens that end a text beside those of the vocabulary. */
+  /** Tokens that end a text in addition to those of the vocabulary. */
   readonly stopTokens?: ReadonlySet<number>;
 }
 
@@ -51,7 +51,7 @@ export interface FinishedChoice {
   readonly index: number;
   readonly result: BatchResult;
   readonly pieces: readonly GeneratedPiece[];
-  /** What the model thought, its text without thoughts and calls of tools, and these. */
+  /** The model's thoughts, its text without thoughts and calls of tools, and these calls. */
   readonly reasoning: string;
   readonly text: string;
   readonly calls: readonly ToolCall[];
@@ -90,12 +90,12 @@ export function checkModel(model: ServedModel, name: string | undefined): void {
 /** A conversation that awaits an answer, and what that may be. */
 export interface AskedAnswer {
   readonly messages: readonly Message[];
-  /** Those that the model is told of. */
+  /** Tools that the model is told of. */
   readonly tools: readonly Tool[];
-  /** What the answer must be; `undefined`: anything. */
+  /** Required form of the answer; `undefined`: anything. */
   readonly form: TextForm | undefined;
   readonly reading: CallReading;
-  /** Of the chat template. */
+  /** Variables of the chat template. */
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 

@@ -1,7 +1,7 @@
 import type { BatchResult, GeneratedPiece } from '../runtime/batch/batch-engine.ts';
 import type { Choice } from './text-request.ts';
 
-/** What becomes of a choice: a piece of its text, or its end. */
+/** Event of a choice: a piece of its text, or its end. */
 export type ChoiceEvent =
   | { readonly kind: 'piece'; readonly index: number; readonly piece: GeneratedPiece }
   | { readonly kind: 'end'; readonly index: number; readonly result: BatchResult };

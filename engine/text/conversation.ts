@@ -43,7 +43,7 @@ export function createConversation(parts: ConversationParts): Conversation {
   const { gguf, tokenizer, model, system } = parts;
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
   let messages = begin;
-  /** What the KV cache holds. */
+  /** Tokens that the KV cache holds. */
   let cached: readonly number[] = [];
 
   return {

@@ -227,7 +227,7 @@ function evaluation(model: LanguageModel, sampler: Sampler): Evaluation {
   };
 }
 
-/** What chooses the first token after the prompt; `undefined` if the signal came first. */
+/** Logits that choose the first token after the prompt; `undefined` if the signal came first. */
 async function evaluatePrompt(
   { model, prompt, signal, onPrompt }: GenerateOptions,
   evaluate: Evaluation,

@@ -25,7 +25,7 @@ const ENDS_OF_TURNS: ReadonlySet<string> = new Set([
   ...['<EOT>', '_<EOT>', '<|call|>', '<|return|>', '<|calls|>', '<|flush|>', '<|eot|>', '<turn|>', '<|end_of_turn|>'],
   ...['<end_of_utterance>', '<｜end▁of▁sentence｜>', '<|END_OF_TURN_TOKEN|>'],
 ]);
-/** Those that a vocabulary may have as plain text too. */
+/** Ends of texts that a vocabulary may have as plain text too. */
 const ENDS_IF_CONTROL: ReadonlySet<string> = new Set(['</s>', '[EOS]', '[EOT]', '<eos>']);
 /** gpt-oss ends each part of an answer with the first, and the answer with one of the others. */
 const ENDS_OF_PARTS = { part: '<|end|>', answers: ['<|return|>', '<|call|>'] } as const;
@@ -66,7 +66,7 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
     const { addSpecial = false, parseSpecial = false, guard } = options;
     const adds = addSpecial !== false && addsBegin;
     const tokens: number[] = adds ? [begin] : [];
-    /** Those before: a list that grows is copied again and again. */
+    /** Lists of the fragments so far, joined at the end: one growing list would be copied again and again. */
     const parts: number[][] = [];
     let before: Fragment | undefined;
     for (const fragment of cut(text, parseSpecial)) {

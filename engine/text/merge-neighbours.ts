@@ -6,7 +6,7 @@ export type MergeRank = (left: string, right: string) => number | undefined;
 /** A text in symbols. */
 export interface Symbols {
   readonly text: string;
-  /** Where each of them ends in the text, the last one at its end. None is empty. */
+  /** End of each of them in the text, the last at the text's end. None is empty. */
   readonly ends: Int32Array;
 }
 
@@ -17,7 +17,7 @@ export interface Symbols {
  */
 export function* mergeNeighbours({ text, ends: begin }: Symbols, rankOf: MergeRank): Slices<Symbols> {
   const { length } = begin;
-  /** Of a symbol: its end, 0 once it belongs to the symbol on its left, and its neighbours. */
+  /** For each symbol: its end, 0 once it belongs to the symbol on its left, and its neighbours. */
   const ends = begin.slice();
   const next = new Int32Array(length);
   const previous = new Int32Array(length);

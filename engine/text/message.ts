@@ -5,11 +5,11 @@ export interface Message {
   /** `tool`: what a tool returned. */
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
-  /** Of an assistant: what it thought before. */
+  /** An assistant's thoughts before its content. */
   readonly reasoning?: string | undefined;
-  /** Of an assistant, after the content. */
+  /** An assistant's calls after its content. */
   readonly calls?: readonly ToolCall[];
-  /** Of what a tool returned: the call, and the tool. */
+  /** For the result of a tool: the call, and the tool. */
   readonly callId?: string;
   readonly name?: string | undefined;
 }

@@ -47,13 +47,13 @@ export async function promptTokens(
 }
 
 export interface ChatOptions {
-  /** Those that the model may call. */
+  /** Tools that the model may call. */
   readonly tools?: readonly Tool[];
-  /** What renders. Default: a process for this conversation alone. */
+  /** Process that renders the template. Default: one for this conversation alone. */
   readonly templates?: TemplateProcess;
   /** The marks of the model's thoughts; `undefined`: it has none. */
   readonly reasoning?: Reasoning | undefined;
-  /** Variables of the template beside those that it always has. */
+  /** Variables of the template in addition to those that it always has. */
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 

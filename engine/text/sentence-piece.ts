@@ -60,7 +60,7 @@ export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: S
   };
 }
 
-/** Where each character of a text ends. */
+/** End of each character of a text. */
 export function* characterEnds(text: string): Slices<Int32Array> {
   const ends = new Int32Array(text.length);
   let count = 0;

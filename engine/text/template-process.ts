@@ -84,7 +84,7 @@ export function startTemplateProcess(): TemplateProcess {
         }
         const answer = JSON.parse(said.line) as Answer;
         if ('text' in answer) return answer.text;
-        // What it left in memory is no business of the next template.
+        // Memory that a template has filled is no business of the next one.
         if (answer.kind === 'unbounded' && !isClosed) {
           child.kill();
           child = startChild();

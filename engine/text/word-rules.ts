@@ -26,7 +26,7 @@ const CASED = (suffix: string): string => {
 const CONTRACTION = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])";
 /** White space with its line breaks, before a word, and at the end. */
 const SPACES = `${WHITE}*[\\r\\n]+|${WHITE}+(?!\\P{White_Space})|${WHITE}+`;
-/** What follows words and digits in rules since GPT-4's. */
+/** Rule for what follows words and digits, since GPT-4's. */
 const REST = (others: string, breaks: string): string => ` ?${others}+${breaks}*|${SPACES}`;
 const OTHER = '[^\\p{White_Space}\\p{L}\\p{N}]';
 const DIGITS = /\p{N}/gu;

@@ -3,8 +3,8 @@ import { coveredSeconds, within } from './intervals.ts';
 import { spanKind, type Trace } from './trace.ts';
 
 /**
- * What a device's GPU and NPU do within `bounds`: a processor calculates in the seconds that its spans say, all of them
- * where they say nothing, and otherwise waits while it has a span. Stalls don't count, since it has no work then.
+ * Activity of a device's GPU and NPU within `bounds`: a processor calculates in the seconds that its spans say, all of
+ * them where they say nothing, and otherwise waits while it has a span. Stalls don't count, since it has no work then.
  */
 export function chipActivity(
   { spans }: Trace,

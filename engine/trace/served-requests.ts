@@ -22,7 +22,7 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** What a server's users see. */
+/** Figures that a server's users see. */
 export interface ServedFigures {
   readonly requests: number;
   /** Seconds from arrival to the first token (TTFT). */

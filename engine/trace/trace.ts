@@ -14,7 +14,7 @@ export interface Span {
   readonly device: string;
   readonly lane: Lane;
   /**
-   * What the time goes into, as in a Breakdown. `disk` on a processor's lane is a stall, e.g. `waits for layer
+   * Cause of the time, as in a Breakdown. `disk` on a processor's lane is a stall, e.g. `waits for layer
    * 12`: a computation there waits for its weights, and the processor is not busy. The reads themselves are on the
    * disk's lane, called `page fault` or `prefetch`.
    */
@@ -28,7 +28,7 @@ export interface Span {
 }
 
 /**
- * What a span means in a search for lost time (prima.cpp Fig. 6): `computing` (including memory access and KV cache),
+ * Meaning of a span in a search for lost time (prima.cpp Fig. 6): `computing` (including memory access and KV cache),
  * `stall` (a computation waits for the disk), `prefetch` (a read ahead of the computation), `page-fault` (a read that a
  * computation needs, and every other read that isn't called a prefetch), `copy` (between a device's memories, or to its
  * disk), `communication`.
@@ -44,8 +44,8 @@ export function spanKind({ lane, cause, name }: Pick<Span, 'lane' | 'cause' | 'n
 }
 
 /**
- * Details of a span. Metrics sum up `bytes` (moved or read) and `calculating` (seconds of a GPU's or NPU's span that its
- * arithmetic takes); the others are shown to readers of the trace.
+ * Details of a span. Metrics sum up `bytes` (moved or read) and `calculating` (seconds of a GPU's or NPU's span that
+ * its arithmetic takes); the others are shown to readers of the trace.
  */
 export interface SpanArguments {
   readonly bytes?: number;
@@ -75,9 +75,9 @@ export interface TracedDevice {
 }
 
 /**
- * What happened when, on which device and lane: plain data, with the same form for a prediction, a simulation and a
- * real run. Spans may be in any order. Spans of one lane may overlap, as a page fault and a prefetch on the same disk
- * do; metrics count the time that they share once.
+ * Record of what happened when, on which device and lane: plain data, with the same form for a prediction, a simulation
+ * and a real run. Spans may be in any order. Spans of one lane may overlap, as a page fault and a prefetch on the same
+ * disk do; metrics count the time that they share once.
  */
 export interface Trace {
   /** In ring order. */

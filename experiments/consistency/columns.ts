@@ -66,7 +66,7 @@ export const UNKNOWN_COLUMNS: readonly Column<Inferred>[] = [
   { key: 'holds_because', value: ({ gained }) => gained.map(({ cell }) => cell.name).join('; ') },
 ];
 
-/** Where priors and ranges come from, and which cells choose a value. */
+/** Origin of priors and ranges, and the cells that choose a value. */
 export const REASON_COLUMNS: readonly Column<Inferred>[] = [
   { title: 'unknown', value: ({ unknown }) => unknown.name, label: true },
   {

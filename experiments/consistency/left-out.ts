@@ -9,7 +9,7 @@ import { chooseValues, hasOneTable, type LeftOut, leaveOneOut } from './search.t
 export interface LeftOutTable {
   readonly problem: Problem;
   readonly table: string;
-  /** What was left out at a time. */
+  /** Unit that is left out at a time. */
   readonly unit: 'table' | 'configuration';
   /** The cells at the priors, with values chosen with them, and with values chosen without them. */
   readonly before: readonly Judged[];

@@ -10,7 +10,7 @@ export interface Unknown {
   readonly printed: number | undefined;
   /** The value before any cell is compared; one of `values`. */
   readonly prior: number;
-  /** Where prior and range come from. */
+  /** Source of prior and range. */
   readonly reason: string;
   /** The values that are tried, ascending. */
   readonly values: readonly number[];

@@ -4,7 +4,7 @@ import { type Device, type Gpu, isDiscrete } from '../../engine/hardware/device.
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-/** What an unknown of a testbed is, and on which devices; all devices unless some are named. */
+/** Kind of an unknown of a testbed, and its devices; all devices unless some are named. */
 export type Quantity =
   /** GiB of RAM that the model may use: the truth only, since belief is what the program reported. */
   | { readonly kind: 'ram'; readonly devices: readonly string[] }
@@ -23,10 +23,10 @@ export type Quantity =
 
 /** A testbed with values for its unknowns. */
 export interface Setting {
-  /** What the scheduler sees, and what the devices have. */
+  /** The cluster as the scheduler sees it, and as it is. */
   readonly belief: Cluster;
   readonly truth: Cluster;
-  /** Bytes of VRAM that llama.cpp leaves free beside its buffers. */
+  /** Bytes of VRAM that llama.cpp leaves free in addition to its buffers. */
   readonly vramKept: number;
   /** Tokens of prima.cpp's KV cache. */
   readonly kvRoom: number;

@@ -126,7 +126,7 @@ export function ringProblem(parts: RingProblemParts): Problem {
   };
 }
 
-/** What a simulation depends on beyond its plan: the RAM of devices that don't have enough. */
+/** Key of a simulation beyond its plan: the RAM of devices that don't have enough. */
 function memoryKey({ needs }: Planned, { devices }: Cluster): string[] {
   return devices.flatMap(({ name, memory }) => {
     const need = needs.get(name);

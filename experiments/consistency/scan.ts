@@ -36,8 +36,8 @@ export function cellMap(problem: Problem, x: Unknown, y: Unknown, values: Values
 export interface Contradicted {
   readonly judged: Judged;
   /**
-   * What would make it hold: the value of one unknown, the others as chosen, and the cells that would fail instead;
-   * undefined where no value of any unknown does.
+   * Change that would make it hold: the value of one unknown, the others as chosen, and the cells that would fail
+   * instead; undefined where no value of any unknown does.
    */
   readonly mended: { readonly unknown: Unknown; readonly value: number; readonly lost: readonly Judged[] } | undefined;
   /** Least and most seconds over all scans; undefined where it never runs. */

@@ -123,7 +123,7 @@ export function fittedCells({ problem, values }: Pick<Study, 'problem' | 'values
   return new Set(problem.unknowns.flatMap((unknown) => fittedTo(problem, unknown, values)));
 }
 
-/** What a study found, in one or two sentences. */
+/** The findings of a study, in one or two sentences. */
 export function summaryOf(one: Study): string {
   const { problem, asPrinted, before, after, leftOut, contradicted } = one;
   const moved = inferences(one).filter(({ unknown, value }) => value !== unknown.prior);

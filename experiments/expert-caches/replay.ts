@@ -100,7 +100,7 @@ function mostUsed(shares: readonly Float64Array[], experts: number): number[] {
     .map(({ unit }) => unit);
 }
 
-/** Those of them that a cache may hold: of one layer, or of all. */
+/** Units among `byUse` that a cache may hold: of one layer, or of all. */
 function pinnedOf(byUse: readonly number[], needs: readonly number[]): number[] {
   const needed = new Set(needs);
   return byUse.filter((unit) => needed.has(unit));

@@ -38,7 +38,7 @@ interface Answer {
   readonly tokenSeconds: number;
 }
 
-/** A measured cell beside its replay, its prediction and its simulation. */
+/** A measured cell next to its replay, its prediction and its simulation. */
 export function answersOf(
   {
     policy,

@@ -167,7 +167,7 @@ export function layersChart(rows: readonly SweepRow[], models: readonly string[]
   });
 }
 
-/** Where a token's time goes under each scheduler, as shares of the TPOT, which is written above the bar. */
+/** Causes of a token's time under each scheduler, as shares of the TPOT, which is written above the bar. */
 export function causesChart(rows: readonly SweepRow[]): Figure {
   const planned = rows.flatMap(({ scheduler, outcome }) =>
     outcome.status === 'planned' ? [{ scheduler, ...outcome.breakdown }] : [],

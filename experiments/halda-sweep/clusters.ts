@@ -21,7 +21,7 @@ export interface SweepSettings {
   readonly schedulers: readonly SchedulerName[];
   readonly context: number | undefined;
   readonly reclaim: ReclaimPolicy;
-  /** What the schedulers believe; as their papers do unless given. */
+  /** Reclaim policy that the schedulers assume; as their papers do unless given. */
   readonly believedReclaim: ReclaimPolicy | undefined;
   readonly maxPressure: number | undefined;
 }

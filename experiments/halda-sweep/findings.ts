@@ -82,7 +82,7 @@ export function modelFindings(rows: readonly SweepRow[], devices: readonly strin
     });
 }
 
-/** Who has the fastest plans by simulation, and how far halda is from them. */
+/** Names the schedulers with the fastest plans by simulation, and how far halda is from them. */
 export function winnersSentence(planned: readonly Planned[]): string {
   const labels = modelsOf(planned);
   const winners = labels.map((model) => fastest(planned.filter((row) => row.model.label === model)).scheduler);

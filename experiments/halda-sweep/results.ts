@@ -11,7 +11,7 @@ import type { Outcome, SweepRow } from './sweep.ts';
 export interface ClusterResults {
   readonly cluster: string;
   readonly rows: readonly SweepRow[];
-  /** What the truth would allow, by model, where the schedulers are shown something else (informedRows). */
+  /** Plans made with the truth, by model, where the schedulers are shown something else (informedRows). */
   readonly informed: readonly SweepRow[];
   /** undefined where subsets were not tried. */
   readonly subsets: { readonly model: string; readonly rows: readonly SubsetRow[] } | undefined;

@@ -6,7 +6,7 @@ import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
-/** What a plan is simulated with. */
+/** Inputs with which a plan is simulated. */
 export interface SimulatedCase {
   readonly truth: Cluster;
   readonly model: Model;

@@ -46,7 +46,7 @@ function compare(one: readonly number[], other: readonly number[]): number {
 /** A set of devices within this ratio of the best time counts as equally good. */
 const AS_GOOD = 1.01;
 
-/** What a paper says in words about adding a device: prima.cpp App. A.7 and Fig. 8, in ring order. */
+/** The paper's statement in words about adding a device: prima.cpp App. A.7 and Fig. 8, in ring order. */
 const PUBLISHED_ADDITION = {
   testbed: 'prima-home-6',
   before: 'D3 D2',

@@ -21,7 +21,7 @@ export interface TestbedCase {
 export function testbedSettings({ testbed, stated, published }: TestbedCase) {
   return (model: Model, scheduler: string): Partial<Setting> => {
     const program = programOf(scheduler);
-    // What prima.cpp ran is the same for all ways to divide its layers.
+    // prima.cpp ran the same program for all ways to divide its layers.
     const name = program === programOf('halda-program') ? 'halda' : scheduler;
     const cell = publishedTpot(published, { scheduler: name, cluster: stated.name, model: model.name })?.cell;
     return settingsOf({ testbed, stated, published, options: primaOptions({}), program, cell, model });

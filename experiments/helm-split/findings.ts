@@ -105,7 +105,7 @@ function accuracySentence(
   ].join('');
 }
 
-/** Where the thesis's δ̄ can't be right, and the value that its measurements imply. */
+/** Names cases in which the thesis's δ̄ can't be right, and the value that its measurements imply. */
 function overheadSentence(configurations: readonly Configuration[]): string | undefined {
   const beyond = configurations.filter((one) =>
     one.published.latencies.some((latency) => overheadExceeds(one, latency)),

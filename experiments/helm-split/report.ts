@@ -65,7 +65,7 @@ function searchSection({ configurations }: HelmResults): Section {
 
 function latencySection({ configurations, remarks }: HelmResults): Section {
   return {
-    title: 'Splits and latencies, beside the published ones',
+    title: 'Splits and latencies, next to the published ones',
     blocks: [
       {
         kind: 'chart',
@@ -105,7 +105,7 @@ function exampleSection({ example }: HelmResults): Section[] {
   ];
 }
 
-/** Predictions beside the thesis's predictions and measurements, on a log axis. */
+/** Predictions next to the thesis's predictions and measurements, on a log axis. */
 export function latencyChart(configurations: readonly Configuration[]): Figure {
   const shown = configurations.filter(({ chosen, published }) => chosen ?? published.latencies[0]);
   const labels = shown.map(({ machine, label }) => `${label}<br>${machine}`);

@@ -43,7 +43,7 @@ export const INTERFERENCE_COLUMNS: readonly Column<InterferenceRow>[] = [
   },
 ];
 
-/** What §5.5 prints: shares of the prompt's speed that are lost. */
+/** Shares of the prompt's speed that are lost, as §5.5 prints them. */
 const PRINTED_LOSS: Readonly<Partial<Record<string, number>>> = { 'Hetero-layer': 0.0957, 'Hetero-tensor': 0.0726 };
 
 export function interferencePage(rows: readonly InterferenceRow[]): NonNullable<Results['page']> {
@@ -54,7 +54,7 @@ export function interferencePage(rows: readonly InterferenceRow[]): NonNullable<
     variants: [{ label: title, figure }],
   });
   return {
-    title: 'A prompt beside a game',
+    title: 'A prompt next to a game',
     sections: [
       {
         title: 'Figures',

@@ -12,12 +12,12 @@ export type Way = (typeof WAYS)[number][0];
 /** Milliseconds of a frame on the GPU; a display at 60 Hz has 16.7 for each. */
 export const FRAME_MILLISECONDS = [0.5, 1, 2, 4, 6, 6.8, 8, 10, 12] as const;
 
-/** A prompt beside a game. */
+/** A prompt next to a game. */
 export interface InterferenceRow {
   readonly way: Way;
   /** Seconds of a frame on the GPU. */
   readonly frame: number;
-  /** Tokens per second of the prompt alone and beside the game, and the share that is lost. */
+  /** Tokens per second of the prompt alone and next to the game, and the share that is lost. */
   readonly alone: number;
   readonly beside: number;
   readonly lost: number;
@@ -25,7 +25,7 @@ export interface InterferenceRow {
   readonly frameRate: number;
 }
 
-/** Simulates every way beside every game. */
+/** Simulates every way next to every game. */
 export function sweepFrames(
   runs: Runs,
   { model, tokens }: { readonly model: string; readonly tokens: number },

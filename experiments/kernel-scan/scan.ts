@@ -7,7 +7,7 @@ import type { Controllers } from '../lab/cgroups/controllers.ts';
 import { ownMemory } from '../lab/cgroups/own-memory.ts';
 import { REAL_FILES } from '../lab/system.ts';
 
-/** What a scan needs of the machine. */
+/** Parts of the machine that a scan needs. */
 export interface ScanGround {
   readonly controllers: Controllers;
   /** A file of SCAN_EXTENTS extents, and its pages, seen from outside of the group. */
@@ -24,7 +24,7 @@ export type ScanWay = (typeof SCAN_WAYS)[number];
 /**
  * Scans a file token after token in a memory control group that has room for a share of it, and looks at the page cache
  * (mincore) after every use, from outside.
- * @param room memory for the file beside the process's own and its page tables, as a share of the file
+ * @param room memory for the file in addition to the process's own and its page tables, as a share of the file
  */
 export async function kernelScan(ground: ScanGround, room: number, tokens: number): Promise<RecordedScan> {
   const { controllers, file, extentBytes, pages, by } = ground;

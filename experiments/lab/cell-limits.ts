@@ -4,7 +4,7 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import type { DeviceLimits } from './cgroups/limits.ts';
 import type { Lab } from './lab.ts';
 
-/** The limits that give each device the cell's share of memory for weights, beside what its process needs. */
+/** The limits that give each device the cell's share of memory for weights, in addition to what its process needs. */
 export function cellLimits(
   { cluster, devices }: Pick<Lab, 'cluster' | 'devices'>,
   { model, plan, cell, ownBytes }: CellOnLab,
@@ -16,7 +16,7 @@ export function cellLimits(
   }));
 }
 
-/** A cell with its model and plan, and what each device's process takes beside weights. */
+/** A cell with its model and plan, and what each device's process takes in addition to weights. */
 interface CellOnLab {
   readonly cell: LabCell;
   readonly model: Model;

@@ -8,7 +8,7 @@ import { listNamespaces, removeNamespaces } from './network.ts';
 import { endProcesses } from './processes.ts';
 import { type LabFiles, REAL_FILES, runProgram } from './system.ts';
 
-/** What remains of one part of a lab whose process ended without cleaning up. */
+/** Remains of one part of a lab whose process ended without cleaning up. */
 export interface DeadLab {
   readonly name: string;
   /** Folders of its control groups. */

@@ -4,7 +4,7 @@ import { formatBytes } from '../../engine/input/format.ts';
 import { type Controllers, findControllers } from './cgroups/controllers.ts';
 import type { LabFiles, RunProgram } from './system.ts';
 
-/** What a lab uses of a machine. */
+/** Parts of a machine that a lab uses. */
 export interface LabGround {
   readonly controllers: Controllers;
   /** `major:minor` of the whole disk that holds the models. */

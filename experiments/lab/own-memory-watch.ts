@@ -1,6 +1,6 @@
 import type { DeviceGroup } from './cgroups/device-group.ts';
 
-/** Samples of what devices' processes take beside weights, while a ring runs. */
+/** Samples of what devices' processes take in addition to weights, while a ring runs. */
 export interface OwnMemoryWatch {
   /**
    * Means between two times, seconds since 1970; the last sample before where there is none between.

@@ -99,7 +99,7 @@ export interface RingSubtitle {
   readonly tokens: number;
 }
 
-/** What was run, in one line: a model in equal parts on four devices. */
+/** The run in one line: a model in equal parts on four devices. */
 export function ringSubtitle({ model }: LabDescription, { memoryShare, disk, tokens }: RingSubtitle): string {
   return [
     `${model.name} in equal parts on four devices with memory for ${Math.round(100 * memoryShare)} % of theirs`,
@@ -115,7 +115,7 @@ export function probesSection({ facts, model, profile }: LabDescription, results
   const probes =
     `${model.name} (random weights, F16, ${formatBytes(model.bytes)}) on ${facts.ownBytes.length} devices that share ` +
     `this machine's processors. Probes, before the first cell: a hop takes ${formatSeconds(facts.hopSeconds)}; with ` +
-    `everything in memory a token takes ${formatSeconds(facts.tokenSeconds)}; beside its weights a device takes ${own}, ` +
+    `everything in memory a token takes ${formatSeconds(facts.tokenSeconds)}; in addition to its weights a device takes ${own}, ` +
     `which is added to its limit; Linux reads ${formatBytes(facts.readAhead)} ahead of page faults.`;
   return {
     title: 'What this rests on',

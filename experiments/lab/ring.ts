@@ -46,8 +46,8 @@ export interface HeadRun {
   /** Readings of each device at the end of the run. */
   readonly devices: readonly GroupReadings[];
   /**
-   * What each device's processes took beside weights meanwhile, bytes; `undefined` where control groups of version 2
-   * can't say without changing what Linux reclaims, unless the run was `watched`.
+   * Memory that each device's processes took in addition to weights, bytes; `undefined` where control groups of version
+   * 2 can't say without changing what Linux reclaims, unless the run was `watched`.
    */
   readonly ownBytes: readonly number[] | undefined;
 }
@@ -71,7 +71,8 @@ const RUN_SECONDS = 500;
 const PORT = 7400;
 
 /**
- * Carries out a plan on a lab whose memory holds no weights at first: a worker on every device but the head, and the head.
+ * Carries out a plan on a lab whose memory holds no weights at first: a worker on every device but the head, and the
+ * head.
  * @throws Error if a process fails, takes too long, or is killed for lack of memory
  */
 export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
@@ -96,8 +97,8 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
 }
 
 /**
- * Starts a worker on every device but the head, and a program on the head, and waits for its end. Memory holds no weights
- * at first.
+ * Starts a worker on every device but the head, and a program on the head, and waits for its end. Memory holds no
+ * weights at first.
  * @throws Error if a process fails, takes too long, or is killed for lack of memory
  */
 export async function runHead(lab: Lab, placed: LabPlacement, asked: HeadProgram): Promise<HeadRun> {
@@ -145,15 +146,17 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Attempts to drop a file from the page cache, and seconds between them: pages in use, for instance by the disk, stay. */
+/**
+ * Attempts to drop a file from the page cache, and seconds between them: pages in use, for instance by the disk, stay.
+ */
 const DROPS = 50;
 const DROP_SECONDS = 0.2;
 /** Bytes of a file that may stay in memory. */
 const MOST_RESIDENT = 2 ** 20;
 
 /**
- * Writes a file's changed pages to the disk and drops it from the page cache (posix_fadvise DONTNEED), until mincore sees
- * none: pages that stay are charged to no limit, and a device would have that much memory too much.
+ * Writes a file's changed pages to the disk and drops it from the page cache (posix_fadvise DONTNEED), until mincore
+ * sees none: pages that stay are charged to no limit, and a device would have that much memory too much.
  * @throws Error if pages stay
  */
 async function dropFromMemory(file: string): Promise<void> {

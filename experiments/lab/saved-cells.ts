@@ -13,7 +13,7 @@ export interface SavedCells {
   save(run: CellRun): void;
 }
 
-/** What a measurement depends on beside its cell. */
+/** Settings other than its cell that a measurement depends on. */
 export interface SavedSetting {
   readonly model: string;
   readonly tokens: number;

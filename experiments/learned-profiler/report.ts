@@ -106,7 +106,7 @@ export function learnedPage(
           ),
           chart(
             'What planning by predictions costs, by number of samples',
-            'A plan made by predicted times beside one made by the true ones, both with the times that the chip takes; TTFT is the mean over prompts.',
+            'A plan made by predicted times compared with one made by the true ones, both with the times that the chip takes; TTFT is the mean over prompts.',
             regretFigure(lessons),
           ),
           tableBlock({ columns: LESSONS, rows: lessonRows(lessons) }),

@@ -2,7 +2,7 @@ import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import type { FlopRates } from '../../engine/hardware/device.ts';
 import type { ControlRates } from '../../engine/profile/control-thread.ts';
 
-/** What was measured of this machine in the part of a chip. */
+/** Measurements of this machine in the part of a chip. */
 export interface MeasuredChip extends ControlRates {
   /** Seconds of handing a token's graph over and back; and, where values are copied, of each further token. */
   readonly handOver: { readonly fast: number; readonly naive: number; readonly naivePerToken: number };

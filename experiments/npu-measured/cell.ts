@@ -11,7 +11,7 @@ import { openStandIn } from './stand-in.ts';
 export interface CellToOpen {
   readonly file: string;
   readonly model: Model;
-  /** Of the control thread, and of the NPU's. */
+  /** Kernels of the control thread, and of the NPU's. */
   readonly kernels: KernelOptions;
   readonly npuKernels: KernelOptions;
   /** The chip whose NPU is stood for. */

@@ -31,7 +31,7 @@ const FIELDS = [
   'merged',
   'places',
 ] as const;
-/** Of each product: where its results begin, and how many values they are. */
+/** Numbers per product: where its results begin, and how many values they are. */
 const PLACE = 2;
 const SLOT = FIELDS.length + PLACE * MOST_PRODUCTS;
 

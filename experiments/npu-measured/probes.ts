@@ -28,7 +28,7 @@ export interface ProbeParts {
   readonly file: string;
   readonly model: Model;
   readonly chip: ChipDevice;
-  /** Of the control thread, and of the NPU's. */
+  /** Kernels of the control thread, and of the NPU's. */
   readonly kernels: KernelOptions;
   readonly npuKernels: KernelOptions;
 }

@@ -40,7 +40,7 @@ export interface RealExecution {
   readonly file: string;
   readonly model: Model;
   readonly device: ChipDevice;
-  /** Of the control thread, and of the NPU's. */
+  /** Kernels of the control thread, and of the NPU's. */
   readonly kernels: KernelOptions;
   readonly npuKernels: KernelOptions;
   readonly promptTokens: number;

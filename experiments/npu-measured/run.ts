@@ -58,7 +58,7 @@ export interface NpuCell {
   readonly decode: Answers;
 }
 
-/** What the choice by prediction takes longer than that by real execution, by the times of parts that were run; shares. */
+/** Extra time of the choice by prediction over that by real execution, by the times of parts that were run; shares. */
 export interface Regret {
   readonly tokens: number;
   readonly prefill: number;
@@ -75,7 +75,7 @@ export interface NpuRun {
 /** The thread of the NPU computes faster than the NPU that it stands for. */
 const NPU_KERNELS: KernelOptions = { implementation: 'auto', threads: 1 };
 
-/** What is run: every system with fast synchronisation, and Hetero-tensor with the naive one. */
+/** Runs: every system with fast synchronisation, and Hetero-tensor with the naive one. */
 const RUNS: readonly (readonly [ChipSystemName, Synchronisation])[] = [
   ...CHIP_SYSTEM_NAMES.map((system) => [system, 'fast'] as const),
   ['hetero-tensor', 'naive'],

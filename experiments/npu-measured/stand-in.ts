@@ -27,7 +27,7 @@ export interface StandInOptions {
   readonly model: Model;
   /** The chip whose NPU the thread stands for. */
   readonly device: ChipDevice;
-  /** Of the thread. */
+  /** Kernels of the thread. */
   readonly kernels: KernelOptions;
   readonly partition: Pick<TensorPartition, 'synchronisation' | 'graphs' | 'promptTokens'>;
 }

@@ -17,7 +17,7 @@ import { type Channel, FINISHED, FORGOTTEN, readGraph, SUBMITTED } from './chann
  * as the stage performance of a cluster file says (HeteroLLM 3.2), if it can compute it in that time.
  */
 
-/** What the thread is started with. */
+/** Data that the thread is started with. */
 export interface NpuThread {
   readonly file: string;
   readonly kernels: KernelOptions;

@@ -49,7 +49,7 @@ export function curveRows(figures: Readonly<Record<string, readonly Curve[]>>): 
   );
 }
 
-/** What the paper states about its Figs. 2, 4, 5, 6 and 9, beside the models. */
+/** The paper's statements about its Figs. 2, 4, 5, 6 and 9, next to the models. */
 export function statedPoints(device: ChipDevice, bars: readonly BandwidthBar[]): StatedPoint[] {
   const stage = stageCurve(device);
   const at = (n: number): number => stage.y[stage.x.indexOf(n)] as number;

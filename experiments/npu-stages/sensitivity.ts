@@ -11,7 +11,7 @@ import { largestOrderGain } from '../papers/heterollm/order.ts';
 import type { Column } from '../report/columns.ts';
 import { worstOrderRate } from './figures.ts';
 
-/** What follows from a value of a constant that the paper leaves open, with the NPU's rate fitted anew. */
+/** Consequences of a value of a constant that the paper leaves open, with the NPU's rate fitted anew. */
 export interface BandRow {
   readonly varied: string;
   /** FLOP/s of the array in FP16, such that the prompt takes as long as with the file's values. */

@@ -1,7 +1,7 @@
 import type { Answer, PaperName } from './comparison.ts';
 import { PAPER_TITLES } from './summary.ts';
 
-/** What the models as a whole are aimed at for some cells of a paper, and what they reach; stated before it was known. */
+/** Aim of the models as a whole for some cells of a paper, and what they reach; stated before it was known. */
 export interface Aim {
   readonly paper: PaperName;
   /** The cells that the aim is about. */

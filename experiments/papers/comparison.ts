@@ -50,7 +50,7 @@ export interface Answers<Detail> {
   readonly simulated: Quantity | undefined;
   /** Target for the error, a share; `undefined` if nothing is claimed. */
   readonly target: number | undefined;
-  /** What the paper's own tables show beside it: plans, remarks, ranges. */
+  /** Further columns of the paper's own tables: plans, remarks, ranges. */
   readonly detail: Detail;
 }
 
@@ -149,7 +149,7 @@ export function cellAt(
 export interface Conflict {
   readonly subject: string;
   readonly printed: string;
-  /** What the paper says elsewhere, or what follows from it. */
+  /** The paper's statement elsewhere, or what follows from it. */
   readonly against: string;
   /** The result here. */
   readonly here: string;

@@ -1,5 +1,5 @@
 /**
- * What becomes of every number that the papers print. A number is compared where a paper's rules have a row for it; all
+ * Treatment of every number that the papers print. A number is compared where a paper's rules have a row for it; all
  * others are accounted for here, by the first rule that matches, so that none is left out without a reason.
  */
 
@@ -29,7 +29,7 @@ export interface CoverageRule extends Partial<Pick<PublishedCell, 'basis' | 'met
   readonly column?: string | RegExp;
   readonly value?: PublishedCell['value'];
   readonly reason: Reason;
-  /** What is missing, or where the formula is tested. */
+  /** The missing part, or the test of the formula. */
   readonly note?: string;
 }
 

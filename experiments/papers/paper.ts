@@ -9,7 +9,7 @@ export interface Reproduced {
   /** Every cell that is modelled, under every policy. */
   readonly comparisons: readonly Comparison[];
   readonly summary: readonly SummaryRow[];
-  /** What the models are aimed at over many cells. */
+  /** Aims of the models over many cells. */
   readonly aims: readonly Aim[];
   /** Statements of the paper that exclude each other, with the arithmetic. */
   readonly conflicts: readonly Conflict[];

@@ -44,7 +44,7 @@ const PAPERS: Readonly<Record<PaperName, Paper>> = {
   heterollm: { steps: 51, reproduce: async (_, step) => heterollmReproduced(computeHeterollm(step)) },
 };
 
-/** What becomes of the numbers of a paper's files that it does not compare. */
+/** Treatment of the numbers in a paper's files that it does not compare. */
 export const COVERAGE: Readonly<
   Record<PaperName, { readonly files: readonly string[]; readonly rules: readonly CoverageRule[] }>
 > = {

@@ -6,7 +6,7 @@ import { type Accuracy, accuracyOf } from './accuracy.ts';
 import type { PaperName } from './comparison.ts';
 import { PAPER_TITLES } from './summary.ts';
 
-/** What a choice did to the errors of one table's cells. */
+/** Effect of a choice on the errors of one table's cells. */
 interface Effect {
   readonly choice: string;
   readonly paper: string;

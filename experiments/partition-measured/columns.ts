@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<PartitionCell>[] = [
   ]),
 ];
 
-/** What planning by other times than those of real execution costs. */
+/** Cost of planning by other times than those of real execution. */
 export function regretsTable({ regrets }: Pick<PartitionsRun, 'regrets'>): Table<Regret> {
   return {
     columns: [

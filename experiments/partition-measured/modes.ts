@@ -6,7 +6,7 @@ import { FEWEST_SAMPLES, type LearnedLatency, learnLatency } from '../../engine/
 import { createPredictedTimes } from '../../engine/profile/predicted/predicted-times.ts';
 
 /**
- * Where the solver has times of parts from (HeteroLLM 4.3): real execution; or a tree or a network that learned from
+ * Source of the solver's times of parts (HeteroLLM 4.3): real execution; or a tree or a network that learned from
  * some of the parts; or the tree for the second processor, and fixed rates for the first.
  */
 export const TIMES = ['real', 'tree', 'network', 'fixed-rate'] as const;

@@ -38,9 +38,9 @@ export interface PartitionsToRun {
   readonly outputTokens: number;
   /** Runs of each cell; one more comes before them. */
   readonly repeats: number;
-  /** Where the solver has the times from by which strategies are cut. */
+  /** Source of the times by which the solver cuts strategies. */
   readonly times: TimesMode;
-  /** What `hearth profile --parts-of` measured; `undefined`: it is measured first. */
+  /** Measurements of `hearth profile --parts-of`; `undefined`: they are made first. */
   readonly parts: ((model: Model) => PartsProfile) | undefined;
   readonly seed: number;
   readonly progress: (steps: number) => Progress;
@@ -55,7 +55,7 @@ export interface PartitionCell extends PhaseAnswers {
   readonly measured: Sample;
 }
 
-/** What a mode's choice takes longer, by measured times of parts, than the choice by these; shares. */
+/** Extra time of a mode's choice, by measured times of parts, over the choice by these; shares. */
 export interface Regret {
   readonly mode: TimesMode;
   readonly tokens: number;

@@ -10,7 +10,7 @@ import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
  * - `willneed`, `populate`: the next window is requested, or read by a helper thread, after each window;
  * - `drop`: as `populate`, and a used window is released;
  * - `pinned`: a part of every window is pinned, the rest is populated and released; where the rest of a window doesn't
- *   fit beside the pinned part, page faults load it; where everything fits, nothing is pinned (see managedWindows).
+ *   fit next to the pinned part, page faults load it; where everything fits, nothing is pinned (see managedWindows).
  */
 export const POLICIES = ['none', 'willneed', 'populate', 'drop', 'pinned'] as const;
 export type PolicyName = (typeof POLICIES)[number];

@@ -76,7 +76,7 @@ function landscapeBlocks({ summary }: PartitionReportParts, marks: readonly Mark
     {
       kind: 'chart',
       title: 'Simulated TPOT of all plans by rounds and weights policy, and the plans that schedulers chose',
-      note: 'Box: the middle half of the plans, with the median; whiskers reach to the fastest and the slowest. A mark stands beside the box of its own rounds and policy: the lower, the better. Marks below a whisker are between the grid’s points.',
+      note: 'Box: the middle half of the plans, with the median; whiskers reach to the fastest and the slowest. A mark stands next to the box of its own rounds and policy: the lower, the better. Marks below a whisker are between the grid’s points.',
       variants: [{ label: 'all', figure: landscapeChart(summary.groups, marks) }],
     },
     tableBlock(choiceTable(summary), { title: 'What each scheduler chose' }),

@@ -11,7 +11,7 @@ import { createSplits, type GpuLevels, type Split } from './splits.ts';
 /** A plan of the space, by its numbers. */
 export interface SpacePoint extends Split {
   readonly rounds: number;
-  /** Where the head's output layer runs. */
+  /** Processor of the head's output layer. */
   readonly output: ProcessorKind;
   readonly policy: PolicyName;
 }

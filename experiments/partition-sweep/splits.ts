@@ -93,7 +93,9 @@ export function createSplits({ rounds, layers, step, rooms, gpuLevels }: SplitsP
   };
 }
 
-/** Where a split stands before a device: the end reached, and how many devices hold layers, 2 meaning two or more. */
+/**
+ * Number of a split's state before a device: the end reached, and how many devices hold layers, 2 meaning two or more.
+ */
 function stateOf(end: number, holders: number): number {
   return 3 * end + holders;
 }

@@ -51,7 +51,7 @@ export function createSweeper(setting: SweepSetting): Sweeper {
 /** Everything that determines the results of a sweep, by the option's name. */
 export type Fingerprint = Readonly<Record<string, string | number>>;
 
-/** What determines a sweep's results besides its setting. */
+/** Inputs other than its setting that determine a sweep's results. */
 export interface Drawn {
   readonly mostPlans: number;
   readonly seed: number;

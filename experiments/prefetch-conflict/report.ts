@@ -7,7 +7,7 @@ import type { ChartBlock, Page, Section } from '../report/page/page.ts';
 import { residencyGrid } from './residency.ts';
 import type { SceneAnswer, SceneResult } from './run-scene.ts';
 
-/** What the paper says about each figure (prima.cpp A.1 and A.2). */
+/** The paper's statement about each figure (prima.cpp A.1 and A.2). */
 const PAPER: Readonly<Record<SceneResult['scene']['figure'], string>> = {
   3: 'prima.cpp’s Fig. 3: with one round, prefetching goes on when memory is full; what it reads last evicts what it read first, which is missing when it is needed, and everything is loaded twice.',
   4: 'prima.cpp’s Fig. 4: a window that fits is in memory before it is needed, and is replaced by the next one afterwards.',

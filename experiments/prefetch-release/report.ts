@@ -30,7 +30,7 @@ export function stepRows({ scene, steps }: SceneResult): StepRow[] {
   );
 }
 
-/** What the paper says of each figure (A.1 and A.2). */
+/** The paper's statement about each figure (A.1 and A.2). */
 const SAYS: Readonly<Record<SceneResult['scene']['figure'], string>> = {
   3: 'The paper: prefetching does not stop where memory ends, so that the 4th layer pushes out the 1st, and in the end the last three layers are in memory; then the 1st is missing when its turn comes, and everything is loaded twice.',
   4: 'The paper: two layers are there before their computation begins, so that it runs without page faults; then the next two replace them.',

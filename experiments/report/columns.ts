@@ -50,7 +50,7 @@ export interface Column<Row> {
   readonly filter?: boolean;
   /** On a page: the colour behind the cell. */
   readonly tone?: (row: Row) => Tone | undefined;
-  /** Where the column is shown; on both unless given. */
+  /** Output that shows the column; both unless given. */
   readonly on?: 'terminal' | 'page';
 }
 

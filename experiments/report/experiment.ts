@@ -62,7 +62,7 @@ export interface Experiment<Specs extends OptionSpecs> {
   readonly json: string;
   /** Further files and folders (`plans/`) beside it and report.html, for help. */
   readonly files?: readonly string[];
-  /** What depends on the seed, and its default. If omitted, the seed is only recorded. */
+  /** Help on what depends on the seed, and its default. If omitted, the seed is only recorded. */
   readonly seed?: { readonly help?: string; readonly default?: number };
   /** Default folder of the results, `results/NAME` unless given, and how help shows it. */
   readonly out?: { readonly shown: string; readonly of: (options: OptionValues<Specs>) => string };
@@ -75,7 +75,7 @@ export interface Experiment<Specs extends OptionSpecs> {
   ) => Results | undefined | Promise<Results | undefined>;
 }
 
-/** What the frame provides while an experiment runs. */
+/** Services of the frame while an experiment runs. */
 export interface Frame {
   /** A progress bar with the given number of steps, on a terminal only; removed however the experiment ends. */
   readonly progress: (steps: number) => Progress;

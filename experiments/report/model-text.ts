@@ -8,7 +8,7 @@ export function modelText(model: Pick<Model, 'name' | 'mix' | 'bytes'>): string 
   return `${model.name} ${model.mix}, ${size}`;
 }
 
-/** Tokens per second beside a time per token. @param seconds of a token; `undefined` where there is none */
+/** Tokens per second next to a time per token. @param seconds of a token; `undefined` where there is none */
 export function rateColumn<Row>(seconds: (row: Row) => number | undefined, title = 'tok/s'): Column<Row> {
   const rate = (row: Row): number | undefined => {
     const time = seconds(row);

@@ -23,7 +23,7 @@ export function checkOutput(directory: string, flag = '--out'): void {
 }
 
 /**
- * Writes a set of files together or not at all: everything is written to temporary files beside the targets before the
+ * Writes a set of files together or not at all: everything is written to temporary files next to the targets before the
  * first is renamed. If that fails nothing is left of the attempt, and files of an earlier run stay as they were.
  * @param files contents by path relative to `directory`, which is made if it doesn't exist
  * @throws InputError naming the path

@@ -16,7 +16,7 @@ const FAST = '2 GB/s';
 const SLOW = '500 MB/s';
 
 /**
- * Four Linux devices of given speeds: each has room for three and a half layers beside its buffers, and sends activations
+ * Four Linux devices of given speeds: each has room for three and a half layers in addition to its buffers, and sends activations
  * in 2 ms. All values are assumed: Fig. 6 is a sketch without numbers.
  */
 function ringOf(name: string, devices: readonly RingDevice[]): Cluster {

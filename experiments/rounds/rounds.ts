@@ -88,7 +88,7 @@ export function simulateRounds(model: Model, policy: Policy, rounds: number, set
   };
 }
 
-/** The same policy on every device; each pins as much as fits beside a window that is read and released. */
+/** The same policy on every device; each pins as much as fits next to a window that is read and released. */
 function weightsPolicies(
   model: Model,
   { prefetch, release }: Policy,

@@ -35,7 +35,7 @@ function pacedColumns<Row>(loads: readonly LoadAnswers[], column: Column<Row>): 
   return loads.some(({ paced }) => paced !== undefined) ? [column] : [];
 }
 
-/** What chance alone does to a figure; not of requests of a file. */
+/** Spread of a figure by chance alone; not for requests of a file. */
 function drawColumns(loads: readonly LoadAnswers[]): Column<LoadRow>[] {
   if (loads.every(({ draws }) => draws === undefined)) return [];
   const spread = ({ load, figure, share }: LoadRow): number => load.draws?.[figure][share] ?? Number.NaN;
@@ -89,7 +89,7 @@ export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
 
 const error = (found: number, measured: number | undefined): number => 1 + (found / (measured ?? Number.NaN) - 1);
 
-/** Throughput and means by load, predicted beside simulated and measured. */
+/** Throughput and means by load, predicted next to simulated and measured. */
 export function throughputTable(loads: readonly LoadAnswers[]): Table<LoadAnswers> {
   const mean = ({ tokenSeconds }: ServedFigures): number | undefined => tokenSeconds?.mean;
   const rate = (title: string, key: string, value: (load: LoadAnswers) => number): Column<LoadAnswers> => ({

@@ -3,7 +3,7 @@ import { sampleOf } from '../../engine/profile/sample.ts';
 import type { ServedFigures } from '../../engine/trace/served-requests.ts';
 import { type Load, requestsAt } from './loads.ts';
 
-/** What is compared of a load. */
+/** Figures of a load that are compared. */
 export const FIGURES = ['firstTokenSeconds', 'tokenSeconds'] as const;
 export type Figure = (typeof FIGURES)[number];
 export const SHARES = ['p50', 'p95'] as const;

@@ -148,7 +148,7 @@ interface Setting {
   readonly texts: number;
 }
 
-/** Serves requests on the lab's devices. @param ownBytes what each device's process takes beside weights */
+/** Serves requests on the lab's devices. @param ownBytes what each device's process takes in addition to weights */
 async function serveInLab(
   { session: { lab, model, file }, cell, plan, texts }: Setting,
   served: Pick<RingTask, 'requests' | 'clients' | 'probesEngine'>,

@@ -4,7 +4,7 @@ import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
 import type { Sequence, Sequences } from '../../engine/runtime/sequences.ts';
 import { passPredictor, type Server } from './predicted.ts';
 
-/** A pass of `prompt` tokens of a prompt, beside `decoding` texts that have `context` tokens each. */
+/** A pass of `prompt` tokens of a prompt, together with `decoding` texts that have `context` tokens each. */
 export interface PassCase {
   readonly prompt: number;
   readonly decoding: number;

@@ -17,7 +17,7 @@ export interface Server {
   readonly plan: Plan;
   readonly limits: ServerLimits;
   readonly host: HostSeconds;
-  /** Of a ring whose devices read weights while others compute: the sizes of its program. */
+  /** Sizes of the program, for a ring whose devices read weights while others compute. */
   readonly overlapped?: Runtime;
 }
 

@@ -17,11 +17,11 @@ const CLOCK =
   'the passes of a load, a tenth of a second each, while the server’s clock stood still, and each load is simulated by the ' +
   'probes among its own passes: the machine’s speed changes from load to load. Single passes, and what the engine takes ' +
   'between passes (in runs of one and of eight texts, with the collection of garbage), were measured between the loads; both ' +
-  'stand beside the probes of all loads.';
+  'stand next to the probes of all loads.';
 const LAB =
   'Four devices on one machine, each a process with a network namespace, memory, disk and processor time of its own, and a ' +
   'head that runs the engine of hearth serve. Times are those of the wall clock. Predicted and simulated know the lab from ' +
-  'probes: the processor, throttled disks, hops of one text with everything in memory, and what processes take beside ' +
+  'probes: the processor, throttled disks, hops of one text with everything in memory, and what processes take in addition to ' +
   'weights. Every load begins after one token. Predictions know that devices read while others compute.';
 
 export function servingPage({ ring, loads, passes, profile }: ServingRun): NonNullable<Results['page']> {

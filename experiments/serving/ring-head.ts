@@ -12,7 +12,7 @@ import type { HostSeconds } from '../../simulator/systems/serving.ts';
 import { type Driven, driveEngine } from './drive.ts';
 import { probeEngine } from './engine-probe.ts';
 
-/** What the head of a ring serves. */
+/** Task of a ring's head: what it serves. */
 export interface RingTask {
   /** Tokens that a text can have, and texts at the same time. */
   readonly context: number;

@@ -38,7 +38,7 @@ export interface LoadAnswers extends Load {
   readonly predicted: PredictedServing;
   readonly simulated: ServingResult;
   readonly measured: ServedFigures;
-  /** Of this machine. */
+  /** Pace of this machine. */
   readonly paced: Paced | undefined;
   /** Wall time of the passes over the time that their threads had for themselves. */
   readonly waited: number;
@@ -57,7 +57,7 @@ export interface ServingToRun extends LoadsAsked {
   readonly progress: (steps: number) => Progress;
 }
 
-/** What serves: this machine, or a lab ring by where its weights are. */
+/** Servers: this machine, or a lab ring by where its weights are. */
 export const SERVERS = ['this-machine', 'ring-in-memory', 'ring-streamed'] as const;
 export type RingKind = Exclude<(typeof SERVERS)[number], 'this-machine'>;
 
@@ -66,7 +66,7 @@ export interface ServingRun {
   readonly ring: RingKind | undefined;
   readonly model: Model;
   readonly loads: readonly LoadAnswers[];
-  /** Of this machine. */
+  /** Measured passes of this machine. */
   readonly passes: readonly MeasuredPass[];
   readonly host: HostSeconds;
   /** The cluster file by which loads were predicted and simulated. */
@@ -80,7 +80,7 @@ const CONTEXT = 512;
 const FIRST_ROUNDS = 2;
 /** Fewest rounds of probes of each load. */
 const LOAD_ROUNDS = 2;
-/** Of passes, after which comes a probe, which takes about as long. */
+/** Seconds of passes before the next probe, which takes about as long. */
 const TURN_SECONDS = 0.1;
 const MACHINE = 'this machine';
 const NO_DISK = { median: 1e14, spread: 0, repeats: 1 };
@@ -141,7 +141,7 @@ interface Served {
   readonly probes: readonly [from: number, to: number];
 }
 
-/** What rounds of probes tell of this machine, and of the engine on it. */
+/** Facts from rounds of probes about this machine, and the engine on it. */
 function probeMachine(bench: Bench, sequences: Sequences) {
   const { kernels, clock } = bench;
   const { model, mostTokens } = sequences;

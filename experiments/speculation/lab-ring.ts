@@ -14,7 +14,7 @@ import { REAL_FILES, runProgram } from '../lab/system.ts';
 import type { PassTimes } from './machine.ts';
 import type { Measured, SpeculationCase } from './measure.ts';
 
-/** What the head of a ring is asked for: sets aren't JSON. */
+/** Task of a ring's head; sets aren't JSON. */
 export interface RingTask extends Omit<SpeculationCase, 'stops'> {
   readonly stops: readonly number[];
 }
@@ -26,9 +26,9 @@ export interface RingFound {
 
 /** Bytes per second of each device's disk: as fast as serving's lab ring has them. */
 const DISK_RATE = 200e6;
-/** Memory of each device beside its weights, which are dropped after every window: it is no limit. */
+/** Memory of each device apart from its weights, which are dropped after every window: it is no limit. */
 const OWN_BYTES = 2 ** 30;
-/** Bytes that a lab's parts of a model may take beside it. */
+/** Bytes that a lab's parts of a model may take in addition to it. */
 const SPARE_BYTES = 2 ** 28;
 const PROGRAM = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, 'ring-head.ts')];
 

@@ -12,8 +12,8 @@ import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
 /**
- * Where a model's weights are: in RAM, read from the disk by every pass and dropped after it, or so on a lab ring of four
- * devices.
+ * Place of a model's weights: in RAM, read from the disk by every pass and dropped after it, or so on a lab ring of
+ * four devices.
  */
 export const PLACES = ['RAM', 'streamed', 'ring'] as const;
 export type Place = (typeof PLACES)[number];
@@ -27,7 +27,7 @@ export interface PassTimes {
   readonly many: number;
 }
 
-/** What is measured of a machine before predictions: passes in each place that is asked for, and in RAM. */
+/** Passes of a machine that are measured before predictions: in each place that is asked for, and in RAM. */
 export type MeasuredPasses = Readonly<Partial<Record<Place, PassTimes>>>;
 
 export interface Asked {
@@ -36,7 +36,7 @@ export interface Asked {
   readonly sureRate: number;
   /** Seconds of a drafted token. */
   readonly draftSeconds: number;
-  /** What the draft's reading of a text takes, divided among the text's tokens. */
+  /** Time that the draft's reading of a text takes, divided among the text's tokens. */
   readonly readSeconds: number;
 }
 
@@ -61,8 +61,8 @@ const SIMULATED_TOKENS = 2000;
 /**
  * A machine whose passes of one token, and of several, take what was measured; nothing else is fitted. With streamed
  * weights those of several are the RAM's: the closed form adds reading and computing, of which the simulation lets page
- * faults do some at the same time, and each has the disk with which its pass of one token takes what was measured. A ring
- * is seen as one machine whose passes take what those of the ring take.
+ * faults do some at the same time, and each has the disk with which its pass of one token takes what was measured. A
+ * ring is seen as one machine whose passes take what those of the ring take.
  */
 export function answersOf(model: Model, context: number, passes: MeasuredPasses): Answers {
   const workload = createWorkload({ promptTokens: 1, outputTokens: SIMULATED_TOKENS, context });

@@ -17,7 +17,7 @@ import { standIn } from './stand-in.ts';
 /** Tokens at a time; `adaptive`: as many as pay. */
 export type Length = number | 'adaptive';
 
-/** What guesses: a stand-in with a known acceptance rate, a model, or a lookup in the text. */
+/** Source of drafts: a stand-in with a known acceptance rate, a model, or a lookup in the text. */
 export type Source = { readonly acceptanceRate: number } | { readonly draft: string } | 'lookup';
 
 export interface SpeculationCase {
@@ -104,9 +104,9 @@ interface MeasuredCase {
   readonly asked: SpeculationCase;
   readonly place: Place;
   readonly target: VerifyingModel;
-  /** Of the target. */
+  /** Passes of the target. */
   readonly passes: PassTimes;
-  /** Those of the draft. */
+  /** Kernels of the draft. */
   readonly kernels: Kernels;
   readonly step: (label: string) => void;
 }
@@ -184,10 +184,10 @@ interface Written {
 }
 
 interface Drafts {
-  /** What guesses at a text, by its place among the texts. */
+  /** Drafter of a text, by its place among the texts. */
   readonly drafter: (index: number) => ModelDrafter | undefined;
   readonly length: Length;
-  /** What adaptive drafts learned of earlier texts. */
+  /** Experience of adaptive drafts with earlier texts. */
   readonly learned: DraftLength;
   readonly looksUp: boolean;
 }

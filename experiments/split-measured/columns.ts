@@ -74,7 +74,7 @@ export function splitsTable(splits: readonly SplitAnswers[]): Table<PhaseRow> {
   return { columns: COLUMNS, rows: splits.flatMap((split) => PHASES.map((phase) => ({ split, phase }))) };
 }
 
-/** What a change to one split does. */
+/** Effect of a change to one split. */
 export function ablationTable({ splits, ablations }: SplitsRun): Table<Ablation> {
   const half = splits.find(
     ({ cpuUnits, cpuExperts }) => cpuUnits === ablations[0]?.cpuUnits && cpuExperts === undefined,

@@ -3,7 +3,7 @@ import { sampleOf } from '../../engine/profile/sample.ts';
 import type { SplitTransformer } from '../../engine/runtime/split-transformer.ts';
 import type { MeasuredSplit } from './splits.ts';
 
-/** What is run with each split. */
+/** Tokens that are run with each split. */
 export interface SplitTokens {
   readonly promptTokens: number;
   readonly outputTokens: number;

@@ -24,7 +24,7 @@ export interface Split {
   readonly plan: SplitPlan;
 }
 
-/** What one split took. */
+/** Times of one split. */
 export interface MeasuredSplit {
   readonly ttft: Sample;
   readonly tpot: Sample;

@@ -42,7 +42,7 @@ export function simulateCapacity(
   return { ...result, jobSeconds, workers, pointsPerSecond };
 }
 
-/** A real sweep beside its simulation: all programs share the processors that others left. */
+/** A real sweep next to its simulation: all programs share the processors that others left. */
 export interface ComparedSweep extends MeasuredSweep {
   /** With a worker's processor time per job from the sweeps with one worker. */
   readonly simulatedJobsPerSecond: number;
@@ -86,7 +86,7 @@ function secondsOfOne(sweeps: readonly MeasuredSweep[]): number[] {
   return sweeps.filter(({ workers }) => workers === 1).map(({ workerSeconds }) => workerSeconds);
 }
 
-/** What of a worker's processor seconds per job isn't spent on its operations on Redis. */
+/** A worker's processor seconds per job other than those for its operations on Redis. */
 function ownWorkerSeconds(times: ServiceTimes, workerSeconds: number): number {
   return Math.max(0, workerSeconds - clientSeconds(times, 1, 1));
 }

@@ -25,7 +25,7 @@ const BULK = 8;
 export const MEASURE_STEPS = 14;
 
 /**
- * What the operations of a sweep cost at a Redis that does nothing else: by its own count of its command thread's
+ * Cost of a sweep's operations at a Redis that does nothing else: by its own count of its command thread's
  * processor time (INFO cpu, Redis 6.2 or later), and by this process's. Leaves nothing there.
  */
 export async function measureServiceTimes(url: string, step: () => void, calls = CALLS): Promise<ServiceTimes> {

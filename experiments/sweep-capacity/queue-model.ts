@@ -18,7 +18,10 @@ export interface QueueCase {
   readonly latency: number;
   /** Processors that all programs share, whole or in part; each program has its own unless given. */
   readonly processors?: number;
-  /** Processor seconds of a worker per job beside the operations on Redis: its own queue, messages to its thread. */
+  /**
+   * Processor seconds of a worker per job in addition to the operations on Redis: its own queue, messages to its
+   * thread.
+   */
   readonly workerSeconds: number;
   /** Simulated seconds. */
   readonly seconds: number;

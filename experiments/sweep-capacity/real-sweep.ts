@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Workers have loaded their code when measuring begins, and none is idle yet when it ends. */
 const [FROM, TO] = [0.3, 0.9];
 
-/** What is done at a moment, and the seconds that processors have worked for whom until then. */
+/** Jobs done at a moment, and the seconds that processors have worked until then, by program. */
 interface Look extends ReturnType<typeof busySeconds> {
   readonly done: number;
   readonly seconds: number;

@@ -124,7 +124,7 @@ export function capacityFindings(rows: readonly CapacityRow[], compared: readonl
   };
   return [
     ...carried,
-    `Beside ${compared.length} real sweeps the simulation is off by ${range(errorOf)}; with the processor time per job that each sweep took, by ${range(ownErrorOf)}.`,
+    `Compared with ${compared.length} real sweeps the simulation is off by ${range(errorOf)}; with the processor time per job that each sweep took, by ${range(ownErrorOf)}.`,
   ];
 }
 
@@ -193,7 +193,7 @@ export function capacityPage(
         ],
       },
       {
-        title: 'Beside real sweeps',
+        title: 'Compared with real sweeps',
         blocks: [
           {
             kind: 'text',

@@ -19,7 +19,7 @@ export interface BlocksCost {
   readonly point: Cost;
 }
 
-/** What the operations of a sweep by Redis cost. */
+/** Costs of the operations of a sweep by Redis. */
 export interface ServiceTimes {
   /** Submitter: a job is queued. */
   readonly add: Cost;
@@ -50,7 +50,7 @@ export function blocksCost({ call, block, point }: BlocksCost, blocks: number, p
   return { redis: of('redis'), client: of('client') };
 }
 
-/** What a worker's own program spends on Redis for a job. */
+/** Processor seconds that a worker's own program spends on Redis for a job. */
 export function clientSeconds(times: ServiceTimes, blocks: number, points: number): number {
   const { take, check, store, times: spent } = times;
   return take.client + callCost(check, blocks).client + blocksCost(store, blocks, points).client + spent.client;
@@ -69,7 +69,7 @@ export interface MeasuredSweep {
 }
 
 export interface Measured {
-  /** Where and when it was measured. */
+  /** Place and date of the measurement. */
   readonly source: string;
   /** Processors of the machine on which workers, Redis and submitter ran. */
   readonly processors: number;
@@ -77,7 +77,7 @@ export interface Measured {
   readonly sweeps: readonly MeasuredSweep[];
 }
 
-/** What was measured on the machine that measured.json names. */
+/** Measurements of the machine that measured.json names. */
 export function recordedTimes(): Measured {
   return JSON.parse(readFileSync(new URL('./measured.json', import.meta.url), 'utf8'));
 }

@@ -6,7 +6,7 @@ import { localExecutor } from './local.ts';
 import { parseRedisAddress } from './redis/address.ts';
 import type { Executor } from './sweep.ts';
 
-/** Where the points of a sweep are computed. */
+/** Place where the points of a sweep are computed. */
 export type Place = { readonly kind: 'local' | 'slurm' } | { readonly kind: 'redis'; readonly url: string };
 
 /** The options of every experiment with many independent points. */

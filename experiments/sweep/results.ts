@@ -14,7 +14,7 @@ export interface ResultsParts {
   readonly sweep: Sweep;
   readonly options: SweepOptions & { readonly out: string };
   readonly progress: (steps: number) => Progress;
-  /** What points are called: `clusters`. */
+  /** Noun for points: `clusters`. */
   readonly noun: string;
 }
 

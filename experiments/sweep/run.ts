@@ -17,7 +17,7 @@ export interface RunParts {
   readonly progress: (steps: number) => Progress;
   /** Folder of the results, where others can read the progress. */
   readonly folder: string;
-  /** What points are called: `plans`. */
+  /** Noun for points: `plans`. */
   readonly noun: string;
 }
 

@@ -85,7 +85,7 @@ export async function loadEvaluate({ kind, setting }: Pick<Sweep, 'kind' | 'sett
   return (await loadModule(kind)).default(fromPlainJson(setting));
 }
 
-/** What stands in place of a result where computing a point failed. */
+/** Entry in place of a result where computing a point failed. */
 export interface FailedPoint {
   readonly point: number;
   readonly error: string;
@@ -139,7 +139,7 @@ function parseLine(line: string, point: number): unknown {
 export interface Part {
   readonly from: number;
   readonly lines: readonly string[];
-  /** What computing them took, where those who did it tell. */
+  /** Time that computing them took, if those who did it tell. */
   readonly times?: WorkTimes | undefined;
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What a point's result can depend on. */
+/** Rooms that a point's result can depend on. */
 const ROOMS = ['engine', 'simulator', 'datasets', 'experiments'];
 const CODE = /\.(ts|mjs|csv|json|md)$/;
 

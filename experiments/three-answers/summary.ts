@@ -17,7 +17,7 @@ export const FOUND_NAMES: Readonly<Record<Found, string>> = {
 /** Aims for the errors of simulated figures, of time and bytes alike, and of times that are predicted with overlap. */
 export const AIMS = { simulated: { median: 0.02, worst: 0.1 }, overlapped: { median: 0.1, worst: 0.3 } };
 
-/** Where a token reads less than this share of the model, an error of its bytes means nothing. */
+/** Smallest share of the model that a token reads for an error of its bytes to mean anything. */
 const LEAST_SHARE = 0.01;
 
 /** The results on which a quantity is judged: bytes only where a token reads a share of the model worth counting. */

@@ -6,14 +6,14 @@ import { timelineFigure } from './figure.ts';
 
 export interface Timeline {
   readonly title: string;
-  /** What the timeline shows. */
+  /** Explanation of the timeline. */
   readonly note?: string;
   readonly trace: Trace;
 }
 
 /** The explanation of timelines for a page. */
 export const HOW_TO_READ =
-  'Time runs to the right; each device has a band with rows for its processors, its disk, its link, and the weights in its memory. Green reading is overlapped: it happens beside other work. Orange reading is not: the hatched stretch above it is a processor that waits, dark orange for a page fault, light orange for a prefetch that comes late. White in all rows of a band but the last is a bubble.';
+  'Time runs to the right; each device has a band with rows for its processors, its disk, its link, and the weights in its memory. Green reading is overlapped: it happens alongside other work. Orange reading is not: the hatched stretch above it is a processor that waits, dark orange for a page fault, light orange for a prefetch that comes late. White in all rows of a band but the last is a bubble.';
 
 /** Timelines one below the other on the same time axis, then a folded table with the work of each device. */
 export function timelineBlocks(timelines: readonly Timeline[]): Block[] {

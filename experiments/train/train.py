@@ -203,7 +203,7 @@ def gguf_name(name):
 
 
 def save(path, model):
-    """Writes safetensors (length of the header, header in JSON, data), and the shape beside it."""
+    """Writes safetensors (length of the header, header in JSON, data), and the shape next to it."""
     header, data, offset = {}, [], 0
     for name, weights in model.named_parameters():
         values = weights.detach().numpy().astype("<f4").tobytes()

@@ -11,7 +11,7 @@ const program = new Command('write-model')
   .description('Writes a trained model as a GGUF file.')
   .requiredOption(
     '--weights <file>',
-    'what train.py wrote: NAME.safetensors, with NAME.json and tokenizer.gguf beside it',
+    'what train.py wrote: NAME.safetensors, with NAME.json and tokenizer.gguf next to it',
   )
   .option('--mix <name>', `format of the matrices: ${MIXES.join(', ')}`, 'Q8_0')
   .requiredOption('--out <file>', 'the file to write')

@@ -21,7 +21,7 @@ type TrainedShape = Readonly<Record<'layers' | 'hidden' | 'heads' | 'kv_heads' |
 /**
  * Writes what train.py saved as a GGUF file, with the tokenizer that is in the same folder. The output matrix is the
  * embedding.
- * @param weights NAME.safetensors, with NAME.json beside it
+ * @param weights NAME.safetensors, with NAME.json next to it
  * @throws InputError if a tensor is missing or has another shape than the model
  */
 export async function writeTrainedModel(weights: string, out: string, mix: FileMix): Promise<void> {

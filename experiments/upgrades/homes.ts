@@ -13,7 +13,7 @@ import { type UpgradeParts, upgradedDevice } from '../../engine/planner/changes.
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
 import { wholeSeconds } from '../partition-sweep/judge.ts';
 
-/** What is bought: nothing, or one part for one device, or faster links for all. */
+/** Purchase: nothing, or one part for one device, or faster links for all. */
 export const UPGRADES = ['none', 'disk', 'memory', 'GPU', 'links'] as const;
 export type Upgrade = (typeof UPGRADES)[number];
 export const REGIMES = Object.keys(MEMORY_REGIMES) as MemoryRegime[];
@@ -24,7 +24,7 @@ export interface UpgradesSetting {
   readonly models: readonly Model[];
   readonly workload: Workload;
   readonly parts: UpgradeParts;
-  /** What can be exchanged in the PCs that are sold, one entry for each: a PC of a home has one of these. */
+  /** Parts that can be exchanged in the PCs that are sold, one entry for each: a PC of a home has one of these. */
   readonly upgradable: readonly (readonly UpgradablePart[])[];
   /** How long a token of a plan takes: by the closed forms, or simulated. The plan is the optimum of the closed forms. */
   readonly answer: Answer;
@@ -49,7 +49,7 @@ export function upgradePoint(point: number, { models }: UpgradesSetting): Upgrad
   };
 }
 
-/** Devices of a home, and its memory beside the model: determined by seed and number. */
+/** Devices of a home, and its memory in addition to the model: determined by seed and number. */
 export function homeShape(home: number, { seed }: UpgradesSetting): { devices: number; regime: MemoryRegime } {
   const stream = randomStream(seed + home, 'upgrades');
   return { devices: stream.integer(2, 4), regime: stream.pick(REGIMES) };
@@ -66,7 +66,7 @@ export function homeCluster({ home, model }: Omit<UpgradePoint, 'upgrade'>, sett
   return createCluster({ ...cluster, devices });
 }
 
-/** What can be exchanged in each PC of the catalogue. */
+/** Parts that can be exchanged in each PC of the catalogue. */
 export function upgradableMachines(catalogue: readonly CataloguePart[]): UpgradesSetting['upgradable'] {
   return partsOf(catalogue, 'laptop', 'desktop')
     .filter(({ os }) => os === 'linux')

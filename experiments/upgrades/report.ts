@@ -36,7 +36,7 @@ export function upgradesTable(groups: readonly UpgradeGroup[]): Table<UpgradeGro
   return { columns: COLUMNS, rows: groups, groups: true };
 }
 
-/** Memory beside the model: `scarce, 0.25–0.5`. */
+/** Memory in addition to the model: `scarce, 0.25–0.5`. */
 function regimeText({ regime }: UpgradeGroup): string {
   const [low, high] = MEMORY_REGIMES[regime];
   return `${regime} (${low}–${high})`;

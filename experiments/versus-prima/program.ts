@@ -46,8 +46,9 @@ const UNLIMITED = 4;
 const TOKENS = 17;
 
 /**
- * Memory of a rank's process inside its limit, beside weights: KV cache, buffers, stacks. It was not recorded. Inferred
- * from one run, `--prefetch --force` with k = 2: its windows fit beside 40 MiB and don't beside 68 MiB, where a token takes
+ * Memory of a rank's process inside its limit, in addition to weights: KV cache, buffers, stacks. It was not recorded.
+ * Inferred from one run, `--prefetch --force` with k = 2: its windows fit next to 40 MiB and don't next to 68 MiB,
+ * where a token takes
  * 3.5 and 9.4 s.
  */
 const PROCESS_BYTES = 60 * 2 ** 20;
@@ -123,7 +124,7 @@ function policyOf({ prefetch }: MeasuredRun): WeightsPolicy {
   }
 }
 
-/** Four ranks, each in a control group of its own; arithmetic takes no time beside reading memory. */
+/** Four ranks, each in a control group of its own; arithmetic takes no time compared with reading memory. */
 function clusterOf({ memoryShare }: MeasuredRun, model: Model): Cluster {
   const limit = (memoryShare ?? UNLIMITED) * ((model.layers * model.layer.bytes) / DEVICES.length);
   const rank = {

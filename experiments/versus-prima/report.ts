@@ -46,12 +46,12 @@ const PROGRAM_COLUMNS: readonly Column<ProgramAnswer>[] = [
   },
 ];
 
-/** Recorded runs of prima.cpp's own program beside their simulation. */
+/** Recorded runs of prima.cpp's own program next to their simulation. */
 export function programTable(rows: readonly ProgramAnswer[]): Table<ProgramAnswer> {
   return { columns: PROGRAM_COLUMNS, rows };
 }
 
-/** What is said below the table. */
+/** Note below the table. */
 export const PROGRAM_NOTE =
   'Measured once, with commit bdf9d8e: four ranks on one machine, 2.2 GB in F16, 343 MB of memory each, disks of 200 MB/s. * an inferred value was chosen with this row.';
 

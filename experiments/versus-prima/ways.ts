@@ -13,7 +13,7 @@ export interface Way {
   readonly program?: Pick<MeasuredRun, 'prefetch' | 'rounds'>;
 }
 
-/** What all ways have in common. */
+/** Setting that all ways have in common. */
 export type Setting = Pick<EqualCell, 'memoryShare' | 'diskRate'>;
 
 /** The setting of the prototype: 640 MiB for 1074 MB of weights. */

@@ -10,7 +10,7 @@ namespace hearth {
 
 /** A run of channels of a causal convolution (engine/kernels/operation.ts, ConvolveOperation). */
 struct ConvolvedChannels {
-  /** Of the run's first channel; tokens lie `channels` floats apart, in y and in the state too. */
+  /** Inputs, from the run's first channel on; tokens lie `channels` floats apart, in y and in the state too. */
   const float* x;
   std::size_t channels;
   std::size_t tokens;

@@ -77,13 +77,15 @@ struct HeadGroup {
   std::size_t heads;
   /** Scale of the scores. */
   float scale;
-  /** Score of each head that belongs to no position, for which the head starts with a total of 1: [heads]. Null: none. */
+  /**
+   * Score of each head that belongs to no position, for which the head starts with a total of 1: [heads]. Null: none.
+   */
   const float* sinks;
   /** Attention::scratchFloats floats, aligned to 64. */
   float* scratch;
 
   [[nodiscard]] std::size_t rows() const { return tokens * heads; }
-  /** What a token sees of the used positions. */
+  /** Used positions that a token sees. */
   [[nodiscard]] Positions seenBy(std::size_t token) const {
     const std::ptrdiff_t end = length + static_cast<std::ptrdiff_t>(token);
     const auto used_ = static_cast<std::ptrdiff_t>(used);
@@ -100,7 +102,9 @@ struct HeadGroup {
     const auto [begin, end] = seenBy(token);
     return {within(begin), within(end)};
   }
-  /** What all tokens see together: nothing lies between, as each sees a position more than the one before it. */
+  /**
+   * Positions that all tokens see together: nothing lies between, as each sees a position more than the one before it.
+   */
   [[nodiscard]] Positions seen() const { return {seenBy(0).begin, seenBy(tokens - 1).end}; }
   /** The tokens that see something of a block; there must be one. */
   [[nodiscard]] Positions tokensSeeing(std::size_t block) const {
@@ -112,8 +116,8 @@ struct HeadGroup {
 };
 
 /**
- * What heads have seen of a context so far: the largest score m, the sum s of e^(score − m), and the sum of values
- * weighted with e^(score − m), [tokens][heads][headSize] (HELM Eqs. 4.18–4.20).
+ * Summary of the context that heads have seen so far: the largest score m, the sum s of e^(score − m), and the sum of
+ * values weighted with e^(score − m), [tokens][heads][headSize] (HELM Eqs. 4.18–4.20).
  */
 struct SeenHeads {
   float* largest;
@@ -121,11 +125,13 @@ struct SeenHeads {
   float* sums;
 };
 
-/** How tokens' queries attend to a cache, with a streaming softmax. A token has the same result alone and among others. */
+/**
+ * How tokens' queries attend to a cache, with a streaming softmax. A token has the same result alone and among others.
+ */
 struct Attention {
   /**
-   * Rows of queries (tokens times the heads of a KV head) that are processed together: keys and values are then read and
-   * converted once for all of them. A multiple of the register tile.
+   * Rows of queries (tokens times the heads of a KV head) that are processed together: keys and values are then read
+   * and converted once for all of them. A multiple of the register tile.
    */
   std::size_t queryRows;
   std::size_t (*scratchFloats)(std::size_t tokens, std::size_t heads, std::size_t headSize);
@@ -153,8 +159,8 @@ enum class Rounding : std::uint8_t { word, byte, bf16 };
 
 /**
  * Activation functions of a gate: x/(1 + e^−x), x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), and that of gpt-oss: with g =
- * min(gate, 7) and u = up between −7 and 7, y = g/(1 + e^(−1.702·g))·(u + 1); 1/(1 + e^−x), max(x, 0), and x itself. The
- * order is that of ACTIVATIONS in engine/model/feed-forward.ts.
+ * min(gate, 7) and u = up between −7 and 7, y = g/(1 + e^(−1.702·g))·(u + 1); 1/(1 + e^−x), max(x, 0), and x itself.
+ * The order is that of ACTIVATIONS in engine/model/feed-forward.ts.
  */
 enum class Activation : std::uint8_t { silu, gelu, clampedSilu, sigmoid, relu, identity };
 inline constexpr std::size_t activationCount = 6;
@@ -196,13 +202,14 @@ struct FewTokens {
   /** The same for several tokens, with the same results for each. */
   void (*matvecs)(const Matvecs& products);
   /**
-   * Bytes of rows that are unpacked, which makes products with one token faster if they stay in the second-level cache: a
-   * third more. 0, or no function, where nothing is gained. The bytes of the first 8·n rows are those before the others.
+   * Bytes of rows that are unpacked, which makes products with one token faster if they stay in the second-level cache:
+   * a third more. 0, or no function, where nothing is gained. The bytes of the first 8·n rows are those before the
+   * others.
    */
   std::size_t (*unpackedBytes)(std::size_t rows, std::size_t columns) = nullptr;
   /** @param out aligned to 64 */
   void (*unpack)(const Rows& rows, std::byte* out) = nullptr;
-  /** What `matvec` gives, bit by bit, of unpacked rows. */
+  /** Result of `matvec`, bit by bit, from unpacked rows. */
   void (*matvecUnpacked)(const Rows& rows, const std::byte* activations, float* y) = nullptr;
 };
 
@@ -294,7 +301,9 @@ inline const ManyTokens& manyTokensOf(const KernelTable& table, Type type, Round
       return table.manyTokensBf16[i];
   }
 }
-/** The coarsest rounding of a format's products with many tokens that gains something and is no coarser than `wanted`. */
+/**
+ * The coarsest rounding of a format's products with many tokens that gains something and is no coarser than `wanted`.
+ */
 inline Rounding roundingOfMany(const KernelTable& table, Type type, Rounding wanted) {
   const auto gains = [&](Rounding one) { return manyTokensOf(table, type, one).multiply != nullptr; };
   if (wanted == Rounding::bf16 && gains(Rounding::bf16)) return Rounding::bf16;

@@ -23,7 +23,7 @@ struct GreedyText {
   /** The angles of each position, and where a pass finds its own. */
   std::span<const float> angles;
   std::span<float> passAngles;
-  /** Of the last pass. */
+  /** Logits of the last pass. */
   std::span<const float> logits;
 
   [[nodiscard]] std::size_t passes() const { return known.size() + most - 1; }

@@ -13,7 +13,7 @@ struct Cache {
   CacheView view;
 };
 
-/** What commands refer to by number. */
+/** Objects that commands refer to by number. */
 struct Operands {
   std::vector<MatrixView> matrices;
   std::vector<std::shared_ptr<Buffer>> vectors;

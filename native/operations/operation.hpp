@@ -304,7 +304,7 @@ struct ChoiceGroups {
 
   static std::size_t length(std::size_t experts, std::size_t choices) { return 2 * (experts + 1) + 2 * choices; }
   [[nodiscard]] std::size_t count() const { return numbers.size() / 2 - (experts + 1); }
-  /** Where each expert's choices begin, and where the last one's end. */
+  /** First choice of each expert, and the end of the last one's. */
   [[nodiscard]] std::span<std::size_t> begins() const { return numbers.first(experts + 1); }
   /** The first pack of each expert's choices, which begin a new one, and the number of packs. */
   [[nodiscard]] std::span<std::size_t> packs() const { return numbers.subspan(experts + 1, experts + 1); }

@@ -21,14 +21,14 @@ struct ReadBytes {
   std::size_t operator()(const SelectiveScanOperation& o) const { return o.step.size() / o.heads * of(o.state); }
   std::size_t operator()(const auto&) const { return 0; }
 
-  /** Of keys and values, in whole blocks, of which a window may begin and end in the middle of one. */
+  /** Bytes of keys and values, in whole blocks; a window may begin and end in the middle of one. */
   static std::size_t of(const CacheView& cache, std::ptrdiff_t window) {
     const std::size_t positions = std::min(cache.capacity, static_cast<std::size_t>(window) + 2 * positionBlock);
     return 2 * positions * (cache.bytes() / cache.capacity);
   }
   static std::size_t of(std::span<const float> state) { return state.size_bytes(); }
   static std::size_t of(const MatrixView& matrix) { return matrix.rows * rowBytes(matrix.type, matrix.columns); }
-  /** Of one of them. */
+  /** Bytes of one expert. */
   static std::size_t of(const Experts& experts) {
     return experts.rows * rowBytes(experts.matrix.type, experts.matrix.columns);
   }

@@ -115,7 +115,7 @@ inline void routeToken(const Router& router, const float* logits, std::span<cons
     s.judged[expert] = orderable(s.scores[expert] + (bias.empty() ? 0 : bias[expert]));
   }
   chooseExperts(router, s);
-  // What the choice was made by is no longer needed.
+  // The scores that the choice was made by are no longer needed.
   const std::span weights = s.judged.first(router.used);
   for (std::size_t i = 0; i < router.used; i++) weights[i] = s.scores[s.chosen[i]];
   if (router.scores == RouterScores::logits) softmaxInPlace(weights);

@@ -21,7 +21,7 @@ double secondsNow();
 /** The number by which the operating system knows the calling thread; 0 where threads have none. */
 int systemThread();
 
-/** What is known of every job once it has ended; kinds of jobs add fields of their own. */
+/** Facts about a job that has ended; kinds of jobs add fields of their own. */
 struct JobOutcome {
   /** Seconds on the clock of secondsNow. */
   double start = 0;

@@ -10,7 +10,7 @@
 
 namespace hearth {
 
-/** What a thread has used so far of what a computation can't do without. */
+/** Resources that a thread has used so far and that a computation can't do without. */
 struct ThreadUse {
   /**
    * Seconds on a processor. Only its own: it takes part in every computation that it waits for, while what other threads

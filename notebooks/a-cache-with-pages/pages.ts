@@ -20,7 +20,7 @@ export const EXAMPLE: readonly ContextToken[] = [
   { name: 'T6', score: 2, value: 12 },
 ];
 
-/** What is known after a page: (m, s, o) of HELM Eqs. 4.18–4.20. */
+/** State after a page: (m, s, o) of HELM Eqs. 4.18–4.20. */
 export interface PageStep {
   readonly tokens: readonly ContextToken[];
   readonly m: number;
@@ -67,11 +67,11 @@ export function stream(tokens: readonly ContextToken[], pageTokens: number, orde
   };
 }
 
-/** What the reader sets of the memory. */
+/** The reader's settings of the memory. */
 export interface MemorySetting {
   readonly tokens: number;
   readonly pageTokens: number;
-  /** Bytes of GPU memory beside the weights. */
+  /** Bytes of GPU memory in addition to the weights. */
   readonly poolBytes: number;
 }
 

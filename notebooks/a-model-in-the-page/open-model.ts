@@ -19,7 +19,7 @@ import { loadWeights } from '../../engine/runtime/transformer-weights.ts';
 import { weightsLayout, weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
 import { createResidency, type Pass, type Way } from './residency.ts';
 
-/** What is seen of a model while it runs. */
+/** Observations of a model while it runs. */
 export interface Seen {
   readonly passes: Pass[];
   /** By layer and head: for every token the weights of the positions up to its own. [layers][heads][tokens][positions] */
@@ -34,7 +34,7 @@ export interface Seen {
 export interface OpenedModel {
   readonly transformer: Transformer;
   readonly seen: Seen;
-  /** What the file says about itself. */
+  /** The file's description of itself. */
   readonly description: string;
 }
 

@@ -45,7 +45,7 @@ const LOOKED_AT = '#4f79e6';
 /** Square roots, so that weights of a few per cent can be seen. */
 const WEIGHTS = { type: 'sqrt', domain: [0, 1], range: [0.03, 1] } as const;
 
-/** What every head of a layer attends to from the chosen token: the last positions, each with its character. */
+/** Attention of every head of a layer from the chosen token: the last positions, each with its character. */
 export function headRows({ tokens, attention }: Written, layer: number, chosen: number, width: number): Element {
   const first = Math.max(0, chosen + 1 - LOOK_BACK);
   const positions = Array.from({ length: chosen + 1 - first }, (_, index) => first + index);
@@ -106,7 +106,7 @@ export function headPatterns({ attention }: Written, layer: number, chosen: numb
   });
 }
 
-/** What the model would write next if it ended after fewer layers: its three most likely tokens, by layers run. */
+/** The next token that the model would write after fewer layers: its three most likely ones, by layers run. */
 export function lensTable({ logits }: Written, chosen: number): HTMLElement {
   const rows = logits.map((ofLayer, layers) => {
     const candidates = topK(ofLayer[chosen] as Float32Array, 0);

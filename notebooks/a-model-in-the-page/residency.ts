@@ -7,7 +7,7 @@ export const WAYS = {
 } as const;
 export type Way = keyof typeof WAYS;
 
-/** What happened to the layers in one pass through the model. */
+/** Record of the layers in one pass through the model. */
 export interface Pass {
   /** Tokens that went through the layers together. */
   readonly tokens: number;

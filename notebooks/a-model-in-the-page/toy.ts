@@ -23,7 +23,7 @@ export const TOY: UniformShape = {
 };
 export const TOY_SHAPE = uniformShape(TOY);
 
-/** What a file of the toy's architecture has in it. */
+/** Contents of a file of the toy's architecture. */
 export interface ToyFile {
   readonly shape: Shape;
   readonly type: Quantization;

@@ -16,7 +16,7 @@ export interface Sampling {
   readonly seed: number;
 }
 
-/** What the reader sets. */
+/** The reader's settings. */
 export interface Setting extends Sampling {
   /** Which of the lesson's models writes. */
   readonly weights: 'trained' | 'random';
@@ -31,7 +31,7 @@ export interface Written extends Seen {
   /** Tokens of the prompt, then those that were written. */
   readonly tokens: readonly number[];
   readonly promptTokens: number;
-  /** What the model's file says about itself. */
+  /** The model file's description of itself. */
   readonly description: string;
   /** Bits a byte that the prompt costs the model. */
   readonly promptBits: number;

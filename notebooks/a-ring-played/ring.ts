@@ -28,7 +28,7 @@ export const LOADING = {
   'page faults only': 'none',
 } as const satisfies Readonly<Record<string, Prefetch>>;
 
-/** What the reader sets. */
+/** The reader's settings. */
 export interface RingSetting {
   /** Disk of the last device, GB/s; the others read 2 GB/s. */
   readonly slowest: number;

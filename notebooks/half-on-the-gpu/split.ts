@@ -5,13 +5,13 @@ import { createWorkload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { cpuGpuSplit, type SplitSearch } from '../../engine/schedule/helm/cpu-gpu-split.ts';
 
-/** What the reader sets. */
+/** The reader's settings. */
 export interface SplitSetting {
   /** GiB that the GPU has for weights and KV cache. */
   readonly vram: number;
   /** Tokens in the KV cache. */
   readonly context: number;
-  /** Where keys and values of GPU layers lie: with their layers, or all in RAM (HELM's KV offload). */
+  /** Place of GPU layers' keys and values: with their layers, or all in RAM (HELM's KV offload). */
   readonly kvCache: Plan['kvCache'];
 }
 

@@ -1,7 +1,7 @@
 import { html } from 'htl';
 import { formatSeconds } from '../../engine/input/format.ts';
 
-/** What a player plays: how long it lasts, and the moments at which something happens. */
+/** Course of a player: how long it lasts, and the moments at which something happens. */
 export interface Played {
   /** Simulated seconds. */
   readonly seconds: number;

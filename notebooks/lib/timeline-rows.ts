@@ -59,7 +59,7 @@ function tokenAt(laid: Laid, time: number): string {
   return sender === undefined ? 'the token is between two events' : `the token is on its way from ${sender.device}`;
 }
 
-/** What the place shows, and why it is so: two or three sentences. */
+/** Two or three sentences on what the place shows, and why it is so. */
 export function explain(laid: Laid, place: Place): string {
   const row = laid.rows[place.row];
   if (row === undefined) return '';
@@ -71,7 +71,7 @@ export function explain(laid: Laid, place: Place): string {
   return `${when}${found.map((bar) => barText(laid, bar)).join(' ')}`;
 }
 
-/** What each device does at a moment, in a few words. */
+/** Activity of each device at a moment, in a few words. */
 export function doingAt(
   { trace, bars }: Laid,
   time: number,
@@ -143,7 +143,7 @@ function barText(laid: Laid, bar: TimelineBar): string {
   }
 }
 
-/** What each kind of bar is called in legends, and its colour. */
+/** Name of each kind of bar in legends, and its colour. */
 export const KINDS: readonly (readonly [DrawnKind, string, string])[] = [
   ['computing', 'computes', 'var(--series-1)'],
   ['stall', 'waits for its disk', 'var(--series-7)'],

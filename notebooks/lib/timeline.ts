@@ -167,7 +167,7 @@ function laneName(lane: string): string {
   return lane === 'cpu' ? 'processor' : lane;
 }
 
-/** What is in memory, as an area in its row; a device's largest value has full height. */
+/** Bytes in memory, as an area in its row; a device's largest value has full height. */
 function memoryAreas({ trace, rows, seconds }: Laid): Plot.Markish[] {
   return rows.flatMap(({ device, lane, y }) => {
     const counter = trace.counters.find((one) => one.device === device && one.name === RESIDENT);

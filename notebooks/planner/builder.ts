@@ -109,7 +109,7 @@ function optional(parts: readonly { readonly name: string }[]): HTMLSelectElemen
   )}</select>` as HTMLSelectElement;
 }
 
-/** What is wrong with chosen devices, for people; `undefined` if nothing is. */
+/** Problem with the chosen devices, for people; `undefined` if there is none. */
 export function problemOf(chosen: ChosenDevices): string | undefined {
   try {
     clusterOf(chosen);

@@ -7,7 +7,7 @@ import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 
-/** What a file that is dropped on the page holds. */
+/** Contents of a file that is dropped on the page. */
 export type DroppedFile =
   | { readonly kind: 'cluster'; readonly text: string }
   | { readonly kind: 'models'; readonly models: readonly Model[] };

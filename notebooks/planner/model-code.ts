@@ -30,7 +30,7 @@ const MOST_CHARACTERS = 32_768;
 const MOST_BYTES = 2 ** 19;
 const MOST_NAME = 200;
 
-/** Roles that no shape has, which files may have beside. */
+/** Roles that no shape has, which files may have in addition. */
 const OTHER_ROLES: readonly TensorRole[] = [
   ...(['attn_qkv', 'ffn_gate_up_exps'] as const),
   ...(['rope_freqs', 'rope_factors_short', 'rope_factors_long'] as const),

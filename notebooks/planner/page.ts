@@ -37,7 +37,7 @@ const prompt = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInp
 const context = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
 const file = html`<input type="file" accept=".json,.csv,.gguf" multiple>` as HTMLInputElement;
 const builder = deviceBuilder((chosen) => {
-  // Where no machine is left, the page shows a cluster of the catalogue again.
+  // When no machine is left, the page shows a cluster of the catalogue again.
   const cluster = CLUSTERS.includes(state.cluster) ? state.cluster : FIRST_STATE.cluster;
   change({ ...chosen, cluster, clusterText: undefined });
 });

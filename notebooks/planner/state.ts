@@ -1,6 +1,6 @@
 import { FILE_MIXES, type FileMix } from '../../engine/model/mix.ts';
 
-/** What the planner page shows; it lives in the page's address, so that a link shows the same. */
+/** State of the planner page; it lives in the page's address, so that a link shows the same. */
 export interface PlannerState {
   /** A key of datasets/clusters; '' if `clusterText` has the cluster. */
   readonly cluster: string;

@@ -100,7 +100,7 @@ function sentence(text: string): string {
   return ` ${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-/** What has happened at a step, in a sentence or two. */
+/** A sentence or two on what has happened at a step. */
 export function tellStep({ steps }: Scene, at: number): string {
   const step = steps[at] as Step;
   const before = steps[at - 1]?.resident ?? step.resident;

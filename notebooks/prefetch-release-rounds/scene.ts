@@ -16,7 +16,7 @@ import type { Trace } from '../../engine/trace/trace.ts';
 import type { Moment } from '../../simulator/observer.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
-/** What the device does with its weights, by the names of the lesson. */
+/** Weights policies of the device, by the names of the lesson. */
 export const WAYS = {
   'page faults only': { prefetch: 'none', release: 'none' },
   'prefetch the next window': { prefetch: 'populate', release: 'none' },
@@ -30,7 +30,7 @@ export const OWN_LAYERS = 6;
 /** k: the rounds that divide them into equal windows. */
 export const ROUNDS = [1, 2, 3, 6] as const;
 
-/** What the reader sets. */
+/** The reader's settings. */
 export interface Setting {
   readonly rounds: number;
   readonly way: Way;
@@ -94,7 +94,7 @@ function clusterOf({ room, disk }: Setting): Cluster {
   return parseCluster(JSON.stringify({ name: 'a ring', devices, links }), 'lesson');
 }
 
-/** The policy with its open choices made: a prefix of every window that fits beside the rest of one window. */
+/** The policy with its open choices made: a prefix of every window that fits next to the rest of one window. */
 function policyOf({ way, rounds, room }: Setting): FittedPolicy {
   const windows = Array.from({ length: rounds }, () => (OWN_LAYERS / rounds) * LAYER_BYTES);
   return fitPolicy(WAYS[way], { windows, output: 0, room: room * LAYER_BYTES });

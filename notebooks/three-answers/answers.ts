@@ -52,7 +52,7 @@ export function answerPlan(run: RecordedRun, calibration: Calibration = AS_PROBE
 /** Factors beyond which two answers count as apart. */
 const APART = 1.15;
 
-/** Where the closed form of A.3 parts from the measurement, and why: sentences. */
+/** Sentences on where the closed form of A.3 parts from the measurement, and why. */
 export function whyApart(cell: LabCell, { predicted, simulated }: Answers, measured: TokenFigures): string[] {
   const gib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
   const reasons: string[] = [];

@@ -2,7 +2,7 @@ import * as Plot from '@observablehq/plot';
 import { type Breakdown, CAUSES } from '../../engine/cost/breakdown.ts';
 import { chartWidth } from '../lib/figure.ts';
 
-/** What each cause of the breakdown is called in the lesson, with its equation. */
+/** Name of each cause of the breakdown in the lesson, with its equation. */
 const NAMES: Readonly<Record<(typeof CAUSES)[number], string>> = {
   compute: 'arithmetic (Eq. 12)',
   memory: 'memory (Eq. 14)',

@@ -6,7 +6,7 @@ import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { createPlan } from '../../engine/plan/create-plan.ts';
 
-/** What the reader sets, in the units of the sliders. */
+/** The reader's settings, in the units of the sliders. */
 export interface Machine {
   readonly gib: number;
   /** GB/s. */

@@ -46,7 +46,7 @@ export function residency({ moments }: Scan, width: number): Element {
   });
 }
 
-/** What the reader has chosen. */
+/** The reader's choices. */
 interface Chosen {
   readonly policy: PolicyName;
   /** Share that fits. */
@@ -54,8 +54,8 @@ interface Chosen {
 }
 
 /**
- * What a token reads in steady state against the share that fits, for every policy, with what was measured; the reader's
- * own marked.
+ * Bytes that a token reads in steady state against the share that fits, for every policy, with what was measured; the
+ * reader's own marked.
  */
 export function curvesPicture(
   points: readonly ReadPoint[],

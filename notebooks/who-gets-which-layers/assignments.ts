@@ -52,7 +52,7 @@ export interface Step {
 
 /** A step on the way from one plan to another. */
 export interface PathPoint {
-  /** What the step changes; the start for the first. */
+  /** The change that the step makes; the start for the first. */
   readonly what: string;
   readonly tokenSeconds: number;
   readonly shares: readonly Share[];

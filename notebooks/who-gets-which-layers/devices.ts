@@ -10,7 +10,7 @@ export const KINDS = {
 } as const;
 export type Kind = keyof typeof KINDS;
 
-/** What the reader sets of a device; the rest is as its kind has it. */
+/** The reader's settings of a device; the rest is as its kind has it. */
 export interface ChosenDevice {
   readonly kind: Kind;
   /** GiB of RAM for weights, KV cache and buffers. */

@@ -45,7 +45,7 @@ export function stepTable({ devices, windows, sets, best }: Step): HTMLElement {
     </tbody></table></div>` as HTMLElement;
 }
 
-/** What a pass does, in a sentence. */
+/** A sentence on what a pass does. */
 export function tellStep(step: Step, number: number, isLast: boolean): string {
   const { tried, best, forced, devices } = step;
   const found = tried.reduce<Step['tried'][number] | undefined>(

@@ -125,7 +125,7 @@ export class EventCalendar {
     this.start = start;
     this.perSecond = perSecond;
     const { count, values } = far;
-    // What stays is written over what has been read.
+    // The entries that stay are written over those that have been read.
     far.count = 0;
     for (let at = 0; at < 3 * count; at += 3)
       this.place(values[at] as number, values[at + 1] as number, values[at + 2] as number);

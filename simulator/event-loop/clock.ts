@@ -5,7 +5,7 @@ export interface Scheduled extends Queued {
   due(): void;
 }
 
-/** What effects, processes and resources see of a simulation: the time, and what is scheduled. */
+/** A simulation as effects, processes and resources see it: the time, and what is scheduled. */
 export interface Clock {
   /** Simulated time, seconds since the simulation began. */
   readonly now: number;

@@ -2,8 +2,8 @@ import type { Clock, Scheduled } from './clock.ts';
 import { seconds } from './errors.ts';
 
 /**
- * What a process does, as a generator function: it waits for each effect that it yields. `yield effect` where no result
- * is wanted, `const result = yield* effect` where it is; `yield* other()` runs the steps of another generator.
+ * The steps of a process, as a generator function: it waits for each effect that it yields. `yield effect` where no
+ * result is wanted, `const result = yield* effect` where it is; `yield* other()` runs the steps of another generator.
  */
 export type Steps<Result = void> = Generator<Effect<unknown>, Result, unknown>;
 
@@ -11,7 +11,7 @@ export type Steps<Result = void> = Generator<Effect<unknown>, Result, unknown>;
 export type Outcome<E> = E extends Effect<infer Result> ? Result : never;
 
 /**
- * Where effects come from: the clock, a resource, an event. A source begins its effects, ends them and takes them back.
+ * Origin of effects: the clock, a resource, an event. A source begins its effects, ends them and takes them back.
  */
 export interface Source<Detail> {
   /** Starts to serve the effect; may call `effect.succeed` or `effect.fail` at once. */
@@ -22,9 +22,9 @@ export interface Source<Detail> {
   cancel(effect: Effect<unknown, Detail>): void;
   /** The effect is given up after it succeeded, before anyone saw the result: takes the result back, if possible. */
   undo?(effect: Effect<unknown, Detail>): void;
-  /** What is left to be done for an effect that is new or waits: seconds or bytes. */
+  /** Work left for an effect that is new or waits: seconds or bytes. */
   remaining?(effect: Effect<unknown, Detail>): number | undefined;
-  /** What the effect waits for, after the words "waits for". */
+  /** Object of the wait, after the words "waits for". */
   describe(effect: Effect<unknown, Detail>): string;
   /** The time at which an effect that begins now will be over, where only the clock decides that. */
   wakeTime?(effect: Effect<unknown, Detail>, now: number): number;
@@ -63,7 +63,7 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
     public detail: Detail,
   ) {}
 
-  /** Who waits; defined once the effect has begun. */
+  /** The process that waits; defined once the effect has begun. */
   get waiter(): Waiter {
     return this.owner as Waiter;
   }

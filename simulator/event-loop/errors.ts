@@ -39,7 +39,7 @@ export class Interrupt extends Error {
   constructor(
     /** Whatever the interrupting side passed. */
     override readonly cause: unknown,
-    /** What was left of the wait: seconds of a hold, bytes of a transfer; `undefined` for other waits. */
+    /** Rest of the wait: seconds of a hold, bytes of a transfer; `undefined` for other waits. */
     readonly remaining: number | undefined,
   ) {
     super(`interrupted: ${String(cause)}`);

@@ -13,7 +13,7 @@ export interface Mailbox<Item> {
   usage(): MailboxUsage;
 }
 
-/** What a mailbox has done since it was created. */
+/** Activity of a mailbox since it was created. */
 export interface MailboxUsage {
   /** Items handed over. */
   readonly taken: number;

@@ -21,7 +21,7 @@ export interface SharedRate {
   usage(): RateUsage;
 }
 
-/** What a rate has done since it was created. */
+/** Activity of a rate since it was created. */
 export interface RateUsage {
   /** Seconds in which there was a transfer, even at rate 0. */
   readonly busySeconds: number;

@@ -21,8 +21,8 @@ export class Process<Result> implements Waiter, Scheduled {
   slot = -1;
   private readonly steps: Steps<Result>;
   /**
-   * What it waits for, or waited for last; `undefined` before its first turn, after it has slept, and while an
-   * interrupt is scheduled.
+   * The effect that it waits for, or waited for last; `undefined` before its first turn, after it has slept, and while
+   * an interrupt is scheduled.
    */
   private effect: Effect<unknown> | undefined = undefined;
   /**
@@ -65,7 +65,7 @@ export class Process<Result> implements Waiter, Scheduled {
     return this.made;
   }
 
-  /** What it waits for, after the words "waits for"; `undefined` if it does not wait. */
+  /** Object of its wait, after the words "waits for"; `undefined` if it does not wait. */
   get waitsFor(): string | undefined {
     if (this.isAsleep) return describeWake(this.clock.timeOf(this));
     return this.effect?.state === 'waiting' ? this.effect.source.describe(this.effect) : undefined;

@@ -15,7 +15,7 @@ export interface SharedMemory {
   run(task: Task): Effect<void>;
 }
 
-/** What the processors of a chip have in common in a run. */
+/** Parts that the processors of a chip share in a run. */
 export interface ChipParts {
   readonly simulation: Simulation;
   readonly recorder: Recorder;

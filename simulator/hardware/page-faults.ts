@@ -56,7 +56,7 @@ export function* pageFaults(weights: WeightsReader, { range, seconds = 0, layers
   };
   while (progress.from < range.to) {
     const rest = { from: progress.from, to: range.to };
-    // What arrived earlier is used while reclaim makes room.
+    // Pages that arrived earlier are used while reclaim makes room.
     const start = simulation.now;
     const segment = reclaimTakesTime ? yield* nextSegment(weights, rest) : cache.next(rest);
     switch (segment.state) {
@@ -98,7 +98,7 @@ function* readMissing(weights: WeightsReader, progress: Progress, segment: Segme
   }
   const wanted = { from, to: end };
   const chunk = layers > 1 && faultsOnly && faults.readsInOneGo ? wanted : cache.atOnce(wanted, 'demand');
-  // What is read is used at once: it may be evicted before it could be looked up again.
+  // Pages are used as soon as they are read: they may be evicted before they could be looked up again.
   yield* readAndWait(weights, chunk, 'demand');
   cache.touch(chunk);
   advance(weights, progress, Math.min(range.to, chunk.to), start, 0);

@@ -62,7 +62,7 @@ export interface PagedKvParts {
   readonly layers: readonly number[];
   /** Bytes of one token in one layer, for all requests. */
   readonly tokenBytes: number;
-  /** VRAM that is left beside the weights, bytes. */
+  /** VRAM that is left after the weights, bytes. */
   readonly poolBytes: number;
   readonly hostLink: Link;
 }
@@ -94,7 +94,7 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
   /** Slices that have arrived or are being copied, in order; `next` is the slice after them. */
   const ahead: string[] = [];
   let next = { position: 0, page: 0 };
-  /** The number of pages that the pool has room for beside passing slices, at least 1. */
+  /** The number of pages that the pool has room for in addition to passing slices, at least 1. */
   const most = Math.max(1, Math.floor((poolBytes - passingSlices * sliceBytes) / pageBytes));
   let [pages, evicted] = [0, 0];
   /** Pages that are being evicted. */

@@ -29,7 +29,7 @@ export interface Computing {
   readonly noise: Noise;
 }
 
-/** What is computed, and where. */
+/** A piece of computing, and its processor. */
 export interface Work {
   readonly device: string;
   readonly lane: ProcessorKind;

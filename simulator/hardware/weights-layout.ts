@@ -3,7 +3,7 @@ import type { Stage } from '../../engine/plan/plan.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 
 /**
- * Where a device's mapped weights lie in its file: layers in order, with or without those of other devices between
+ * Layout of a device's mapped weights in its file: layers in order, with or without those of other devices between
  * them, then the head's output layer and embedding row.
  */
 export interface WeightsLayout {

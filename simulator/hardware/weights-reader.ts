@@ -9,7 +9,7 @@ import type { Access, Faults } from '../page-cache/policies.ts';
 import type { Reader } from '../page-cache/reclaimer.ts';
 import type { Disk } from './disk.ts';
 
-/** What reading weights amounts to. */
+/** Totals of reading weights. */
 export interface ReadingTotals {
   /** Seconds by which computations took longer because they waited for the disk, or mapped what it had brought. */
   stallSeconds: number;
@@ -38,7 +38,7 @@ export interface WeightsReaderParts {
 export interface WeightsReader extends Omit<WeightsReaderParts, 'disk' | 'onRead'> {
   readonly totals: ReadingTotals;
   readonly reads: DiskReads;
-  /** What goes on whether or not anyone waits for it: reads in the background, and windows to prefetch. */
+  /** Activity that goes on whether or not anyone waits for it: reads in the background, and windows to prefetch. */
   readonly background: Activity;
   /** Reclaim takes time to look at used pages. */
   readonly reclaimTakesTime: boolean;
@@ -81,7 +81,7 @@ export function* readAndWait({ cache, reads, faults }: WeightsReader, range: Byt
   for (const read of ahead) reads.submit(read);
 }
 
-/** What a range begins with, after reclaim has looked at used pages to make room for what reading it brings. */
+/** First segment of a range, after reclaim has looked at used pages to make room for what reading it brings. */
 export function* nextSegment(weights: WeightsReader, range: ByteRange): Steps<Segment> {
   const { cache, faults } = weights;
   const found = cache.next(range);

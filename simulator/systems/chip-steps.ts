@@ -99,7 +99,7 @@ function* submit(chip: Chip, name: string, task: Task): Steps {
 
 /**
  * Runs an operator on GPU and NPU with fast synchronisation (HeteroLLM 4.2): the thread sleeps for as long as it
- * expects the GPU's kernels to take, in whole granules, then polls the flag beside the operator's input, and notifies
+ * expects the GPU's kernels to take, in whole granules, then polls the flag next to the operator's input, and notifies
  * the NPU. Once the NPU is done it continues: if the GPU ended before, its queue is empty and the next kernel starts
  * late; otherwise the next kernel is queued in time.
  */

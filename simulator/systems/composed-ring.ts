@@ -157,7 +157,7 @@ interface Leg {
   readonly stops: readonly Stop[];
   /** By stop: where the weights are needed that are prefetched after it. */
   readonly next: readonly (readonly Stop[])[];
-  /** Of the first leg: the last stops of the token before, up to the output layer, which are on this device too. */
+  /** For the first leg: the last stops of the token before, up to the output layer, which are on this device too. */
   readonly before: Omit<Leg, 'device' | 'before'> | undefined;
 }
 

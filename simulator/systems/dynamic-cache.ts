@@ -8,7 +8,7 @@ export interface DynamicCacheRun {
   readonly layers: number;
   readonly promptTokens: number;
   readonly batch: number;
-  /** Bytes of VRAM beside context and weights. */
+  /** Bytes of VRAM in addition to context and weights. */
   readonly room: number;
   /** Tokens after which decoding ends by itself. */
   readonly most: number;

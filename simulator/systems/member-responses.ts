@@ -19,17 +19,17 @@ const LEAST_GAP = 1 / 1024;
 const ROUNDING = 1e-12;
 
 /**
- * What a device does as a function of when tokens arrive. `visits` come in order: those of the prompt, then those of a
- * decoded token, which repeat.
+ * Departures of a device as a function of when tokens arrive. `visits` come in order: those of the prompt, then those
+ * of a decoded token, which repeat.
  *
  * Each visit is simulated from what the page cache held at the departure before, with the clock at 0 there. So it
  * depends on that and on the gap alone, and is looked up when both come again, in this plan or another. Once nothing
  * goes on in the background the visit takes as long whenever it begins. Earlier the token meets the prefetching thread,
  * and mostly leaves when that is done, whenever it came. So where a token leaves together with one that came almost at
  * once, with the same bytes read for page faults and the same left in memory, so do those that came between them; and
- * likewise with one that came at rest. Their times are taken from these two, so that the results, to the last bit, don't
- * depend on what was asked before. This is observed, not proved, so sweeps compare a sample with whole simulations.
- * Every other gap is simulated.
+ * likewise with one that came at rest. Their times are taken from these two, so that the results, to the last bit,
+ * don't depend on what was asked before. This is observed, not proved, so sweeps compare a sample with whole
+ * simulations. Every other gap is simulated.
  */
 export function createMember(member: MemberParts, visits: readonly Visit[]): Departure {
   const known = new Map<string, Departure>();

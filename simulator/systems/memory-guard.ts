@@ -13,7 +13,7 @@ export interface MemoryGuard {
   grow(context: number): void;
   /** Happens when a device runs out of memory. */
   readonly exhausted: OneShot<void>;
-  /** What did not fit; empty unless that has happened. */
+  /** Shortages of memory; empty unless some have occurred. */
   readonly shortages: readonly Infeasibility[];
 }
 

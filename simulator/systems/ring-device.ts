@@ -19,7 +19,7 @@ import { faultsOf } from '../page-cache/policies.ts';
 import type { SavedPages } from '../page-cache/saved-pages.ts';
 import type { Stop } from './token-path.ts';
 
-/** What a prefetching thread is to read. */
+/** Ranges that a prefetching thread is to read. */
 interface PrefetchRequest {
   readonly ranges: readonly ByteRange[];
   /** Seconds for which the thread first releases the weights of the window before. */
@@ -72,7 +72,7 @@ export interface RingDeviceParts {
   readonly throttle: DiskThrottle | undefined;
   readonly extentBytes: number;
   readonly chunkBytes: number;
-  /** What its page cache holds at the beginning; nothing unless given. */
+  /** Contents of its page cache at the beginning; empty unless given. */
   readonly saved?: SavedPages | undefined;
 }
 
@@ -92,7 +92,7 @@ interface Prefetching {
 }
 
 /**
- * Of one MADV_WILLNEED for a whole window Linux reads no more than it reads ahead of a page fault
+ * For one MADV_WILLNEED of a whole window, Linux reads no more than it reads ahead of a page fault
  * (force_page_cache_ra, mm/readahead.c) and leaves the rest to page faults. Less than an extent is below the page
  * cache's granularity: nothing is prefetched then.
  */

@@ -16,11 +16,11 @@ export interface Call {
   readonly pass: Pass;
   /** `undefined`: the head looks up the embedding. */
   readonly stop: Stop | undefined;
-  /** Where the weights are needed that the device prefetches after the stop. */
+  /** Stops that need the weights that the device prefetches after this stop. */
   readonly next: readonly Stop[];
 }
 
-/** What a token does on a device between its arrival there and its departure. */
+/** A token's computations on a device between its arrival there and its departure. */
 export type Visit = readonly Call[];
 
 /** A device of a ring, alone. */
@@ -40,7 +40,7 @@ export interface VisitCase {
   readonly visit: Visit;
   /** The visit before; `undefined`: the run begins. */
   readonly before: Visit | undefined;
-  /** What the page cache held at the departure before; `undefined`: the run begins. */
+  /** Contents of the page cache at the departure before; `undefined`: the run begins. */
   readonly saved: SavedPages | undefined;
   /** Seconds from that departure to the arrival; `rest`: until nothing goes on in the background. */
   readonly gap: number | 'rest';
@@ -56,8 +56,8 @@ export interface VisitTimes {
   /** Bytes read for page faults. */
   readonly faultedBytes: number;
   /**
-   * What the page cache holds at the departure; `undefined` if it can't be saved, something goes on in the background,
-   * or the device lacks memory.
+   * Contents of the page cache at the departure; `undefined` if they can't be saved, something goes on in the
+   * background, or the device lacks memory.
    */
   readonly saved: SavedPages | undefined;
 }

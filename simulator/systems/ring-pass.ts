@@ -33,7 +33,7 @@ import type { ByteRange } from '../page-cache/extents.ts';
 import { type Chip, runChipOutput, runChipStage, type TimedSteps, timedSteps } from './chip-steps.ts';
 import type { RingDevice } from './ring-device.ts';
 
-/** What the devices of a ring compute, and how. */
+/** Computations of a ring's devices, and how they are done. */
 export interface StopParts extends Computing {
   readonly cluster: Cluster;
   readonly model: Model;

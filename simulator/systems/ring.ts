@@ -131,7 +131,7 @@ export function openRing(
   };
 }
 
-/** What devices of a run have in common. */
+/** Parts that devices of a run have in common. */
 export interface DevicesCase {
   readonly parts: Omit<SimulationParts, 'plan'>;
   readonly plan: FittedPlan;
@@ -236,7 +236,7 @@ interface RequestCase {
 
 /**
  * Pipelined-ring parallelism (prima.cpp 3.1): one request's passes, each around the ring as often as the plan has
- * rounds. With speculation a pass verifies the drafted tokens, and its time is divided among those that it gives. A token is at one place at a time, so one process suffices; the devices' prefetching threads run beside it.
+ * rounds. With speculation a pass verifies the drafted tokens, and its time is divided among those that it gives. A token is at one place at a time, so one process suffices; the devices' prefetching threads run in parallel with it.
  * With one round this is pipeline parallelism, with one device llama.cpp.
  */
 function* runRequest(ring: OpenRing, { contextOf, isEnough, warm, ...drafting }: RequestCase): Steps {
@@ -299,7 +299,7 @@ export function* runPass(ring: OpenRing, pass: Pass): Steps {
   }
 }
 
-/** What a device does at a stop once the activations are there. */
+/** Steps of a device at a stop once the activations are there. */
 export function* runStop(parts: StopParts, pass: Pass, device: RingDevice, { stages, output }: Stop): Steps {
   for (const stage of stages) yield* runStage(parts, pass, device, stage);
   if (stages.length > 0) yield* copyActivations(parts, pass, device);

@@ -23,7 +23,7 @@ export interface ServerLimits extends BatchLimits {
   readonly chunk: number | undefined;
 }
 
-/** Seconds that the server's own program takes, beside the model. */
+/** Seconds that the server's own program takes, in addition to the model. */
 export interface HostSeconds {
   /** For each pass: choosing the next one, and handing it over. */
   readonly pass: number;
@@ -134,7 +134,7 @@ export function servingSteps(ring: OpenRing, asked: ServingCase): { readonly ste
     }
   }
 
-  /** Where a text was opened anew, its request has begun. */
+  /** Notes that a request has begun, if its text was opened anew. */
   const noteBegin = ({ request, text }: Work): void => {
     if (request.text === text) return;
     request.text = text;

@@ -109,7 +109,7 @@ interface GpuWork {
 }
 
 /**
- * A kernel with `rows` rows of an operator. For a prompt it expands its 4-bit weights beside the arithmetic, so that few
+ * A kernel with `rows` rows of an operator. For a prompt it expands its 4-bit weights in parallel with the arithmetic, so that few
  * tokens don't use the GPU fully: its rate is proportional to them up to a threshold (HeteroLLM 3.1, 5.2.2). Decoded
  * tokens share one reading of the stored weights.
  */

@@ -21,9 +21,9 @@ export function demandOf({ seconds, bytes, demand }: Task): number {
 }
 
 /**
- * The demand with which a task keeps `pace` of its speed beside another one that has such a demand too: equal shares of
- * the bandwidth, T/2, are then `pace` of what each needs, T/(2 pace). What the two really compete for, cores or caches,
- * doesn't matter.
+ * The demand with which a task keeps `pace` of its speed next to another one that has such a demand too: equal shares
+ * of the bandwidth, T/2, are then `pace` of what each needs, T/(2 pace). What the two really compete for, cores or
+ * caches, doesn't matter.
  * @param pace from one half on, at which a task alone uses all of the bandwidth; a smaller one counts as that
  * @param total bytes per second
  */
@@ -75,7 +75,7 @@ export function concurrently(first: Task, second: Task, total: number): Ends {
   return { first: secondEnd + left * Math.max(1, firstDemand / total), second: secondEnd };
 }
 
-/** The share of its speed that a task keeps beside another: its bandwidth by shareBandwidth divided by its demand. */
+/** The share of its speed that a task keeps next to another: its bandwidth by shareBandwidth divided by its demand. */
 function pace(demand: number, other: number, total: number): number {
   return demand === 0 ? 1 : Math.min(1, Math.max(total / 2, total - other) / demand);
 }

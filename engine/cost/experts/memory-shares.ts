@@ -14,15 +14,15 @@ export interface MemoryShares {
   readonly shortage?: string;
 }
 
-/** Bytes of pieces that are being read beside the slots. */
+/** Bytes of pieces that are being read in addition to the slots. */
 function readingBytes({ mixture: { expertBytes, readsPerExpert }, policy }: ExpertsCase): number {
   return (policy.depth * expertBytes) / readsPerExpert;
 }
 
 /**
- * The slots that memory has room for beside what every token uses: as many for each layer, or for all together in whole
- * multiples of what one token uses, since a cache hits nothing below one and gains in steps. With lookahead, which needs no
- * whole token, a pool takes what there is.
+ * The slots that memory has room for in addition to what every token uses: as many for each layer, or for all together
+ * in whole multiples of what one token uses, since a cache hits nothing below one and gains in steps. With lookahead,
+ * which needs no whole token, a pool takes what there is.
  * @returns slots of each cache; 0 where not even those of a token in one layer fit, and where experts are mapped
  */
 export function fittingSlots(one: ExpertsCase): number {

@@ -7,7 +7,7 @@ export interface PieceReads {
   readonly bytes: number;
   /** Latency and bandwidth of a piece; the latency is that of all reads of which a buffered piece consists. */
   readonly disk: DiskReads;
-  /** Pieces beside those that were asked for, which the operating system reads ahead of each. */
+  /** Pieces in addition to those that were asked for, which the operating system reads ahead of each. */
   readonly ahead: number;
 }
 

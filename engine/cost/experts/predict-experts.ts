@@ -126,7 +126,7 @@ export function predictPromptReads(
   return { seconds: layers * interpolated(each, missing), bytes: layers * missing * expertBytes };
 }
 
-/** Hits of slots or mapped pages, and of file pages beside slots, which count as an LRU cache of their own size. */
+/** Hits of slots or mapped pages, and of file pages next to slots, which count as an LRU cache of their own size. */
 function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, reads: PieceReads) {
   const { mixture, policy, memory } = one;
   const { layers, experts, used, expertBytes, denseBytes } = mixture;

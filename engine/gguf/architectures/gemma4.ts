@@ -7,9 +7,9 @@ const MOST_WIDTH = 1_000_000;
 const MOST_WINDOW = 2 ** 31;
 
 /**
- * Gemma 4 (2026): Gemma 3's norms, with heads of unlike sizes in layers with a window and without; the last layers attend to
- * the keys and values of earlier ones; a mixture stands beside a dense network; small models have an embedding of every
- * token for each layer.
+ * Gemma 4 (2026): Gemma 3's norms, with heads of unlike sizes in layers with a window and without; the last layers
+ * attend to the keys and values of earlier ones; a mixture runs in parallel with a dense network; small models have an
+ * embedding of every token for each layer.
  */
 export const gemma4: Family = {
   pairs: 'halves',

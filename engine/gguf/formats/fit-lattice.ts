@@ -23,7 +23,7 @@ export function createChosenPoints(): ChosenPoints {
   return { points: new Uint16Array(8), signs: new Uint8Array(4), down: new Uint8Array(4) };
 }
 
-/** Where the value furthest from zero is put, in units of the largest level, when scales are tried. */
+/** Places tried for the value furthest from zero when scales are fitted, in units of the largest level. */
 const REACHES = [0.8, 1.1, 1.5, 2] as const;
 
 const TRIED = createChosenPoints();

@@ -9,7 +9,7 @@ const FITTING_ROUNDS = 2;
  */
 const SEARCHED = [-0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4] as const;
 
-/** What each value's squared error counts: `values[first + i]` for the i-th value of a block; none is negative. */
+/** Weight of each value's squared error: `values[first + i]` for the i-th value of a block; none is negative. */
 export interface Weights {
   readonly values: Float32Array;
   readonly first: number;

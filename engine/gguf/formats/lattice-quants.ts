@@ -11,7 +11,7 @@ import { LATTICES, type Lattice } from './lattices.ts';
 /** Numbers of some bits in a block, one for each of its points, groups or eights of values. Bits count from bit 0. */
 export interface Bits {
   readonly count: number;
-  /** Where number 0 begins. */
+  /** First bit of number 0. */
   readonly first: number;
   /** From one number to the next; if `every` is given, from the first of so many numbers to that of the next ones. */
   readonly step: number;
@@ -21,7 +21,7 @@ export interface Bits {
   readonly inner?: number;
 }
 
-/** What decoders read, in TypeScript and in shaders. */
+/** Layout of a block as decoders read it, in TypeScript and in shaders. */
 export interface LatticeLayout {
   /** Bytes of a block. */
   readonly size: number;
@@ -234,7 +234,7 @@ function latticeFormat(layout: LatticeLayout): BlockFormat {
   }
 }
 
-/** Where number `index` begins. */
+/** First bit of number `index`. */
 function bitOf({ first, step, every = 1, inner = 0 }: Bits, index: number): number {
   const together = index & (every - 1);
   return first + step * ((index - together) / every) + inner * together;

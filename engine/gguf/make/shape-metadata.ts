@@ -103,7 +103,7 @@ function factorMetadata({ architecture, kinds, embeddingScale, logitScale, logit
 }
 
 /**
- * Width that `feed_forward_length` has of a layer where layers differ: of its dense network, of the one beside its experts,
+ * Width that `feed_forward_length` has of a layer where layers differ: of its dense network, of the one next to its experts,
  * or of experts that are all of the layer; 0 without any. `undefined`: of a mixture after a mixer, which has none.
  */
 function networkSize({ mixer, feedForward }: LayerKind): number | undefined {

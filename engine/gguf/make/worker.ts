@@ -4,7 +4,7 @@ import type { Quantization } from '../../model/quantization.ts';
 import { quantize } from '../formats/formats.ts';
 import { type Piece, randomWeights } from './random-weights.ts';
 
-/** What a worker thread needs to know of the model. */
+/** Facts about the model that a worker thread needs. */
 export interface WorkerModel {
   readonly shape: Shape;
   readonly seed: number;

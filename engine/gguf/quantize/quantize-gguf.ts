@@ -25,7 +25,7 @@ export interface ModelToQuantize {
   readonly onPiece?: (pieces: number, tensor: string) => void;
 }
 
-/** What became of a tensor. */
+/** Outcome for one tensor. */
 export interface QuantizedTensor {
   readonly name: string;
   readonly from: Quantization;

@@ -7,12 +7,12 @@ import { dequantize, quantize } from '../formats/formats.ts';
 export interface PieceToQuantize {
   readonly from: Quantization;
   readonly to: Quantization;
-  /** Where the rows are in the file. */
+  /** First byte of the rows in the file. */
   readonly offset: number;
   readonly bytes: number;
   readonly values: number;
   readonly columns: number;
-  /** What the squared error of each column counts; 1 where it is undefined. */
+  /** Weight of each column's squared error; 1 if undefined. */
   readonly columnWeights: Float32Array | undefined;
 }
 

@@ -7,7 +7,7 @@ import { WeightsLostError } from '../weights-lost-error.ts';
 import type { NativeJobs, NativeOutcome } from './jobs.ts';
 
 /**
- * What native/addon.cpp exports. Vectors, matrices, mappings and caches are numbers; `format` is a format's number in a
+ * Exports of native/addon.cpp. Vectors, matrices, mappings and caches are numbers; `format` is a format's number in a
  * GGUF file.
  */
 export interface NativeEngine {
@@ -111,7 +111,7 @@ export interface NativeAddon {
   restoreStandardError(saved: number): void;
 }
 
-/** Beside the sources, or beside dist/, where the compiled library lies one folder deeper. */
+/** Next to the sources, or next to dist/, where the compiled library lies one folder deeper. */
 const FOLDER =
   ['../../../native/build', '../../../../native/build']
     .map((path) => join(import.meta.dirname, path))

@@ -33,7 +33,7 @@ function divert(file: string): () => void {
     return () => {};
   }
   const restoreErrors = (): void => addon.restoreStandardError(saved);
-  // What has replaced it doesn't write to the descriptor.
+  // A replaced `write` doesn't use the descriptor.
   if (Object.hasOwn(process.stderr, 'write')) return restoreErrors;
   process.stderr.write = (text: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
     writeSync(saved, typeof text === 'string' ? Buffer.from(text) : text);

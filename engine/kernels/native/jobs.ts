@@ -1,4 +1,4 @@
-/** What the addon says of every job that has ended: seconds on its clock, and an error, empty if the job succeeded. */
+/** The addon's report on a job that has ended: seconds on its clock, and an error, empty if the job succeeded. */
 export interface NativeOutcome {
   readonly start: number;
   readonly end: number;

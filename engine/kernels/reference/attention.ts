@@ -56,7 +56,8 @@ export function attention(memory: ReferenceMemory, operation: AttentionOperation
 
 /**
  * How a head of a token weights the positions from 0 to the token's own: softmax(scale·q·Kᵀ) of those that it sees
- * (Vaswani et al. 2017, Eq. 1), and 0 before its window; a sink takes the rest. The keys must be in the cache, and the queries as the operation was given them.
+ * (Vaswani et al. 2017, Eq. 1), and 0 before its window; a sink takes the rest. The keys must be in the cache, and the
+ * queries as the operation was given them.
  * @param row token · heads + head, counted over the operation's tokens
  */
 export function attentionWeights(
@@ -79,7 +80,7 @@ export function attentionWeights(
   return weights;
 }
 
-/** Where the keys and values of a query head begin in its cache. */
+/** Index at which the keys and values of a query head begin in its cache. */
 function headBase({ kvHeads, capacity, headSize }: KeyValueCache, head: number, heads: number): number {
   return Math.floor((head * kvHeads) / heads) * capacity * headSize;
 }
@@ -123,8 +124,8 @@ function attendPage(
 }
 
 /**
- * What a head has seen of a context so far: the largest score m, the sum s of e^(score − m), and the values weighted
- * with e^(score − m), o. o/s is the attention over what was seen.
+ * Summary of the context that a head has seen so far: the largest score m, the sum s of e^(score − m), and the values
+ * weighted with e^(score − m), o. o/s is the attention over what was seen.
  */
 export interface SeenScores {
   readonly largest: number;

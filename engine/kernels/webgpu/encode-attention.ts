@@ -84,7 +84,7 @@ export function encodePages(context: EncodingContext, operation: AttendPagesOper
   ] = pages as readonly [CachePage];
   const end = position + queries.values.length / (heads * headSize);
   const seen = pages.filter(({ first, count }) => first < end && first + count > firstSeen(position, window));
-  // What is seen of no page is nothing, which one that is not seen gives.
+  // If no page is seen, one unseen page is encoded, which yields the empty result.
   const merged = begins && seen.length === 0 ? pages.slice(0, 1) : seen;
   return merged.flatMap(({ cache, first, count }, index) => {
     const chunked = encodeChunks(context, operation, { cache, position: position - first, used: count });

@@ -5,7 +5,7 @@ import type { TileValues } from './shaders/multiply.ts';
 import { ELEMENTS } from './shaders/rows.ts';
 import type { UploadedMatrix } from './weights-buffers.ts';
 
-/** What dispatches refer to. */
+/** Resources that dispatches refer to. */
 export interface EncodingContext {
   /** How the device's lanes work together. */
   readonly lanes: LanesTogether;
@@ -19,11 +19,11 @@ export interface EncodingContext {
   readonly halfMatrices: boolean;
   /** Room for this many bytes of halves, which lasts until the next call for the same factor. */
   halves(factor: 'weights' | 'inputs', bytes: number): GPUBuffer;
-  /** What tiles of products are kept in. */
+  /** Type in which tiles of products are kept. */
   readonly tileValues: TileValues;
   matrix(id: number): UploadedMatrix;
   cache(id: number): GPUBuffer;
-  /** Where a vector's values begin in the arena. */
+  /** First value of a vector in the arena. */
   place(vector: Vector): number;
   /** Room for the arguments of embeddings: numbers of tokens. */
   tokens(tokens: readonly number[]): number;

@@ -13,7 +13,7 @@ export interface OpenedGpu {
   readonly halfMatrices: boolean;
 }
 
-/** What a machine without a GPU is told. */
+/** Error for a machine without a GPU. */
 export function noGpu(reason = 'no Vulkan, Metal or Direct3D 12 driver that works'): InputError {
   return new InputError('GPU', `none was found (${reason}); run on the CPU instead`);
 }
@@ -24,7 +24,7 @@ const PACKED_DOT = 'packed_4x8_integer_dot_product';
 /** Dawn's matrices, which WebGPU doesn't have yet. */
 const MATRICES = 'chromium-experimental-subgroup-matrix';
 
-/** What shaders use where it is there. */
+/** Features that shaders use if the adapter has them. */
 export type UsedFeature = GPUFeatureName | typeof PACKED_DOT | typeof MATRICES;
 
 /** Features that shaders use where an adapter has them. */

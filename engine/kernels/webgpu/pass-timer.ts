@@ -2,7 +2,7 @@
 export interface PassTimer {
   /** Begins with the next pass. */
   start(): void;
-  /** What the next pass is to write; `undefined` if it isn't timed. */
+  /** Timestamps that the next pass is to write; `undefined` if it isn't timed. */
   writes(): GPUComputePassTimestampWrites | undefined;
   /** Seconds from the beginning of the first pass since `start` to the end of the last; all have been submitted. */
   seconds(): Promise<number>;

@@ -17,7 +17,7 @@ export interface ProbedGpus {
   readonly gpus: readonly ListedGpu[];
   /** Whether the fastest is software: the CPU computes. `undefined` where there is none that gives a device. */
   readonly software: boolean | undefined;
-  /** What is wrong with drivers of this machine; `undefined`: nothing is. */
+  /** Description of faulty drivers on this machine; `undefined` if there are none. */
   readonly problem: string | undefined;
 }
 
@@ -25,9 +25,9 @@ export interface ProbedGpus {
 const ANSWERED = 60;
 
 /**
- * Looks for GPUs in a child process, since a damaged driver ends the process that loads it, and what drivers print would
- * stand among the lines of a command: it goes to `gpu-drivers.log` in the user's folder. Drivers that end the process are
- * taken out of this one's environment, so that it loads the others.
+ * Looks for GPUs in a child process, since a damaged driver ends the process that loads it, and what drivers print
+ * would stand among the lines of a command: it goes to `gpu-drivers.log` in the user's folder. Drivers that end the
+ * process are taken out of this one's environment, so that it loads the others.
  * @throws InputError where the package `webgpu` isn't installed
  */
 export function probedGpus(): Promise<ProbedGpus> {
@@ -73,8 +73,8 @@ const onlyDrivers = (paths: readonly string[]): Record<string, string> =>
   Object.fromEntries(DRIVER_VARIABLES.map((name) => [name, paths.join(':')]));
 
 /**
- * What the child does: names all adapters, as Dawn does when it is asked for one that isn't there, and opens a device on
- * the fastest.
+ * Program of the child: names all adapters, as Dawn does when it is asked for one that isn't there, and opens a device
+ * on the fastest.
  */
 const CHILD = `
 const say = (found) => process.stdout.write(JSON.stringify(found), () => process.exit());
@@ -86,7 +86,7 @@ device?.destroy();
 say({ listed, software: device ? adapter.info.isFallbackAdapter : undefined });
 `;
 
-/** What the child prints as JSON. */
+/** Result that the child prints as JSON. */
 interface Told {
   /** Why the package `webgpu` can't be loaded. */
   readonly unloadable?: string;

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 export interface VulkanDrivers {
   /** Manifests of drivers whose library may be one. */
   readonly usable: readonly string[];
-  /** What is wrong with the others, for messages. */
+  /** Faults of the other drivers, for messages. */
   readonly problems: readonly string[];
   /** The environment's variable that names all of them; `undefined`: they lie in the loader's folders. */
   readonly variable: string | undefined;
@@ -34,7 +34,7 @@ export function vulkanDrivers(environment: NodeJS.ProcessEnv = process.env): Vul
 
 /**
  * Why this machine has no driver that Dawn might find; `undefined` if it may have one. Broken ones that a variable of
- * the environment names beside others are taken out of it.
+ * the environment names together with others are taken out of it.
  */
 export function driversMissing(): string | undefined {
   if (process.platform !== 'linux') return undefined;

@@ -19,7 +19,7 @@ import { type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
 
 export interface WebgpuOptions {
   readonly device: GPUDevice;
-  /** What the adapter is called, for messages. */
+  /** Name of the adapter, for messages. */
   readonly adapter: string;
   /** Opens a file of weights. @throws InputError if it can't be read */
   openFile(path: string): { readonly source: ByteSource; close(): void };
@@ -111,7 +111,7 @@ export function webgpuKernels({
     return result;
   };
 
-  /** What operations use that were encoded, but perhaps not submitted: vectors by their ids, and token ids. */
+  /** Operands of operations that were encoded, but perhaps not submitted: vectors by their ids, and token ids. */
   const used = new Set<number | 'tokens'>();
   const submit = (): void => {
     program.submit();

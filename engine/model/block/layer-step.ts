@@ -46,7 +46,7 @@ export const BUFFERS = [
   'expertGate',
   'expertUp',
   'expertResult',
-  /** Results of a mixture beside a dense network. */
+  /** Results of a mixture next to a dense network. */
   'mixture',
   /** The number that gates the shared expert. */
   'sharedGate',

@@ -67,7 +67,7 @@ export type LayerNorm =
   | 'post_attention_norm'
   | 'ffn_norm'
   | 'post_ffw_norm'
-  /** Norms of a mixture beside a dense network: after that network, before and after the mixture, and before the router. */
+  /** Norms of a mixture next to a dense network: after that network, before and after the mixture, and before the router. */
   | 'post_ffw_norm_1'
   | 'pre_ffw_norm_2'
   | 'post_ffw_norm_2'

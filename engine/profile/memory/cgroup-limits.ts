@@ -1,6 +1,8 @@
 import type { Host } from './host.ts';
 
-/** What a control group may still allocate: its limit less the memory that it holds and that can't be reclaimed. */
+/**
+ * Memory that a control group may still allocate: its limit less the memory that it holds and that can't be reclaimed.
+ */
 export interface CgroupLimits {
   /** Bytes of memory: the tightest limit of the process's group and its ancestors; infinite without one. */
   readonly total: number;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 
-/** Where facts about the system come from: files of /proc and /sys on Linux, the program `vm_stat` on macOS. */
+/** Sources of facts about the system: files of /proc and /sys on Linux, the program `vm_stat` on macOS. */
 export interface Host {
   readonly platform: string;
   /** Bytes of RAM installed. */

@@ -19,7 +19,7 @@ const SYSTEMS: Readonly<Record<string, Exclude<OperatingSystem, 'windows'>>> = {
 };
 
 /**
- * Memory that a model may use beside other programs, as the operating system reports it. On Linux and Android that is
+ * Memory that a model may use next to other programs, as the operating system reports it. On Linux and Android that is
  * MemAvailable (free pages and those that can be reclaimed), bounded by the process's control groups; on macOS, pages
  * that are free, inactive, speculative or purgeable. Only Android counts swap (prima.cpp Eq. 17): anonymous pages that
  * haven't been used recently, as far as swap has room for them.

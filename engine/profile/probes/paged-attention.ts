@@ -11,7 +11,7 @@ const PAGE_TOKENS = 64;
 const CONTEXT = 256;
 /** Texts of a layer, one after the other: so few that a run is short, which other programs seldom disturb. */
 const TEXTS = 4;
-/** Of the whole, where noise makes the text's first token take as long as all. */
+/** Smallest share of the whole, for when noise makes the text's first token take as long as all. */
 const LEAST_SHARE = 0.01;
 
 /** Query heads that share a key: two numbers of them tell what is computed from what is read. */

@@ -17,7 +17,7 @@ import type { Bench } from './bench.ts';
 /** Layers of two models, which tell what a layer costs from what a pass costs besides. */
 export const DEPTHS = { shallow: 2, deep: 24 } as const;
 export type Depth = keyof typeof DEPTHS;
-/** Texts of the pass that tells what further texts cost beside products. */
+/** Texts of the pass that tells what further texts cost apart from products. */
 export const SEVERAL_TEXTS = 8;
 
 /** Very small matrices, so that what is not a product dominates. */

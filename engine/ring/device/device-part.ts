@@ -4,13 +4,13 @@ import type { WindowAssignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { layersInRam } from './memory.ts';
 
-/** The GPU that a device of a ring computes on beside its CPU. */
+/** The GPU that a device of a ring computes on in addition to its CPU. */
 export interface RingGpu {
   readonly name: string;
   open(): Promise<Kernels>;
 }
 
-/** What runs a device's windows: its CPU alone, or with its GPU, which is open until `close`. */
+/** Runner of a device's windows: its CPU alone, or with its GPU, which is open until `close`. */
 export interface DevicePart {
   readonly part: WindowPart;
   close(): void;
@@ -22,7 +22,7 @@ export interface DevicePartOptions {
   readonly windows: readonly Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>[];
   /** Tokens that a request has room for. */
   readonly context: number;
-  /** What the GPU computes besides layers; only a head has that. */
+  /** Parts other than layers that the GPU computes; only a head has them. */
   readonly outer: GpuLayers['outer'];
   /** Whether it is still wanted: layers take seconds to reach a GPU, and meanwhile the plan may change. */
   readonly wanted: () => boolean;

@@ -16,7 +16,7 @@ export function layersOf(windows: Iterable<Pick<Layers, 'from' | 'to'>>): number
   return [...windows].flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
 }
 
-/** Those whose weights and KV caches are in RAM: the GPU's have a memory of their own. */
+/** Layers whose weights and KV caches are in RAM: those of the GPU have a memory of their own. */
 export function layersInRam(windows: Iterable<Layers>): number[] {
   return [...windows].flatMap((window) => layersOf([window]).filter((layer) => !window.onGpu.includes(layer)));
 }
@@ -51,7 +51,7 @@ export function plannedBytes(
   return cacheBytes(assignment, part.model) + activationsBytes + pinned;
 }
 
-/** What this process holds now, beside what is planned. */
+/** Memory that this process holds now, next to what was planned. */
 export function heldMemory(limit: number, planned: number): HeldMemory {
   return { limit, planned, measured: heldBytes() };
 }

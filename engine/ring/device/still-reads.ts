@@ -6,7 +6,7 @@ export const STILL_SECONDS = 2.5;
 /** Milliseconds between samples. */
 const PERIOD = 250;
 
-/** What the operating system has counted so far. */
+/** Reads and faults that the operating system has counted so far. */
 export type ReadCounts = Pick<NodeJS.ResourceUsage, 'fsRead' | 'majorPageFault'>;
 
 export interface StillReadsOptions {

@@ -75,7 +75,7 @@ export function keptWeightsDigests(
   return digests;
 }
 
-/** What tells a model's files from others and from themselves at another time, as text. */
+/** Text that tells a model's files from others and from earlier or later versions of themselves. */
 function filesOf(path: string): string {
   const files = partPaths(path).map((part) => {
     const { size, ino, mtimeNs, ctimeNs } = statSync(part, { bigint: true });

@@ -15,7 +15,7 @@ import { createWorkerSession } from './session.ts';
 
 export interface WorkerOptions {
   readonly loaded: LoadedPart;
-  /** The GPU that it computes on beside its CPU. */
+  /** The GPU that it computes on in addition to its CPU. */
   readonly gpu: RingGpu | undefined;
   /**
    * Address for heads, `tcp://host:port`. Other devices of the ring connect to the next port, or to any free one for *.

@@ -19,7 +19,7 @@ export interface DeviceActivity {
 type Doing = keyof DeviceActivity;
 
 /**
- * What the devices did between two times of the head's clock, by device. Intervals of one kind that overlap count once.
+ * Activity of the devices between two times of the head's clock. Overlapping intervals of one kind count once.
  * @param devices the head first
  */
 export function activityOf(

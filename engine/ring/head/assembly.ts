@@ -17,7 +17,7 @@ export interface Assembly {
   readonly devices: readonly string[];
   /** By device; devices that do not manage their weights are omitted. */
   readonly weights: Map<string, WeightsReport>;
-  /** What waits for output, by the number of its request. */
+  /** Work that waits for output, by the number of its request. */
   readonly pending: Map<number, PendingWork>;
   /** Why the assembly is broken; `undefined` while it is not. */
   readonly broken: Error | undefined;

@@ -32,7 +32,7 @@ export interface HeadOptions {
   /** This device's name in the cluster. */
   readonly name: string;
   readonly loaded: LoadedPart;
-  /** The GPU that this device computes on beside its CPU. */
+  /** The GPU that this device computes on in addition to its CPU. */
   readonly gpu: RingGpu | undefined;
   readonly keys: KeyPair | undefined;
   readonly members: readonly MemberAddress[];
@@ -75,7 +75,7 @@ export interface RingHead extends RingPasses {
   /** The members' descriptions of themselves. */
   profiles(fresh: boolean): Promise<DeviceFacts[]>;
   collectSpans(): Promise<DeviceSpans[]>;
-  /** What the devices of the current assembly hold now and can't reclaim, the head first. */
+  /** Memory that the devices of the current assembly hold now and can't reclaim, the head first. */
   heldMemory(): Promise<DeviceHeldMemory[]>;
   close(): Promise<void>;
 }

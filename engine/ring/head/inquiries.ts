@@ -27,7 +27,7 @@ export interface DeviceFacts {
   readonly memory: number;
 }
 
-/** What a device holds that can't be reclaimed. */
+/** Memory of a device that can't be reclaimed. */
 export interface DeviceHeldMemory extends HeldMemory {
   readonly device: string;
 }
@@ -44,7 +44,7 @@ export interface HeadInquiries {
   profiles(fresh: boolean): Promise<DeviceFacts[]>;
   /** The spans since they were collected last. */
   collectSpans(): Promise<DeviceSpans[]>;
-  /** What `devices` hold now. */
+  /** Memory that `devices` hold now. */
   heldMemory(devices: readonly string[]): Promise<DeviceHeldMemory[]>;
   /** Ends all waits. */
   close(): void;

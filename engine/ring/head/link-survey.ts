@@ -4,7 +4,7 @@ import { LinkLostError } from './errors.ts';
 import type { RingHead } from './head.ts';
 import type { MeasuredRingLink } from './inquiries.ts';
 
-/** What a ring through all workers shows of their links. */
+/** Links between workers, as seen by a ring through all of them. */
 export interface LinkSurvey {
   /** The workers in the order in which they were linked. */
   readonly order: readonly string[];

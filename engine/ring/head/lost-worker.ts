@@ -6,7 +6,7 @@ import type { RingPasses } from './passes.ts';
 import type { RingLayout } from './planning.ts';
 
 /*
- * What happens when a worker is lost:
+ * Recovery when a worker is lost:
  *
  * 1. Its connection to the head is cut (member.ts: heartbeats, 3.5 s at most), or another worker reports that it can't
  *    reach it (assembly.ts). Presence records that, and the assembly breaks with a DeviceLostError.
@@ -81,7 +81,7 @@ export function createPresence({ head, members, isAssembled, onLost, log }: Pres
 const LEAST_BANDWIDTH = PART_BYTES / HEARTBEAT_TIMEOUT;
 
 /**
- * Why a device is lost, with the bandwidth of its link where heartbeats don't pass beside frames.
+ * Why a device is lost, with the bandwidth of its link where heartbeats don't pass next to frames.
  * @param bandwidth bytes per second, as measured; `undefined`: not measured
  */
 export function lossReason(reason: string, bandwidth = Number.POSITIVE_INFINITY): string {

@@ -43,7 +43,7 @@ export interface MemberOptions extends MemberAddress {
   readonly head: string;
   /** Identity of the model (device/part-file.ts). */
   readonly model: string;
-  /** Of all members of the ring (HeadMessage). */
+  /** Name shared by all members of the ring (HeadMessage). */
   readonly ring: string;
   readonly digests: WeightsDigests;
   readonly mostBytes: number;

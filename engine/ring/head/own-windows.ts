@@ -41,9 +41,9 @@ export interface OwnWindows {
 export interface OwnWindowsOptions {
   readonly head: string;
   readonly loaded: LoadedPart;
-  /** What runs the head's windows; ends with them. */
+  /** Runner of the head's windows; closed with them. */
   readonly device: DevicePart;
-  /** What the GPU computes besides layers. */
+  /** Parts other than layers that the GPU computes. */
   readonly outer: DevicePartOptions['outer'];
   /** The head's share of the plan. */
   readonly assignment: Assignment;
@@ -195,7 +195,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   };
 }
 
-/** Where the output layer's weights are among those in RAM. */
+/** Location of the output layer's weights among those in RAM. */
 function outputPlace({ assignment, outer }: OwnWindowsOptions): 'elsewhere' | 'with-last-window' | 'by-itself' {
   if (outer.includes('output')) return 'elsewhere';
   const last = assignment.windows.find(({ index }) => index + 1 === assignment.windowCount);

@@ -11,7 +11,7 @@ export interface RingWork extends Pick<FrameSegment, 'request' | 'position' | 'm
   readonly pages: readonly number[];
   /** The number of last tokens of which something is wanted. */
   readonly rows: number;
-  /** What is wanted of them; hidden states are those after the output's norm. Default: logits. */
+  /** Wanted results; hidden states are those after the output's norm. Default: logits. */
   readonly wanted?: 'logits' | 'hidden' | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface PendingWork {
 
 /** Tokens that enter the ring together. */
 export interface EnteringFrame extends Pick<WindowRun, 'copies' | 'segments' | 'isFollowed'> {
-  /** Those of all segments. */
+  /** Tokens of all segments. */
   readonly tokens: readonly number[];
 }
 

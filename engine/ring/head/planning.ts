@@ -35,7 +35,7 @@ export type RingScheduler = (typeof RING_SCHEDULERS)[number];
 export interface RingLayout {
   /** In the order in which a token visits them. */
   readonly windows: readonly Window[];
-  /** What the head's GPU computes besides layers; missing: nothing. */
+  /** Parts other than layers that the head's GPU computes; missing: none. */
   readonly onGpu?: DevicePartOptions['outer'];
   /** By device; devices without an entry leave their weights to the operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;

@@ -54,7 +54,7 @@ interface Evaluated {
   readonly multiplied: Multiplied;
 }
 
-/** What is in a page, and how many of its tokens have their keys and values on the devices of an assembly. */
+/** Tokens of a page, and how many of them have their keys and values on the devices of an assembly. */
 interface PageTokens {
   readonly tokens: Evaluated[];
   assembly: number;

@@ -19,7 +19,7 @@ export interface SentFrames {
    * @throws FrameError for any other one
    */
   returned(frame: WindowRun): void;
-  /** Those that have been waited for the longest; `undefined` while no frame is on its way. */
+  /** Devices that have been waited for the longest; `undefined` while no frame is on its way. */
   awaited(): AwaitedDevices | undefined;
 }
 
@@ -70,5 +70,5 @@ export function createSentFrames(head: string, windows: readonly Window[], clock
   };
 }
 
-/** What a frame carries unchanged through all windows; only its activations change. */
+/** Fields that a frame carries unchanged through all windows; only its activations change. */
 const CARRIED = ['number', 'copies', 'segments', 'isFollowed'] as const;

@@ -181,7 +181,7 @@ export function encodeFrame(frame: Frame): Buffer {
   return bytes;
 }
 
-/** What a frame says before its payload. */
+/** Fields of a frame that precede its payload. */
 type Described = Pick<ActivationFrame, 'segments' | 'copies'>;
 
 function describedBytes({ segments, copies }: Described): number {

@@ -21,7 +21,7 @@ export interface ListenerOptions {
   readonly transport: Transport;
   /** `tcp://host:port`; port * for any free port. */
   readonly address: string;
-  /** What to do where the address can't be bound. */
+  /** Advice for when the address can't be bound. */
   readonly remedy?: string;
   /** The listener's name in authentication and in logs. */
   readonly domain: string;

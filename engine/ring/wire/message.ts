@@ -68,7 +68,7 @@ export interface WeightsReport {
   readonly bytes: number;
 }
 
-/** What a device holds and its operating system can't reclaim; over `limit`, this is its memory pressure. */
+/** Memory that a device holds and its operating system can't reclaim; over `limit`, this is its memory pressure. */
 export interface HeldMemory {
   /** Its RAM, or what it was given of it, bytes. */
   readonly limit: number;
@@ -111,7 +111,7 @@ export type WorkerMessage =
       readonly ringPort: number;
       /** Memory for weights and caches, bytes. */
       readonly memory: number;
-      /** The name of the GPU that it computes on beside its CPU, if it has one. */
+      /** The name of the GPU that it computes on in addition to its CPU, if it has one. */
       readonly gpu: string | undefined;
       readonly layers: readonly number[];
       /** Digests of its weights (device/weights-digests.ts), by layer. */

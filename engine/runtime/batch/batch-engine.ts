@@ -45,12 +45,12 @@ export interface BatchRequest {
   readonly draftSampler?: () => Sampler;
   /** Texts at which to stop; they are not shown. */
   readonly stops?: readonly string[];
-  /** Tokens that end the text beside those of the vocabulary. */
+  /** Tokens that end the text in addition to those of the vocabulary. */
   readonly stopTokens?: ReadonlySet<number>;
   /** Ends it after the current pass, also while it waits. */
   readonly signal?: AbortSignal;
   /**
-   * How many of the most probable tokens to report beside each generated one, which is always among them.
+   * How many of the most probable tokens to report with each generated one, which is always among them.
    * `undefined`: none, nor the generated one.
    */
   readonly topLogprobs?: number;

@@ -40,7 +40,7 @@ interface Open extends QueuedRequest {
  */
 export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   const { sequences, tokenizer, clock = () => performance.now() / 1000 } = options;
-  /** What drafts cost is what they cost beside no other program. */
+  /** Drafts are charged the time that they would take with no other program running. */
   const draftClock = options.clock ?? undelayedSeconds;
   const { pageTokens, pages, mostTokens, contextLength } = sequences;
   const { model } = sequences;
@@ -63,7 +63,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     drafting?.close(id);
   };
 
-  /** What is drafted for each work of a pass in which all texts decode: nothing that needs another page. */
+  /** Drafts for each work of a pass in which all texts decode: none that needs another page. */
   const draftsFor = async (work: readonly QueuedWork<Open, Sequence>[]): Promise<readonly (Draft | undefined)[]> => {
     if (drafting === undefined) return [];
     const share = Math.floor(mostTokens / work.length) - 1;

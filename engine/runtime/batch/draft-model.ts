@@ -7,8 +7,8 @@ import type { Text, Texts, TextWork } from '../texts.ts';
 /** A small model that guesses at the tokens of several texts. */
 export interface DraftModel {
   /**
-   * What guesses at a text, whose readings and drafts must be work of `together`.
-   * @returns `undefined` if there is no room for it beside the others
+   * Opens a drafter for a text; its readings and drafts must be work of `together`.
+   * @returns `undefined` if there is no room for it next to the others
    */
   open(sampler: () => Sampler): TextDrafter | undefined;
   /** Does work of several drafters, whose tokens go through the model together. One alone writes greedily in one call. */
@@ -21,7 +21,7 @@ export interface TextDrafter extends ModelDrafter {
 }
 
 export interface DraftModelOptions {
-  /** Those of the small model, for it alone. */
+  /** Texts of the small model, used for it alone. */
   readonly texts: Texts;
   /** Tokens of the vocabulary that both models have. */
   readonly vocabularySize: number;

@@ -4,7 +4,7 @@ import { createPromptLookup, type Looked, type PromptLookup } from '../../text/s
 import type { DraftModel, TextDrafter } from './draft-model.ts';
 import type { RequestTask } from './request-task.ts';
 
-/** What guesses at the tokens of texts: one of `lookup` and `model` at least. */
+/** Sources of drafted tokens: at least one of `lookup` and `model`. */
 export interface BatchDraftOptions {
   /** Last tokens that are looked for in a text at most; `undefined`: none. */
   readonly lookup: number | undefined;
@@ -15,7 +15,7 @@ export interface BatchDraftOptions {
 
 /** A text of a pass in which all texts decode. */
 export interface DraftedText {
-  /** Of its request. */
+  /** Number of its request. */
   readonly id: number;
   readonly task: RequestTask;
   /** The most tokens that the pass has room for. */
@@ -93,7 +93,7 @@ export function createDrafting({ lookup, model, tokens: fixed }: BatchDraftOptio
     found === undefined || found.tokens.length === 0
       ? undefined
       : { source: `lookup ${found.matched}`, most: found.tokens.length };
-  /** What was chosen: drafts of the model are written together. */
+  /** Drafts as chosen: those of the model are written together. */
   const carryOut = async (
     texts: readonly DraftedText[],
     choices: readonly (TextChoice | undefined)[],

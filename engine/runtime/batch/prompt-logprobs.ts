@@ -14,7 +14,7 @@ export interface PromptLogprobs {
   take(logits: Float32Array, vocabularySize: number): Float32Array;
 }
 
-/** @param most the number of most probable tokens beside each one */
+/** @param most the number of most probable tokens with each one */
 export function createPromptLogprobs(prompt: readonly number[], most: number): PromptLogprobs {
   const list: TokenLogprob[][] = [];
   let position = 0;

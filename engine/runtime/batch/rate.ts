@@ -4,7 +4,7 @@ const WINDOW = 5;
 /** Events per second. */
 export interface Rate {
   add(count: number): void;
-  /** Of the last seconds; 0 if nothing happened in them. */
+  /** Rate over the last seconds; 0 if nothing happened in them. */
   readonly perSecond: number;
 }
 

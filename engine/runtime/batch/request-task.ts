@@ -9,7 +9,7 @@ export interface TakenPass {
   readonly drafted: readonly number[];
 }
 
-/** What a request makes of the passes in which its tokens are evaluated. */
+/** A request's use of the passes in which its tokens are evaluated. */
 export interface RequestTask {
   /** Its tokens so far. */
   readonly history: readonly number[];
@@ -23,7 +23,7 @@ export interface RequestTask {
   readonly mostDrafted: number;
   /** Makes what chooses tokens as it will, for one draft. */
   readonly draftSampler: () => Sampler;
-  /** What it needs of tokens in a pass. @param isLast whether all tokens are evaluated then */
+  /** Logits that it needs of tokens in a pass. @param isLast whether all tokens are evaluated then */
   wanted(isLast: boolean): SequenceWork['logits'];
   /**
    * Takes what it wanted; with drafted tokens, logits after its last token and after each of them.

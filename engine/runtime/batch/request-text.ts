@@ -10,7 +10,7 @@ import type { RequestTask } from './request-task.ts';
 
 /** The text of a request as it grows, for the engine: the next token is chosen from the logits after the history. */
 export interface RequestText extends RequestTask {
-  /** What the caller has. */
+  /** The caller's view of the request. */
   readonly handle: RunningRequest;
 }
 

@@ -14,7 +14,7 @@ export interface GpuPaging {
   /** Bytes of the GPU for weights and pages; `undefined`: just room for the newest page, so that all others are in RAM. */
   readonly gpuMemory: number | undefined;
   readonly pageTokens: number;
-  /** Where pages go that leave the GPU: RAM first, then a file. */
+  /** Destination of pages that leave the GPU: RAM first, then a file. */
   readonly place: CachePlace;
 }
 

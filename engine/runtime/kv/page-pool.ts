@@ -19,7 +19,7 @@ export interface PagePoolOptions {
   readonly pages: number;
   /** The kernels of each layer, in order. */
   readonly kernels: readonly SliceKernels[];
-  /** Of each layer's slices. */
+  /** Shapes of each layer's slices. */
   readonly shapes: readonly SliceShape[];
   /** Tokens of a page. */
   readonly capacity: number;

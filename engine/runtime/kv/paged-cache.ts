@@ -11,9 +11,9 @@ import { commonSlice, type SliceShape } from './slice-shapes.ts';
 export interface PagedCacheOptions {
   readonly kernels: Kernels;
   readonly plan: PagesPlan;
-  /** Of each layer's slices. */
+  /** Shapes of each layer's slices. */
   readonly shapes: readonly SliceShape[];
-  /** Where evicted pages go. */
+  /** Destination of evicted pages. */
   readonly place: CachePlace;
   readonly recorder?: RunRecorder | undefined;
   /** Memory that sequences share; default: as much as the plan has, for this one alone. */
@@ -68,7 +68,7 @@ export interface PagedCache {
   release(): void;
 }
 
-/** Where evicted pages are, and the memory through which they pass. */
+/** Destination of evicted pages, and the memory through which they pass. */
 interface SecondPool {
   readonly file: CacheFile;
   readonly caches: readonly KeyValueCache[];

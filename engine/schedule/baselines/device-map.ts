@@ -9,7 +9,7 @@ export interface FreeMemory {
   readonly ram: number;
 }
 
-/** Where `device_map="auto"` puts the modules of a model. */
+/** Placement of a model's modules by `device_map="auto"`. */
 export interface DeviceMap {
   /** Whether the embedding stays on the GPU. */
   readonly embeddingOnGpu: boolean;

@@ -3,8 +3,9 @@ import { minPlus } from './min-plus.ts';
 import type { RingWindows } from './ring-windows.ts';
 
 /**
- * The best windows of a ring with at least one device beside the head, where pairs of devices have links of their own:
- * a dynamic program over the devices in ring order, whose state is the last device with layers and the layers so far.
+ * The best windows of a ring with at least one device in addition to the head, where pairs of devices have links of
+ * their own: a dynamic program over the devices in ring order, whose state is the last device with layers and the
+ * layers so far.
  * @param tables seconds of each device by window size, without links
  */
 export function bestInPairwiseRing(

@@ -8,7 +8,7 @@ export interface UniformRing {
   readonly layers: number;
 }
 
-/** What the windows of a ring can cost at least, and how much a single window adds to that. */
+/** Lower bound of the cost of a ring's windows, and how much a single window adds to it. */
 export interface RelaxedWindows {
   /** Seconds that a layer is worth: every device takes the window that is cheapest after this price. */
   readonly price: number;
@@ -96,7 +96,7 @@ function bendsOf(table: Float64Array): number[] {
   for (let window = 1; window < last; window++) {
     const seconds = table[window] as number;
     const bend = (table[window + 1] as number) - 2 * seconds + (table[window - 1] as number);
-    // Not a number, or infinite, beside infinity.
+    // Not a number, or infinite, next to infinity.
     if (!(Math.abs(bend) <= ROUNDING * seconds)) bends.push(window);
   }
   if (last > 0) bends.push(last);

@@ -7,12 +7,12 @@ const SLACK = 1e-9;
 const ROUNDING = 1e-14;
 
 /**
- * The best windows of a ring whose hops all cost the same. Beside the price of the relaxation every window of a device
- * has an excess over its cheapest one, and the excesses of all devices add up to what a choice takes beyond the lower
- * bound. So a window, or a choice for the first few devices, is ruled out once its excess is more than what separates
- * the bound from the best choice known (Ingargiola and Korsh 1973). A dynamic program over the devices, with the layers
- * so far as its state, finds the least sum of what is left: usually a few windows per device and a few states. Of
- * choices that are equal up to rounding errors it takes the one that gives earlier devices more layers.
+ * The best windows of a ring whose hops all cost the same. Apart from the price of the relaxation every window of a
+ * device has an excess over its cheapest one, and the excesses of all devices add up to what a choice takes beyond the
+ * lower bound. So a window, or a choice for the first few devices, is ruled out once its excess is more than what
+ * separates the bound from the best choice known (Ingargiola and Korsh 1973). A dynamic program over the devices, with
+ * the layers so far as its state, finds the least sum of what is left: usually a few windows per device and a few
+ * states. Of choices that are equal up to rounding errors it takes the one that gives earlier devices more layers.
  * @param limit seconds of the best plan that isn't such a ring
  * @returns undefined without any choice that takes less
  */

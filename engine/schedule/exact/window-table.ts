@@ -106,7 +106,7 @@ export function windowSplit(
 
 const NO_OUTPUT: readonly [undefined] = [undefined];
 
-/** What the search for the best split needs of one device; reused from window to window. */
+/** State of the search for one device's best split; reused from window to window. */
 interface Search {
   readonly costs: RingCosts;
   readonly device: DeviceCosts;
@@ -155,7 +155,7 @@ function createSearch(
 
 /**
  * The best number of GPU layers of a window, in closed form: the time is piecewise linear in it, so the best lies at an
- * end, or beside a bend. Where the GPU is the faster processor, it is as many as fit.
+ * end, or next to a bend. Where the GPU is the faster processor, it is as many as fit.
  * @returns the seconds; the number is left in `search.bestGpuLayers`
  */
 function bestGpuLayers(search: Search, window: number): number {

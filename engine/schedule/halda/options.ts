@@ -25,7 +25,7 @@ export interface HaldaOptions {
   /** Line 15. `skips-update`: `continue` leaves w and n as they were; `updates`: the best solution is taken first. */
   readonly calibration: 'skips-update' | 'updates';
   /**
-   * Line 13. `another`: as written, a GPU with free VRAM counts only beside another device that is overloaded; `any`:
+   * Line 13. `another`: as written, a GPU with free VRAM counts only next to another device that is overloaded; `any`:
    * the device with the free VRAM may itself be the overloaded one, as in the paper's example (3.3). By the program's
    * source, a device without a GPU counts if its set isn't M4, and one with a GPU if it has layers on its CPU: in April
    * 2025 only with its VRAM full (`full-gpu`), in July always (`spilling-gpu`).

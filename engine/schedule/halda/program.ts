@@ -71,7 +71,7 @@ export function haldaProgram({
   return { columns, rows };
 }
 
-/** Layers per window whose KV cache the RAM holds beside the buffers; −1 if it can't hold the buffers. */
+/** Layers per window whose KV cache the RAM holds next to the buffers; −1 if it can't hold the buffers. */
 function kvRoom(costs: RingCosts, device: DeviceCosts, rounds: number): number {
   const room = device.available - device.ramBuffers;
   if (room < 0) return -1;

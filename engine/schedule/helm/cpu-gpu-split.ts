@@ -11,11 +11,13 @@ import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts'
 import { type Boundary, createCountSearch } from './crossed-counts.ts';
 
 export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtime' | 'phase'> {
-  /** What is least in the plan: a token's time (the default), or that of the workload's prompts (Algorithm 1). */
+  /**
+   * Quantity that the plan minimises: a token's time (the default), or that of the workload's prompts (Algorithm 1).
+   */
   readonly objective?: 'decode' | 'prefill';
   /**
-   * By which formulas: `roofline` (the default), the thesis's, or `sum`, prima.cpp's, which add computing to reading and
-   * are those that the rates of `hearth profile` are measured for.
+   * By which formulas: `roofline` (the default), the thesis's, or `sum`, prima.cpp's, which add computing to reading
+   * and are those that the rates of `hearth profile` are measured for.
    */
   readonly formulas?: 'roofline' | 'sum';
   /** The device to split; the head unless named. */
@@ -65,10 +67,10 @@ export function partitionUnits(shape: Shape): number {
 }
 
 /**
- * HELM's StrategySelector (Algorithm 1): the least T_plan, of a token or of a prompt, over every boundary k from 0 to L + 2
- * that memory allows, the smaller k where two are equal. Algorithm 1 counts its units from 0 to L; the text has L + 2 of
- * them, as here. Of a mixture every k is tried with the experts of 0, 1, … of the GPU's layers on the CPU, the first ones:
- * where layers are alike, no choice of others is faster or smaller. The fewest of equals is taken.
+ * HELM's StrategySelector (Algorithm 1): the least T_plan, of a token or of a prompt, over every boundary k from 0 to
+ * L + 2 that memory allows, the smaller k where two are equal. Algorithm 1 counts its units from 0 to L; the text has
+ * L + 2 of them, as here. Of a mixture every k is tried with the experts of 0, 1, … of the GPU's layers on the CPU, the
+ * first ones: where layers are alike, no choice of others is faster or smaller. The fewest of equals is taken.
  * @throws InputError if the cluster has no such device, or for efficiencies outside (0, 1]
  */
 export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOptions = {}): SplitSearch {

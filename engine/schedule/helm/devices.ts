@@ -14,7 +14,7 @@ import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts'
 import { bestChain, splitStages } from './chain.ts';
 
 export interface HelmDevicesOptions extends Omit<SplitPredictionOptions, 'runtime'> {
-  /** Where KV caches lie, as in cpuGpuSplit; as the problem says, or `host`, unless given. */
+  /** Place of KV caches, as in cpuGpuSplit; as the problem says, or `host`, unless given. */
   readonly kvCache?: Plan['kvCache'];
 }
 
@@ -85,7 +85,7 @@ export function helmDevices(problem: SchedulingProblem, options: HelmDevicesOpti
   return { plan };
 }
 
-/** What divisions are made for. */
+/** Task for which divisions are made. */
 interface DivisionTask {
   readonly cluster: Cluster;
   readonly model: Model;

@@ -28,7 +28,7 @@ const NOWHERE: Division = { gpuLayers: 0, output: undefined, seconds: Number.POS
 
 /**
  * A ring whose devices divide their layers between CPU and GPU by HELM's search, which tries every division. It has one
- * round; KV caches are in RAM, unless the problem wants them beside their layers, so that VRAM holds weights only, or in
+ * round; KV caches are in RAM, unless the problem wants them next to their layers, so that VRAM holds weights only, or in
  * pages between RAM and VRAM. Weights in RAM are mapped, and those that exceed it are read from disk for every token
  * (prima.cpp Eqs. 12–19, `overflow`). The plan is the fastest of all such plans, by dynamic programming over devices and
  * layers (bestChain).

@@ -8,7 +8,7 @@ import { type ManagedWindow, managedWindows } from './windows.ts';
 
 export interface RingAwareAssignment {
   readonly rounds: number;
-  /** Where the head runs the output layer. */
+  /** Processor of the head that runs the output layer. */
   readonly output: ProcessorKind;
   /** In ring order, the head first, even without layers. */
   readonly windows: readonly ManagedWindow[];
@@ -16,7 +16,7 @@ export interface RingAwareAssignment {
   readonly seconds: number;
 }
 
-/** What the windows of devices depend on. */
+/** Costs and limits that determine the windows of devices. */
 export interface WindowsProblem {
   readonly costs: RingCosts;
   readonly rounds: number;
@@ -69,7 +69,7 @@ export function assignWindows(
 export interface Others {
   /** Every value that the longest of their rounds can have, rising. */
   readonly bounds: readonly number[];
-  /** The least sum of their seconds and of all hops beside a window of the head, with rounds within a bound. */
+  /** The least sum of their seconds and of all hops in addition to a window of the head, with rounds within a bound. */
   least(headLayers: number, bound: number): RingWindows | undefined;
   /** A device's window of so many layers with the least seconds, its round within a bound. */
   window(device: number, layers: number, bound: number): ManagedWindow;

@@ -6,7 +6,7 @@ import type { WindowSize } from '../../plan/ring-plan.ts';
 import { type FittedPolicy, largestPinnedBytes, NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 
 /**
- * Where a device's mapped weights are when its window runs:
+ * Location of a device's mapped weights when its window runs:
  * - `resident`: all of them stay in memory;
  * - `prefetched`: a part is pinned, and the rest is read ahead for every round while other devices compute;
  * - `faulted`: a part is pinned, and page faults read the rest.

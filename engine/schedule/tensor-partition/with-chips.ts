@@ -20,9 +20,10 @@ export interface WithChipsOptions {
  * and its plan says how every chip's part is cut. A device with CPU and GPU is split by the schedulers themselves:
  * `optimal` searches every boundary of a window, as HELM's Algorithm 1 does of a machine.
  *
- * A scheduler that ranks plans by simulating them is handed, beside the problem, what cuts a plan as it will run.
+ * A scheduler that ranks plans by simulating them is handed, in addition to the problem, what cuts a plan as it will
+ * run.
  *
- * Where several requests are decoded at once, chips run whole operators on their GPU: cuts are made for one.
+ * When several requests are decoded at once, chips run whole operators on their GPU: cuts are made for one.
  */
 export function withChips<Result extends Scheduled>(
   schedule: (problem: SchedulingProblem, cut: (plan: Plan) => Plan) => Result,

@@ -14,7 +14,7 @@ import { thinkingVariables } from './thinking.ts';
 import { tokenRules } from './token-rules.ts';
 import { argumentsText, chatChoice, chatTools, MOST_TOOLS, offered, toolUse } from './tools.ts';
 
-/** What an earlier answer carries beside these, such as annotations, changes nothing. */
+/** Further fields of an earlier answer, such as annotations, change nothing. */
 const call = z.looseObject({
   id: z.string().nullish(),
   type: z.literal('function').nullish(),

@@ -201,7 +201,7 @@ function completionForm(
   };
 }
 
-/** Of each prompt's texts those whose tokens have the highest mean of their logarithmic probabilities, in their order. */
+/** The texts of each prompt whose tokens have the highest mean log-probability, in their order. */
 function mostProbable(choices: readonly FinishedChoice[], count: number, chosen: number): readonly FinishedChoice[] {
   if (chosen === count) return choices;
   const meanOf = ({ pieces }: FinishedChoice): number => {

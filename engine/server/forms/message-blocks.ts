@@ -46,7 +46,7 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
     } else if (block.type === 'thinking' && role === 'assistant') {
       reasoning += parsed(thought, block, where).thinking;
     } else if (ELSEWHERE.test(block.type)) {
-      // Of another server, where tools ran or thoughts were locked.
+      // Blocks of another server, which ran tools or locked thoughts.
     } else if (block.type === 'tool_result' && role === 'user') {
       const { tool_use_id: callId, content: returned = '' } = parsed(result, block, where);
       results.push({ role: 'tool', content: returned, callId });

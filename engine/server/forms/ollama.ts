@@ -232,7 +232,7 @@ function ollamaForm({ name }: ServedModel, kind: AskedText['kind']): AnswerForm 
   };
 }
 
-/** What Ollama's API says of the model, as far as a server of one file knows it. */
+/** Facts about the model in the form of Ollama's API, as far as a server of one file knows them. */
 export function ollamaFacts({ name, created, contextLength, callForm, reasoning }: ServedModel) {
   const details = {
     format: 'gguf',

@@ -14,7 +14,7 @@ import { thinkingVariables } from './thinking.ts';
 import { tokenRules } from './token-rules.ts';
 import { argumentsText, offered, responseChoice, responseTools, toolUse } from './tools.ts';
 
-/** What an earlier answer carries when a client sends it back; it changes nothing. */
+/** Fields of an earlier answer that a client sends back; they change nothing. */
 const ECHOED = { id: z.string().nullish(), status: z.string().nullish() };
 const message = z.looseObject({
   ...ECHOED,
@@ -40,7 +40,7 @@ const thought = z.looseObject({
   ...{ summary: texts.nullish(), content: texts.nullish(), encrypted_content: z.string().nullish() },
 });
 
-/** What tools did that ran on other servers; the conversation goes on without it. */
+/** Calls of tools that ran on other servers; the conversation goes on without them. */
 const elsewhere = z.looseObject({
   type: z.enum(['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_call']),
 });
@@ -148,7 +148,7 @@ function isFunctionTool(tool: ResponseTool): tool is Extract<ResponseTool, { rea
 function readItems(items: readonly Item[]): Message[] {
   const messages: Message[] = [];
   let thoughts: string | undefined;
-  /** Those of the last message, while they are its assistant's. */
+  /** Calls of the last message, while it is an assistant's. */
   let calls: ToolCall[] | undefined;
   for (const [index, item] of items.entries()) {
     if (isElsewhere(item)) continue;

@@ -98,7 +98,7 @@ export interface SchemaPlaces {
   readonly tool: (index: number) => string;
 }
 
-/** What a text is held to, and the parameters that it isn't held to. */
+/** Form that a text is held to, and the parameters that it isn't held to. */
 export interface Held {
   /** `undefined`: it may be anything. */
   readonly grammar: Grammar | undefined;

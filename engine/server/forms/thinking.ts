@@ -1,10 +1,10 @@
-/** What clients say of thoughts, in the words of their APIs. */
+/** Parameters about thoughts, in the words of each API. */
 export interface ThinkingRequest {
   readonly reasoning_effort?: string | undefined;
   readonly reasoning?: { readonly effort?: string | null | undefined } | undefined;
   readonly enable_thinking?: boolean | undefined;
   readonly chat_template_kwargs?: Readonly<Record<string, unknown>> | undefined;
-  /** Of Anthropic's API. */
+  /** Anthropic's parameter. */
   readonly thinking?: { readonly type: string } | undefined;
 }
 

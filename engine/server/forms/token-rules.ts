@@ -1,11 +1,11 @@
 import { ApiError } from '../api-error.ts';
 import type { ServedModel } from '../served-model.ts';
 
-/** What a request says of single tokens. */
+/** A request's rules for single tokens. */
 export interface TokenRules {
   /** Added to the logits of tokens. */
   readonly bias: ReadonlyMap<number, number>;
-  /** Tokens that end the text beside those of the vocabulary. */
+  /** Tokens that end the text in addition to those of the vocabulary. */
   readonly stopTokens: ReadonlySet<number>;
 }
 

@@ -108,7 +108,7 @@ export const messageChoice = z
     ...{ path: ['name'], error: 'is missing; give the name of a tool' },
   });
 
-/** What a request says of tools, whichever API it speaks. */
+/** A request's parameters about tools, whichever API it speaks. */
 export interface ToolRequest {
   readonly tools: readonly {
     readonly name: string;
@@ -118,15 +118,15 @@ export interface ToolRequest {
   /** Or the name of the tool to call. */
   readonly choice: 'auto' | 'none' | 'required' | { readonly name: string };
   readonly several: boolean;
-  /** What the text must be if it is no call. */
+  /** Required form of the text if it is no call. */
   readonly form: TextForm | undefined;
 }
 
-/** Of a tool that says nothing of them. */
+/** Parameters of a tool that declares none. */
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 export interface ToolUse {
-  /** Those that the model is told of. */
+  /** Tools that the model is told of. */
   readonly tools: readonly Tool[];
   readonly form: TextForm | undefined;
   readonly reading: CallReading;
@@ -136,7 +136,7 @@ export interface ToolUse {
 const NO_CALLS: CallReading = { form: undefined, names: [], isRequired: false };
 
 /**
- * What becomes of a request with tools: which the model is told of, what it may write, and how calls are found in it.
+ * Treatment of a request with tools: which the model is told of, what it may write, and how calls are found in it.
  * @throws ApiError 400 for names that occur twice, or that no tool has
  */
 export function toolUse({ callForm }: ServedModel, { tools: given, choice, several, form }: ToolRequest): ToolUse {

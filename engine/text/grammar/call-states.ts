@@ -14,7 +14,7 @@ export interface AllowedCalls {
   readonly isRequired: boolean;
   /** Whether there may be several. */
   readonly several: boolean;
-  /** What becomes of parts of the tools' schemas that can't be held; without it they are thrown. */
+  /** Treatment of parts of the tools' schemas that can't be held; by default they are thrown. */
   readonly relax?: Relax | undefined;
 }
 

@@ -65,7 +65,7 @@ function rangesOf(range: CharacterRange): readonly CharacterRange[][] {
 function utf8Ranges([first, last]: CharacterRange): CharacterRange[][] {
   for (const end of LAST_OF_LENGTH) if (first <= end && end < last) return split(first, end, last);
   if (last <= 0x7f) return [[[first, last]]];
-  // Where the last bytes don't cover all of 0x80 to 0xbf, the range is cut at a multiple of what they write.
+  // If the last bytes don't cover all of 0x80 to 0xbf, the range is cut at a multiple of what they write.
   for (const bits of [6, 12, 18]) {
     const low = (1 << bits) - 1;
     if (first >> bits === last >> bits) continue;

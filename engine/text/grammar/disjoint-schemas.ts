@@ -46,7 +46,7 @@ function has(set: Uint32Array, index: number): boolean {
   return (((set[index >> 5] as number) >>> (index & 31)) & 1) === 1;
 }
 
-/** What is known of a schema's values: by aspect, the values that it may have in it, as texts. */
+/** Known facts about a schema's values: by aspect, the values that it may have in it, as texts. */
 type Aspects = ReadonlyMap<string, ReadonlySet<string>>;
 
 function aspectsOf(schema: unknown): Aspects {

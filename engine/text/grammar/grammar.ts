@@ -1,7 +1,7 @@
 import { MOST_STATES, PLAIN_CHARACTERS, type State } from './automaton.ts';
 import { addToken, hasToken, type TokenBytes, type TokenTree } from './token-bytes.ts';
 
-/** What a text must be, byte by byte, and which tokens may come next. Texts with the same grammar share it. */
+/** Constraint on a text, byte by byte, and the tokens that may come next. Texts with the same grammar share it. */
 export interface Grammar {
   readonly start: Situation;
   /** @throws GrammarError if that takes too long */

@@ -28,7 +28,7 @@ function heldFrom(sampler: Sampler, grammar: Grammar, start: Grammar['start']): 
 
 /** The logits of the tokens whose bits are set; of others NaN, also beyond the vocabulary. */
 export function onlyAllowed(logits: Float32Array, allowed: Uint32Array): Float32Array {
-  // What is written is the smaller part: in the middle of a string most tokens are allowed, elsewhere few.
+  // The smaller part is written: in the middle of a string most tokens are allowed, elsewhere few.
   const isMost = allowed.reduce((sum, word) => sum + bitsOf(word), 0) > logits.length / 2;
   const held = isMost ? logits.slice() : new Float32Array(logits.length).fill(Number.NaN);
   if (isMost) held.fill(Number.NaN, 32 * allowed.length);

@@ -29,7 +29,7 @@ export interface JsonRules {
   any(then: State): State;
   /** Items between brackets or braces, with commas between them. */
   list(parts: ListParts, then: State): State;
-  /** What it makes, made once and called. */
+  /** A rule whose states are made once and called wherever it is used. */
   rule(make: (then: State) => State): (then: State) => State;
 }
 
@@ -58,7 +58,7 @@ const RAW = without(
   [[0x20, 0x10ffff]],
   [QUOTE, BACKSLASH].map((one): CharacterRange => [one.charCodeAt(0), one.charCodeAt(0)]),
 );
-/** Those of the basic multilingual plane: of length 1 whether characters or UTF-16 units are counted. */
+/** Plain characters of the basic multilingual plane: of length 1 whether characters or UTF-16 units are counted. */
 const PLAIN = without(RAW, [[0x10000, 0x10ffff]]);
 
 export function createJsonRules(automaton: Automaton): JsonRules {

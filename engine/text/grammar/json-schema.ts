@@ -61,7 +61,7 @@ export function schemaStates(
   const { bytes, words, either } = automaton;
   const texts = rules.expressions;
   const references = new Map<string, (next: State) => State>();
-  /** What references name. */
+  /** Schemas that references name. */
   const targets = new Map<unknown, unknown>();
   /** Numbers within bounds, since schemas have the same again and again. */
   const numbers = new Map<string, State | undefined>();
@@ -181,7 +181,7 @@ export function schemaStates(
     return rule(next);
   }
 
-  /** What two branches of oneOf have in common would match twice. */
+  /** Rejects branches of oneOf with values in common, which would match twice. */
   function checkDisjoint(branches: readonly Place[], path: string): void {
     if (areDisjoint(branches.map(({ schema, path: own }) => targetOf(schema, own)))) return;
     unsupported(
@@ -314,7 +314,7 @@ export function schemaStates(
     );
   }
 
-  /** What numbers must be multiples of; `undefined`: of nothing. */
+  /** Number that values must be multiples of; `undefined`: none. */
   function stepOf({ multipleOf: step }: Schema, path: string): number | undefined {
     if (step === undefined) return undefined;
     if (typeof step !== 'number' || !(step > 0))
@@ -415,7 +415,7 @@ function checkLeads(leads: ReadonlyMap<string, ReadonlySet<string>>): void {
       before.set(other, names);
       names.push(name);
     }
-  /** Those that lead nowhere are taken away until none is left, or those that lead to each other are. */
+  /** Removes names that lead nowhere until none is left, or only names that lead to each other are. */
   const ends = [...before.keys()].filter((name) => !left.has(name));
   for (let end = ends.pop(); end !== undefined; end = ends.pop()) {
     for (const name of before.get(end) ?? []) {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalText, isObject, NOTES, type Schema } from './schema-keys.ts';
 
-/** Of two bounds, the one that leaves fewer values. */
+/** The one of two bounds that leaves fewer values. */
 const NARROWER: Readonly<Record<string, (one: number, other: number) => number>> = {
   ...{
     minimum: Math.max,

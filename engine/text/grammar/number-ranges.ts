@@ -35,7 +35,7 @@ function decimalsOf(step: number): number {
 export interface NumberDigits {
   /** 0: integers. */
   readonly decimals: number;
-  /** Of which numbers are multiples (isHeldStep); `undefined`: of nothing. */
+  /** Number that values must be multiples of (isHeldStep); `undefined`: none. */
   readonly step: number | undefined;
 }
 
@@ -148,9 +148,9 @@ interface Between {
   /** Digits of the least and the largest number, of equal length: those before the point, then all decimals. */
   readonly low: string;
   readonly high: string;
-  /** Those before the point. */
+  /** Digits before the point. */
   readonly digits: number;
-  /** Of what numbers are multiples, in units of their last decimal. */
+  /** Divisor of the numbers, in units of their last decimal. */
   readonly divisor: number;
 }
 

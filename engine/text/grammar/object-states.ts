@@ -4,7 +4,7 @@ import type { Expression, Expressions } from './patterns/expression.ts';
 import { SchemaError } from './schema-error.ts';
 import { at, countedOf, isObject, type Schema } from './schema-keys.ts';
 
-/** What the states of objects need of those of other values. */
+/** Context that the states of objects need of those of other values. */
 export interface ObjectContext {
   readonly automaton: Automaton;
   readonly rules: JsonRules;
@@ -50,7 +50,7 @@ export function objectStates(context: ObjectContext, schema: Schema, path: strin
     const key = schema.minProperties === undefined ? 'maxProperties' : 'minProperties';
     context.leaveOut(new SchemaError(at(path, key), 'unsupported', 'leaves no object that this server can write'));
   }
-  /** What may follow a property, and what may follow the brace. */
+  /** States after a property, and after the brace. */
   let [after, first] = [close, close];
   if (others.length > 0) {
     after = automaton.open();
@@ -137,7 +137,7 @@ function listedProperties(context: ObjectContext, schema: Schema, path: string):
   return allowedNames(context, schema, path, listed);
 }
 
-/** Those whose names propertyNames allows. */
+/** Names that propertyNames allows. */
 function allowedNames(
   context: ObjectContext,
   { propertyNames }: Schema,

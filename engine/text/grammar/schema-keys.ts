@@ -26,7 +26,7 @@ const KEYS_OF_TYPES: Readonly<Partial<Record<Type, readonly string[]>>> = {
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 };
 
-/** Keys that say everything, and beside which only notes and a type may stand. */
+/** Keys that say everything, and next to which only notes and a type may stand. */
 export const WHOLE = ['$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'];
 
 /** Keys that change the types that a value may have, or leave some values out. */
@@ -45,7 +45,7 @@ const UNSUPPORTED = [
 ];
 
 /**
- * What is wrong with the keys of a schema: those that are unknown or not supported.
+ * Problems of a schema's keys: those that are unknown or not supported.
  * @param suggests whether known keys that may be meant are looked for
  */
 export function* keyProblems(schema: Schema, path: string, suggests: boolean): Generator<SchemaError> {

@@ -10,7 +10,7 @@ import type { SchemaError } from './schema-error.ts';
 import { textUntil } from './text-until.ts';
 import { readTokenBytes, type TokenBytes } from './token-bytes.ts';
 
-/** What a text must be: one of these. */
+/** Required form of a text: one of these. */
 export interface TextForm {
   /** A value that satisfies this JSON schema. */
   readonly schema?: unknown;

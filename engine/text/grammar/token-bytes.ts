@@ -14,14 +14,14 @@ export interface TokenTree {
   readonly tokens: Int32Array;
 }
 
-/** What constraints on a text need of a vocabulary. Sets of tokens have a bit for each, in words of 32. */
+/** Vocabulary as constraints on a text need it. Sets of tokens have a bit for each, in words of 32. */
 export interface TokenBytes {
   readonly size: number;
   bytesOf(token: number): Uint8Array;
   readonly words: number;
   /** All tokens with bytes but those that end a text. */
   readonly all: TokenTree;
-  /** Those of plain characters alone, at most PLAIN_CHARACTERS (State.takesPlain), and the others as a tree. */
+  /** Tokens of plain characters alone, at most PLAIN_CHARACTERS (State.takesPlain), and the others as a tree. */
   readonly plain: Uint32Array;
   readonly rest: TokenTree;
   /** Tokens without bytes, which don't end a text. */

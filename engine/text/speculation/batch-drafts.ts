@@ -4,15 +4,15 @@ import { createDraftEstimate, type DraftEstimate, type VerifiedDraft } from './d
 import { LEARNING_SECONDS, LOSS_SHARE, type Offer, PROBE_TOKENS, PROBES } from './draft-length.ts';
 import { ASSUMED_SHARE, createPassCosts, type PassCosts } from './pass-costs.ts';
 
-/** What could be drafted for a text of a pass, by each source that it has: at least one token. */
+/** Drafts that a text of a pass could get, by each source that it has: at least one token. */
 export interface TextOffers {
   /** Tokens that followed where the text's last ones occurred before: they are there, and cost nothing. */
   readonly lookup: Omit<Offer, 'startSeconds' | 'tokenSeconds'> | undefined;
-  /** Those of a small model. Texts draft together: the pass waits for the slowest, not for their sum. */
+  /** Offer of a small model. Texts draft together: the pass waits for the slowest, not for their sum. */
   readonly model: Offer | undefined;
 }
 
-/** What to draft for a text. */
+/** Draft chosen for a text. */
 export interface TextChoice {
   readonly from: keyof TextOffers;
   readonly source: string;
@@ -22,11 +22,11 @@ export interface TextChoice {
 /** A pass with a token of each text, and those that were drafted. */
 export interface BatchPass {
   readonly texts: number;
-  /** Of each text for which tokens were asked of a source. */
+  /** Verified draft of each text for which a source was asked. */
   readonly drafts: readonly (VerifiedDraft & { readonly source: string })[];
-  /** Of the model's pass, with the choice of tokens. */
+  /** Seconds of the model's pass, with the choice of tokens. */
   readonly passSeconds: number;
-  /** Of that and of all that was done for drafts. */
+  /** Seconds of that pass and of all drafting work. */
   readonly seconds: number;
 }
 
@@ -61,18 +61,18 @@ const NONE: MostTokens = { lookup: 0, model: 0 };
 
 /** Lengths in a row that are no faster, after which longer ones are not considered. */
 const SLOWER = 2;
-/** What took longer than this many times what was expected was interrupted by others. */
+/** Passes slower than this multiple of the expected time were preempted by other processes and are ignored. */
 const INTERRUPTED = 2;
 
 /**
  * Drafts m tokens where (n + Σ(E_i − 1))/(c(n, Σ m_i) + d(m)) is largest: tokens per second of n texts, of which text i
  * gives E_i = (1 − α^(m_i+1))/(1 − α) (Leviathan et al. 2023, Equation 1) with m_i of them, in a pass that takes c as
- * measured, after a draft that takes d. α is by source. A source that stops where it isn't sure drafts fewer than m_i on
- * average, and both E_i and the pass are counted so.
+ * measured, after a draft that takes d. α is by source. A source that stops where it isn't sure drafts fewer than m_i
+ * on average, and both E_i and the pass are counted so.
  *
- * What drafts may lose is bounded by LOSS_SHARE of the time without them, and LEARNING_SECONDS once, whatever is accepted. All that a pass takes
- * longer than one for which nothing was done counts: the search for drafts, the choice among them, and this account. So
- * in a small model most passes are plain once nothing is found.
+ * Drafts may lose LOSS_SHARE of the time without them, and LEARNING_SECONDS once, whatever is accepted. All that a pass
+ * takes longer than one for which nothing was done counts: the search for drafts, the choice among them, and this
+ * account. So in a small model most passes are plain once nothing is found.
  * @param fixed tokens to draft at a time; `undefined`: as many as pay
  */
 export function createBatchDrafts(fixed?: number): BatchDrafts {
@@ -80,9 +80,11 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
   /** By the number of texts: those of passes by tokens more than one without drafts has, and one. */
   const passes = new Map<number, PassCosts>();
   let [plainSeconds, replaced, spent] = [0, 0, 0];
-  /** Passes since one without anything done for drafts, and since one with drafts; how many of these until an attempt. */
+  /**
+   * Passes since one without anything done for drafts, and since one with drafts; how many of these until an attempt.
+   */
   let [sincePlain, sinceDraft, interval] = [0, 0, PROBES.first];
-  /** Of looking for drafts, and choosing. */
+  /** Costs of looking for drafts and choosing among them. */
   const looking = createPassCosts();
   const lookSeconds = (): number => (looking.isKnown ? looking.seconds(1) : 0);
   /** Seconds that are expected of the drafts that were chosen last, and their pass. */
@@ -100,7 +102,7 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
   const allowance = (): number => LEARNING_SECONDS + LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
   const isAffordable = (seconds: number, plain: number): boolean => seconds - plain * (1 + LOSS_SHARE) <= allowance();
 
-  /** What a text is expected to give most with, at most so many tokens of each source. */
+  /** The choice for a text with the largest expected gain, with at most so many tokens of each source. */
   const bestOf = (offers: TextOffers, most: MostTokens): Expected | undefined => {
     let best: Expected | undefined;
     for (const from of ['lookup', 'model'] as const) {
@@ -158,9 +160,11 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
       let best: readonly (TextChoice | undefined)[] = [];
       let fastest = texts / plain;
       let most: MostTokens = NONE;
-      /** Whether one that can't be afforded yet is expected to pay: shorter attempts would spend what is saved for it. */
+      /**
+       * Whether one that can't be afforded yet is expected to pay: shorter attempts would spend what is saved for it.
+       */
       let isLater = false;
-      // Lookups first; then the model beside what was chosen of them.
+      // Lookups first; then the model in addition to what was chosen of them.
       for (const from of sources) {
         const others = most;
         let slower = 0;

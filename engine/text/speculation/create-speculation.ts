@@ -20,13 +20,13 @@ export interface SpeculationOptions {
   readonly clock?: () => number;
 }
 
-/** What came of it. */
+/** Results of speculation for one text. */
 export interface SpeculationFigures {
   /** Passes of the model after the prompt. */
   readonly passes: number;
   readonly drafted: number;
   readonly accepted: number;
-  /** Those of each source: `draft`, and `lookup` by the tokens that matched. */
+  /** Tokens of each source: `draft`, and `lookup` by the tokens that matched. */
   readonly sources: Readonly<Record<string, { readonly drafted: number; readonly accepted: number }>>;
   /**
    * Time of the verified tokens one by one, by the passes that had one token, over the time that it took; `undefined`
@@ -53,7 +53,7 @@ interface LastPass {
   readonly position: number;
   readonly drafted: number;
   accepted: number;
-  /** Of what was done for drafts; without a source none were asked for. `undefined`: nothing was done. */
+  /** Timings of the drafting work; `undefined` if none was done. Without a source, no tokens were asked for. */
   readonly times:
     | (Pick<DoneDraft, 'asked' | 'lookSeconds' | 'draftSeconds' | 'expectedDraftSeconds'> & {
         readonly source: string | undefined;

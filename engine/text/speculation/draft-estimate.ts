@@ -7,12 +7,14 @@ export interface VerifiedDraft {
   readonly accepted: number;
 }
 
-/** What is expected of a source of drafted tokens, learned from verifications; recent ones count most. */
+/** Expectation of a source of drafted tokens, learned from verifications; recent ones count most. */
 export interface DraftEstimate extends Required<Omit<Speculation, 'draftTokens'>> {
   add(verified: VerifiedDraft): void;
 }
 
-/** What a verification still counts after the next one: some twenty of them decide, so that a change is soon noticed. */
+/**
+ * Weight that a verification keeps after the next one: some twenty of them decide, so that a change is soon noticed.
+ */
 const REMEMBERED = 0.95;
 
 /** Assumed before anything is known, and how many tries that weighs. */
@@ -36,8 +38,8 @@ export function createDraftEstimate(): DraftEstimate {
 }
 
 /**
- * Each success of a row counts; the first failure is the only one, since what comes after it was not tried (the geometric
- * distribution of Leviathan et al. 2023, section 3.1).
+ * Each success of a row counts; the first failure is the only one, since what comes after it was not tried (the
+ * geometric distribution of Leviathan et al. 2023, section 3.1).
  */
 function createRate(assumed: number) {
   let [succeeded, tried] = [assumed * ASSUMED.weight, ASSUMED.weight];

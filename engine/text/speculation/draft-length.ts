@@ -19,11 +19,11 @@ export interface Choice<Offered extends Offer> {
 }
 
 /**
- * A pass that was carried out, and what was done until the next one began: choosing tokens, showing them, forgetting what
- * was wrong. In small models that is a noticeable part of it.
+ * A pass that was carried out, and what was done until the next one began: choosing tokens, showing them, forgetting
+ * what was wrong. In small models that is a noticeable part of it.
  */
 export interface DonePass {
-  /** Of looking at what could be drafted. */
+  /** Seconds of looking for possible drafts. */
   readonly lookSeconds: number;
   readonly passSeconds: number;
 }
@@ -36,13 +36,16 @@ export interface DoneDraft extends DonePass, VerifiedDraft {
   readonly expectedDraftSeconds: number;
 }
 
-/** How many tokens to draft: as many as pay, by what was accepted and what passes cost so far, in this and earlier texts. */
+/**
+ * How many tokens to draft: as many as pay, by what was accepted and what passes cost so far, in this and earlier
+ * texts.
+ */
 export interface DraftLength {
   /** Another text begins. What was learned stays. */
   begin(prompt: PromptTime): void;
   /** Says how many tokens are still wanted: a part of what they may lose can be spent before they come. */
   expect(tokens: number): void;
-  /** Takes passes into account that were measured beside the texts. */
+  /** Takes passes into account that were measured apart from the texts. */
   know(pass: PromptTime): void;
   /** Whether to look at what could be drafted; otherwise the next pass is one of a single token. */
   readonly mayDraft: boolean;
@@ -52,7 +55,7 @@ export interface DraftLength {
   plain(pass: DonePass): void;
   /** Records a verification. */
   verified(pass: DoneDraft): void;
-  /** Adds seconds that a source took beside its drafts, and those that were expected. */
+  /** Adds seconds that a source took apart from its drafts, and those that were expected. */
   charge(seconds: number, expected: number): void;
   /** Expected seconds of a pass of so many tokens; NaN before one of a single token. */
   passSeconds(tokens: number): number;
@@ -65,8 +68,8 @@ export interface DraftLength {
 }
 
 /**
- * What all drafts together may lose, as a share of the time without them. The promise is 3 %; the rest is for errors of
- * measurement.
+ * Most that all drafts together may lose, as a share of the time without them. The promise is 3 %; the rest is for
+ * errors of measurement.
  */
 export const LOSS_SHARE = 0.02;
 
@@ -83,14 +86,15 @@ export const PROBES = { first: 8, last: 256 };
 export const PROBE_TOKENS = 4;
 
 /**
- * Passes of one token: so much of what earlier texts gained, or didn't lose of what they might have, a text may lose, and
- * so much of what they lost too much it must gain. The first draft of a short text needs it: its own share comes too late.
+ * Passes of one token: so much of what earlier texts gained, or didn't lose of what they might have, a text may lose,
+ * and so much of what they lost too much it must gain. The first draft of a short text needs it: its own share comes
+ * too late.
  */
 const CARRIED_PASSES = 8;
 
 /**
- * What of the promise may be spent ahead: this share of the time of the tokens that are still wanted, as far as a text
- * that ends early hardly notices it. Otherwise the first draft of a text of a hundred tokens comes at its end.
+ * Part of the promise that may be spent ahead: this share of the time of the tokens that are still wanted, as far as a
+ * text that ends early hardly notices it. Otherwise the first draft of a text of a hundred tokens comes at its end.
  */
 const AHEAD_SHARE = 0.01;
 const MOST_AHEAD_PASSES = 4;
@@ -99,7 +103,7 @@ const MOST_AHEAD_PASSES = 4;
 const LOOK_SHARE = LOSS_SHARE / 4;
 
 /**
- * What the texts of a process may lose together beyond their shares: in a model whose passes take a tenth of a
+ * Most that the texts of a process may lose together beyond their shares: in a model whose passes take a tenth of a
  * millisecond, code that runs for the first time takes longer than what a short text may lose.
  */
 export const LEARNING_SECONDS = 5e-3;
@@ -126,12 +130,12 @@ const INTERRUPTED = 2;
  * Asks for γ tokens where (1 − α^(γ+1))/(1 − α)/(γ·d + c(γ+1)), the tokens per second (Leviathan et al. 2023, Theorem
  * 3.8), is largest, with α by source and c(t) as measured; of a source that stops where it isn't sure, with the means
  * over what it drafts (`speculativeSeconds`). What it may lose is bounded whatever α is: no draft is made
- * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts, and AHEAD_SHARE of what is
- * still to come. Where none pays, a few tokens are tried now and then, within the same bound.
- * All that a pass takes counts, so that looking for drafts is bounded too: after looks that found none worth making there is a pause.
- * A text begins with what earlier ones gained, up to CARRIED_PASSES: the bound is that of all texts together.
- * Until verifications are measured, the prompt tells what further tokens of a pass cost; in the first tokens of a text
- * the bound is as good as that.
+ * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts, and AHEAD_SHARE of what
+ * is still to come. Where none pays, a few tokens are tried now and then, within the same bound. All that a pass takes
+ * counts, so that looking for drafts is bounded too: after looks that found none worth making there is a pause. A text
+ * begins with what earlier ones gained, up to CARRIED_PASSES: the bound is that of all texts together. Until
+ * verifications are measured, the prompt tells what further tokens of a pass cost; in the first tokens of a text the
+ * bound is as good as that.
  * @param learningSeconds what texts may lose beyond their shares, all together
  */
 export function createDraftLength(first: PromptTime, learningSeconds = 0): DraftLength {
@@ -178,8 +182,9 @@ export function createDraftLength(first: PromptTime, learningSeconds = 0): Draft
   const isAffordable = (seconds: number): boolean => seconds - single() * (1 + LOSS_SHARE) <= allowance();
 
   /**
-   * The choice with the most tokens per second that can be afforded, if it beats a pass of one token; `later` if one that
-   * can't be afforded yet is expected to. Attempts that are too short to pay would spend what is being saved for it.
+   * The choice with the most tokens per second that can be afforded, if it beats a pass of one token; `later` if one
+   * that can't be afforded yet is expected to. Attempts that are too short to pay would spend what is being saved for
+   * it.
    */
   const best = <Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | 'later' | undefined => {
     let found: Choice<Offered> | undefined;

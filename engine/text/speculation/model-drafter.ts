@@ -18,7 +18,7 @@ export interface ModelDrafter {
   read(text: readonly number[], all?: boolean): Promise<number>;
   /** Seconds that `read` would take. @param assumed seconds of a token, before any was measured */
   readSeconds(text: readonly number[], assumed: number): number;
-  /** What `draft` would cost. */
+  /** Expected cost of `draft`. */
   offer(text: readonly number[]): Pick<Offer, 'startSeconds' | 'tokenSeconds'>;
   /** The tokens that it would write after a text; in greedy texts only as far as it is sure of them (LEAST_LEAD). */
   draft(text: readonly number[], tokens: number): Promise<readonly number[]>;
@@ -46,7 +46,7 @@ export interface ModelDrafterOptions {
   readonly vocabularySize: number;
   /** Tokens that end a text, after which nothing is drafted. */
   readonly stops: ReadonlySet<number>;
-  /** Those of the model's passes, as far as they are known before. Default: nothing is. */
+  /** Costs of the model's passes, as far as they are known before. Default: none is. */
   readonly costs?: PassCosts;
   /** Seconds. */
   readonly clock: () => number;
@@ -83,13 +83,13 @@ const READ_TOGETHER = 4;
  */
 export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
   const { model, sampler, vocabularySize, stops, costs = createPassCosts(), clock } = options;
-  /** Where the end of the text begins that is read; 0: all of it is. */
+  /** Beginning of the part of the text that is read, up to its end; 0: all of it is. */
   let from = 0;
   /** Tokens in the KV cache, and how many of them are known to be the text's. */
   const held: number[] = [];
   let agreed = 0;
   let window = 0;
-  /** Seconds that a call for a greedy draft takes beside its passes. */
+  /** Seconds that a call for a greedy draft takes apart from its passes. */
   const calls = createPassCosts();
   const callSeconds = (): number => (calls.isKnown ? calls.seconds(1) : 0);
 

@@ -1,6 +1,8 @@
 import { openSync, readSync } from 'node:fs';
 
-/** Of the calling thread: nanoseconds on a processor, nanoseconds ready to run without one, turns. Linux alone has it. */
+/**
+ * The calling thread's nanoseconds on a processor, nanoseconds ready to run without one, and turns. Linux alone has it.
+ */
 const STATISTICS = '/proc/thread-self/schedstat';
 /** `none`: it can't be read; `undefined`: it isn't open yet. */
 let file: number | 'none' | undefined;

@@ -38,7 +38,7 @@ function attributeGetter(environment, attribute, fallback) {
   };
 }
 
-/** What items are compared by. */
+/** Key by which items are compared. */
 function keyGetter(environment, attribute, isCaseSensitive) {
   const read = attribute === undefined || attribute === null ? (one) => one : attributeGetter(environment, attribute);
   return (one) => (isCaseSensitive ? read(one) : ignoringCase(read(one)));

@@ -367,7 +367,7 @@ function argumentsOf({ given, named }, scope) {
   return { given: values, named: byName };
 }
 
-/** What filters and tests need of each other, and how attributes are read. */
+/** Functions that filters and tests need of each other, and how attributes are read. */
 const environment = {
   /** `object.name`: an attribute, or else an item. */
   attribute(object, name, orItem = true) {

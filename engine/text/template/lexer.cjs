@@ -41,7 +41,7 @@ function tokensOf(template) {
     }
     if (shown !== '') tokens.push({ kind: 'data', value: shown, line });
   };
-  /** Where text goes on after a tag that ends at `to`. */
+  /** Index at which text goes on after a tag that ends at `to`. */
   const afterTag = (to, sign, kind) => {
     if (sign === '-') return to + /^\s*/.exec(source.slice(to))[0].length;
     return kind !== 'variable' && sign !== '+' && source[to] === '\n' ? to + 1 : to;

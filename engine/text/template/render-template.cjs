@@ -12,7 +12,7 @@ const MOST_MESSAGE = 1000;
 /** The last template: all conversations of a server have the same. */
 let parsed = { source: undefined, statements: undefined };
 
-/** What template-process.ts reads: a text, or why there is none. */
+/** Answer for template-process.ts: a text, or why there is none. */
 function answer({ source, values, mostSeconds, mostCharacters }) {
   try {
     globalThis.render = () => {

@@ -131,7 +131,7 @@ function characters(text) {
   return /[\ud800-\udfff]/.test(text) ? [...text] : text.split('');
 }
 
-/** What a loop goes through. @throws TemplateFault for values that have no items */
+/** Items that a loop goes through. @throws TemplateFault for values that have no items */
 function iterate(value) {
   if (value instanceof Undefined) return [];
   if (isText(value)) return characters(value);
@@ -167,12 +167,12 @@ function keyOf(value) {
   return value;
 }
 
-/** What `str` writes. */
+/** Text that `str` writes. */
 function str(value) {
   return isText(value) ? value : value instanceof Undefined ? '' : repr(value);
 }
 
-/** What `repr` writes. */
+/** Text that `repr` writes. */
 function repr(value) {
   if (value === null) return 'None';
   if (isText(value)) return quoted(value);
@@ -228,7 +228,7 @@ function quoted(text) {
   return quote + escaped + quote;
 }
 
-/** What Python's `json.dumps` writes. @param options ensure_ascii, indent, separators, sort_keys */
+/** Text that Python's `json.dumps` writes. @param options ensure_ascii, indent, separators, sort_keys */
 function json(value, options = {}, depth = 0) {
   const { isAscii = false, indent, separators = [indent === undefined ? ', ' : ',', ': '], isSorted = false } = options;
   if (value === null) return 'null';

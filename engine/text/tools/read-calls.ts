@@ -82,7 +82,7 @@ function answerReader(reading: CallReading): AnswerReader {
   }
 }
 
-/** What follows the tag of a call; where something else does, the tag is only mentioned. */
+/** Text that may follow the tag of a call; before anything else, the tag is only mentioned. */
 const CALL_BEGINS = /^\s*(?:[{[]|$)/;
 const HELD_BEGINS = /^\s*\{/;
 
@@ -120,7 +120,7 @@ function taggedReader({ names, isHeld = false }: CallReading): AnswerReader {
         if (at < 0) break;
         const before = held.slice(0, at);
         const found = isInside ? callsIn(before, names) : [];
-        // What is between the tags and no call of a tool is shown as it is.
+        // Text between the tags that is no call of a tool is shown as it is.
         if (isInside && found.length === 0) text += `${begin}${before}${end}`;
         else if (!isInside) text += shownBefore(before);
         calls.push(...found.flatMap(partsOfCall));
@@ -155,7 +155,7 @@ function isCut(text: string): boolean {
   return count(/[{[]/g) > count(/[}\]]/g) || text.trim() === '';
 }
 
-/** What models write before calls: Mistral's, Llama 3.1's and Phi 4's. */
+/** Marks that models write before calls: Mistral's, Llama 3.1's and Phi 4's. */
 export const CALL_MARKS = ['[TOOL_CALLS]', '<|python_tag|>', '<|tool_call|>'] as const;
 /** Marks within and after calls: Mistral's and Phi 4's. */
 export const CALL_PART_MARKS = ['[ARGS]', '[CALL_ID]', '[/TOOL_CALLS]', '<|/tool_call|>'] as const;

@@ -14,7 +14,7 @@ export function templateTools(tools: readonly Tool[]): object[] {
 export interface TemplateMessage {
   readonly role: string;
   readonly content: string;
-  /** Of a result. */
+  /** Name of the tool, for a result. */
   readonly name?: string | undefined;
   readonly tool_call_id?: string;
   readonly tool_calls?: readonly { readonly id: string }[];

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { LabFiles } from '../system.ts';
 
-/** What control groups limit for a lab. */
+/** Resources that control groups limit for a lab. */
 export const RESOURCES = ['memory', 'disk', 'cpu'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-/** Where the groups of a resource are made, and which version of the interface they have. */
+/** Folder in which the groups of a resource are made, and the version of its interface. */
 export interface Controller {
   readonly version: 1 | 2;
   readonly root: string;

@@ -1,6 +1,6 @@
 import type { Controllers, Resource } from './controllers.ts';
 
-/** What one device of a lab may take of this machine. */
+/** Limits of one device of a lab on this machine. */
 export interface DeviceLimits {
   /** Bytes for the process, its weights and its page tables together. */
   readonly memory: number;

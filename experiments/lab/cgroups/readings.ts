@@ -1,6 +1,6 @@
 import type { Controllers, Resource } from './controllers.ts';
 
-/** What the files of a control group report about its processes. */
+/** Readings of a control group's files about its processes. */
 export interface GroupReadings {
   /** Largest memory use so far, page cache included, bytes. */
   readonly peakBytes: number;

@@ -21,7 +21,7 @@ const MIDDLE = PROMPT + OUTPUT / 2;
 /** Tokens decoded in simulation; the first finds memory as the prompt left it, and isn't counted. */
 const DECODED = 3;
 
-/** What a cell is about: a system with a model on a machine. */
+/** Subject of a cell: a system with a model on a machine. */
 export interface HelmCase {
   readonly quantity: HelmQuantity;
   readonly system: HelmSystem;
@@ -109,7 +109,7 @@ export function predictedSeconds(one: HelmCase, plan: Plan, constants: HelmConst
   return found.tokenSeconds + startSeconds(one, constants);
 }
 
-/** Seconds of a first token beside the prompt's, which only HELM takes. */
+/** Seconds of a first token in addition to the prompt's, which only HELM takes. */
 function startSeconds({ quantity, system, cluster }: HelmCase, constants: HelmConstants): number {
   return quantity.kind === 'first' && system.startsRequests === true ? requestStartOf(constants, cluster.name) : 0;
 }

@@ -18,7 +18,7 @@ export function helmConflicts(inputs: ConflictInputs): Conflict[] {
   ];
 }
 
-/** What the contradictions are computed from. */
+/** Data from which the contradictions are computed. */
 export interface ConflictInputs {
   readonly cells: readonly PublishedCell[];
   readonly comparisons: readonly HelmComparison[];

@@ -7,7 +7,7 @@ export const FITTED_HEADS = 32;
 export interface HelmConstants {
   /** η_m: share of its specified bandwidth at which a server's GPU reads weights; one for both servers. */
   readonly gpuEfficiency: number;
-  /** Seconds that vLLM takes per block beside reading, on any machine. */
+  /** Seconds that vLLM takes per block apart from reading, on any machine. */
   readonly vllmBlock: number;
   /** Seconds to dispatch a block's kernels from Python, by machine; the GPU's work hides behind it where it is shorter. */
   readonly dispatch: Readonly<Record<string, number>>;
@@ -21,7 +21,7 @@ export interface HelmConstants {
   readonly staging: number;
   /** Dispatch of a GPU's block with a DynamicCache over its dispatch with HELM's own cache. */
   readonly dynamicCache: number;
-  /** Seconds that HELM takes for a request beside its prompt, by machine. */
+  /** Seconds that HELM takes for a request in addition to its prompt, by machine. */
   readonly requestStart: Readonly<Record<string, number>>;
 }
 
@@ -38,12 +38,12 @@ export function promptRateOf({ promptRate }: HelmConstants, machine: string): nu
   return promptRate[machine] ?? promptRate['helm-3090'];
 }
 
-/** HELM's seconds for a request beside its prompt; 0 on the laptop, where no cell shows them. */
+/** HELM's seconds for a request in addition to its prompt; 0 on the laptop, where no cell shows them. */
 export function requestStartOf({ requestStart }: HelmConstants, machine: string): number {
   return requestStart[machine] ?? 0;
 }
 
-/** Where a cell stands in the thesis. */
+/** Place of a cell in the thesis. */
 export type CellPlace = Pick<PublishedCell, 'table' | 'row' | 'column'>;
 
 /** A constant of HelmConstants, its machine ('' for all), the cells that it is fitted to, and why these. */

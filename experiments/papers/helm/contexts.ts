@@ -26,7 +26,7 @@ export const CONTEXT_TARGET = 24;
 
 export interface ContextDetail {
   readonly system: string;
-  /** What the next length lacks; '' at the model's own limit. */
+  /** Reason why the next length can't run; '' at the model's own limit. */
   readonly lack: string;
   readonly verdict: Verdict | undefined;
 }
@@ -125,7 +125,7 @@ function simulatedLength(
   return longest;
 }
 
-/** The RAM beside an embedding that is kept there; simulations of a ring hold one row of it. */
+/** The RAM in addition to an embedding that is kept there; simulations of a ring hold one row of it. */
 function withoutEmbedding(cluster: Cluster, plan: Plan, model: Model): Cluster {
   const device = cluster.devices[0] as Device;
   if (plan.embedding.processor === 'gpu') return cluster;

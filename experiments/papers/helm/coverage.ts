@@ -1,6 +1,6 @@
 import type { CoverageRule } from '../coverage.ts';
 
-/** What becomes of HELM's numbers that no rule compares. */
+/** Treatment of HELM's numbers that no rule compares. */
 export const HELM_COVERAGE: readonly CoverageRule[] = [
   { value: 'not-reported', reason: 'not run' },
   { basis: 'quoted', reason: 'input' },

@@ -4,7 +4,7 @@ import type { ContextComparison } from './contexts.ts';
 import { secondsOf } from './quantities.ts';
 import type { HelmComparison } from './rules.ts';
 
-/** What derived figures follow from. */
+/** Data from which derived figures follow. */
 export interface DerivedInputs {
   readonly cells: readonly PublishedCell[];
   readonly comparisons: readonly HelmComparison[];
@@ -22,7 +22,7 @@ interface Derivation {
 }
 
 /**
- * Ratios, changes and means that the thesis prints beside its measurements (§6.3, Figs. 6.1 and 6.2, Tables 6.3 and 6.4,
+ * Ratios, changes and means that the thesis prints next to its measurements (§6.3, Figs. 6.1 and 6.2, Tables 6.3 and 6.4,
  * §§6.4.1–6.4.3), from the same quantities here. Changes are differences in percentage points.
  */
 export function derivedComparisons(inputs: DerivedInputs): Comparison[] {
@@ -127,7 +127,7 @@ const CONSTRAINED = [
   ['helm-3090', 'Qwen3-14B'],
   ['helm-l40s', 'Qwen3-32B'],
 ] as const;
-/** Those in which it does. */
+/** Cases in which it does. */
 const RESIDENT = [
   ['helm-3090', 'Qwen3-4B'],
   ['helm-3090', 'Qwen3-8B'],

@@ -126,13 +126,13 @@ function gpuBandwidth(cells: readonly PublishedCell[], machine: string): number 
   return cell.value * 1e9;
 }
 
-/** Every compared cell, with ratios of batches beside the throughputs that they are made of. */
+/** Every compared cell, with ratios of batches next to the throughputs that they are made of. */
 export function allComparisons(result: Omit<HelmReproduction, 'clusters' | 'summary' | 'conflicts'>): Comparison[] {
   const { comparisons, scalings, contexts, units, derived, rates } = result;
   return [...comparisons, ...scalings, ...contexts, ...units, ...derived, ...rates];
 }
 
-/** What the command writes and prints; cells.json has values in the units that they are printed in. */
+/** Files and text of the command; cells.json has values in the units that they are printed in. */
 export function helmReproduced(result: HelmReproduction): Reproduced {
   const { comparisons, constants, splits, summary, conflicts, clusters } = result;
   const all = allComparisons(result);

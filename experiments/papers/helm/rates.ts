@@ -3,7 +3,7 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { type Comparison, compare, type Rule } from '../comparison.ts';
 import type { HelmConstants } from './constants.ts';
 
-/** CPU rates that the thesis states beside its latencies. They are inputs of the simulation, so only predictions have them. */
+/** CPU rates that the thesis states along with its latencies. They are inputs of the simulation, so only predictions have them. */
 export function rateComparisons(
   cells: readonly PublishedCell[],
   { cpuBandwidth }: HelmConstants,

@@ -6,7 +6,7 @@ import { createWorkload } from '../../../engine/model/workload.ts';
 import { cpuGpuSplit } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
 import { type Comparison, compare, type Rule } from '../comparison.ts';
 
-/** A printed split beside the one that the search finds; units are blocks, embedding and output projection. */
+/** A printed split next to the one that the search finds; units are blocks, embedding and output projection. */
 export interface SplitCheck {
   readonly machine: string;
   readonly model: string;

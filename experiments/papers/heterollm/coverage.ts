@@ -1,6 +1,6 @@
 import type { CoverageRule } from '../coverage.ts';
 
-/** What becomes of HeteroLLM's numbers that no rule compares. */
+/** Treatment of HeteroLLM's numbers that no rule compares. */
 export const HETEROLLM_COVERAGE: readonly CoverageRule[] = [
   { value: 'unsupported', reason: 'not run' },
   { row: /MLLM-npu/, reason: 'other program' },

@@ -1,7 +1,7 @@
 import type { FrameSource } from '../../../simulator/hardware/frames.ts';
 import type { RunRequest, Runs } from './machine.ts';
 
-/** Frames per second of a display, and of the game that the paper runs beside the model (§5.5). */
+/** Frames per second of a display, and of the game that the paper runs next to the model (§5.5). */
 export const DISPLAY_RATE = 60;
 
 /** Bytes per second that a frame moves while it is drawn (assumed: what the GPU reaches alone, §5.3). */
@@ -19,13 +19,15 @@ const FRAME_SECONDS = 3.78e-3;
 /** Moments of the first frame within an interval, over which runs are averaged: a game doesn't start with a prompt. */
 const PHASES = [1, 3, 5, 7, 9, 11, 13, 15].map((sixteenths) => sixteenths / 16);
 
-/** Seconds of a prompt beside the game, and frames per second meanwhile: means over phases, each with its own noise. */
+/**
+ * Seconds of a prompt next to the game, and frames per second meanwhile: means over phases, each with its own noise.
+ */
 export interface Interference {
   readonly prefillSeconds: number;
   readonly frameRate: number;
 }
 
-/** Simulates a prompt beside the game, if it draws each frame in `seconds`; without them, all frames are empty. */
+/** Simulates a prompt next to the game, if it draws each frame in `seconds`; without them, all frames are empty. */
 export function interferenceOf(
   runs: Runs,
   request: Omit<RunRequest, 'frames' | 'seed'>,

@@ -104,7 +104,7 @@ function figureOf({ value, unit }: FigureRule, quantities: Quantities): number |
   return found === undefined ? undefined : found - (unit === '%' ? 1 : 0);
 }
 
-/** What the command writes and prints. */
+/** Files and text of the command. */
 export function heterollmReproduced(result: HeterollmReproduction): Reproduced {
   const { comparisons, conflicts, loaded } = result;
   const groups = HETEROLLM_FIGURES.map((group) => {

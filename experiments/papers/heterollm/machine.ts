@@ -26,7 +26,7 @@ export const DECODING_PROMPT = 256;
 export const HETERO_TENSOR = 'hetero-tensor-text' satisfies ChipSystemName;
 
 /**
- * Relative deviation of the time of every kernel and frame beside another program (assumed): without it, layers and
+ * Relative deviation of the time of every kernel and frame next to another program (assumed): without it, layers and
  * frames keep step, and where they meet decides.
  */
 const NOISE = 0.05;
@@ -51,7 +51,7 @@ export interface RunRequest {
   readonly synchronisation?: Synchronisation;
   /** Another program on the GPU, which predictions leave out; none unless given. */
   readonly frames?: FrameSource;
-  /** Seed of the noise that runs beside another program have. */
+  /** Seed of the noise that runs next to another program have. */
   readonly seed?: number;
 }
 

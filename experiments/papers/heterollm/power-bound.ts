@@ -1,14 +1,14 @@
 import type { ChipActivity } from '../../../engine/cost/energy.ts';
 
-/** What a system's processors do in a prompt, and the watts that it draws. */
+/** Activity of a system's processors in a prompt, and the watts that it draws. */
 export interface PoweredSystem {
   readonly activity: ChipActivity;
   readonly watts: number;
 }
 
 /**
- * The least watts that a system can draw beside two others whose powers are given, whatever the idle chip, GPU and NPU
- * draw: each processor adds the same watts in every system, none adds less than 0, and none adds less while it
+ * The least watts that a system can draw compared with two others whose powers are given, whatever the idle chip, GPU
+ * and NPU draw: each processor adds the same watts in every system, none adds less than 0, and none adds less while it
  * calculates than while it waits. Powers are the unknowns of two linear equations, so the least is found among the
  * solutions in which at most two of them aren't 0. `undefined` if no powers give the other two.
  */

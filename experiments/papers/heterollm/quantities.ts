@@ -14,11 +14,11 @@ export interface Quantities {
   decode(model: string, system?: ChipSystemName, naive?: boolean): number;
   /** Joules of a prompt. */
   joules(model: string, tokens: number, system?: ChipSystemName): number;
-  /** What GPU and NPU do in a prompt. */
+  /** Activity of GPU and NPU in a prompt. */
   activity(model: string, tokens: number, system?: ChipSystemName): ChipActivity;
   /** Seconds of graph generation. */
   graphs(model: string, tokens: number): number;
-  /** A prompt of 256 tokens of Llama-8B beside a game; undefined for predictions, which have no queue. */
+  /** A prompt of 256 tokens of Llama-8B next to a game; undefined for predictions, which have no queue. */
   game(system: ChipSystemName): BesideGame | undefined;
   /** How many times faster an NPU multiplies in its own order than in the other, at most (Fig. 5). */
   orderGain(): number;
@@ -27,7 +27,7 @@ export interface Quantities {
   engineDecode(engine: Engine, model: string): number;
 }
 
-/** Seconds of a prompt alone and beside a game, and the game's frames per second meanwhile. */
+/** Seconds of a prompt alone and next to a game, and the game's frames per second meanwhile. */
 export interface BesideGame {
   readonly alone: number;
   readonly beside: number;

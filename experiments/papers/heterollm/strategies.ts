@@ -27,7 +27,7 @@ interface Statement {
   readonly slower: string;
 }
 
-/** What the paper prints about two systems; undefined for any other figure. */
+/** The paper's statement about two systems; undefined for any other figure. */
 function statementOf(one: Comparison): Statement | undefined {
   const { row, column } = one.cell;
   const subject = row.split(',')[0] ?? row;

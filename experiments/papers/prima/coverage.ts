@@ -1,6 +1,6 @@
 import type { CoverageRule } from '../coverage.ts';
 
-/** What becomes of prima.cpp's numbers that no rule compares (both versions of the paper). */
+/** Treatment of prima.cpp's numbers that no rule compares (both versions of the paper). */
 export const PRIMA_COVERAGE: readonly CoverageRule[] = [
   { value: 'unsupported', reason: 'not run' },
   { row: /^(Cloud|Local Dedicated)/, table: 'Table 1', reason: 'other program', note: 'rented or larger hardware' },

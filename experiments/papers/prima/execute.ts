@@ -19,7 +19,7 @@ export interface Job {
   readonly policy: SystemPolicy;
   /** The version of prima.cpp's program. */
   readonly version: ProgramVersion;
-  /** What the scheduler sees (belief), and what the devices have (truth). */
+  /** The cluster as the scheduler sees it (belief), and as it is (truth). */
   readonly belief: Cluster;
   readonly truth: Cluster;
   readonly model: Model;

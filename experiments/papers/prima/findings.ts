@@ -4,7 +4,7 @@ import { systemName } from './quantities.ts';
 import type { PrimaComparison } from './rules.ts';
 import { claimedAccuracy, isMet, type Summary } from './summary.ts';
 
-/** What the comparisons say about the targets, sentence by sentence; every number is computed from them. */
+/** Sentences on how the comparisons meet the targets; every number is computed from them. */
 export function primaFindings(comparisons: readonly PrimaComparison[], summaries: readonly Summary[]): string[] {
   const cells = new Set(comparisons.map(({ cell }) => cell)).size;
   const aimed = aimedColumns(summaries);

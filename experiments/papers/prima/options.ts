@@ -27,7 +27,7 @@ export interface PrimaOptions {
   /** Capacity of the KV cache, tokens; each program's own (program.ts) unless given. */
   readonly reserved?: number;
   readonly prompt: number;
-  /** What came before the prompt: the programs' own warm-up run, or nothing. */
+  /** Run before the prompt: the programs' own warm-up, or none. */
   readonly warm: Warm;
   readonly tokens: number;
 }

@@ -96,7 +96,7 @@ export async function computePrima(options: PrimaOptions, step: (label: string) 
   }
 }
 
-/** What the command writes and prints. */
+/** Files and text of the command. */
 export function primaReproduced(result: PrimaReproduction, seed: number): Reproduced {
   const { comparisons, clusters, options, tables, summaries, figures } = result;
   const settings = { paper: 'prima-cpp', ...options, tables: tables.map(({ number }) => number), seed };

@@ -14,7 +14,7 @@ export interface Program {
    * shape, in RAM the default; `assumed`: the default (runtime.ts).
    */
   readonly buffers: 'ring' | 'shape' | 'assumed';
-  /** Bytes of VRAM left to CUDA beside buffers, by version. */
+  /** Bytes of VRAM left to CUDA in addition to buffers, by version. */
   readonly keptBack: Readonly<Record<ProgramVersion, number>>;
 }
 

@@ -4,7 +4,7 @@ import type { Trace } from '../../../engine/trace/trace.ts';
 import type { Quantity } from '../comparison.ts';
 import type { Execution } from './execute.ts';
 
-/** What cells measure: seconds per token, seconds to the first token, or a share of a device's memory. */
+/** Quantities of cells: seconds per token, seconds to the first token, or a share of a device's memory. */
 export const METRICS = ['tpot', 'ttft', 'memory-pressure'] as const;
 export type Metric = (typeof METRICS)[number];
 

@@ -20,7 +20,7 @@ export interface PrimaDetail {
   /** undefined: the workbench doesn't model the system. */
   readonly policy: SystemPolicy | undefined;
   readonly execution: Execution | undefined;
-  /** Where the target comes from; undefined where nothing is claimed. */
+  /** Source of the target; undefined where nothing is claimed. */
   readonly aim: Target | undefined;
   /** Other numbers of the paper exclude the cell under this policy: its figures are shown, and aren't counted. */
   readonly contradiction: Contradiction | undefined;
@@ -87,7 +87,7 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
   });
 }
 
-/** What a print is about: distillations have the shapes of what they are distilled into. */
+/** Subject of a print: distillations have the shapes of what they are distilled into. */
 function configurationOf({ testbed, published }: PrimaInputs, cell: PublishedCell): string {
   const { system, model, metric } = cell;
   const device = metric === 'memory-pressure' ? deviceOf(cell) : '';

@@ -19,7 +19,7 @@ import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program, runtimeOf, versionOf
 export interface Settings {
   /** Version of prima.cpp's program. */
   readonly version: ProgramVersion;
-  /** What the scheduler sees, and what the devices have. */
+  /** The cluster as the scheduler sees it, and as it is. */
   readonly belief: Cluster;
   readonly truth: Cluster;
   readonly workload: Workload;

@@ -7,7 +7,7 @@ export interface PaperTable {
   readonly title: string;
   /** The testbed (datasets/testbeds.ts) on which its systems ran; llama.cpp ran on its head. */
   readonly testbed: string;
-  /** What the paper gets wrong or leaves open. */
+  /** Errors and gaps of the paper. */
   readonly notes: readonly string[];
 }
 

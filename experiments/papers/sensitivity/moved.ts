@@ -44,7 +44,7 @@ export interface Moved {
   readonly medianError: number;
 }
 
-/** What the answers of all points of a study say: which parameter moves which cell, and by how much. */
+/** Findings from the answers of all points of a study: which parameter moves which cell, and by how much. */
 export function movedBy({ parameters, cells }: Pick<Study, 'parameters' | 'cells'>, points: readonly Answers[]): Moved {
   const [base = []] = points;
   const at = (parameter: number, factor: number): Answers => points[1 + parameter * FACTORS.length + factor] ?? [];

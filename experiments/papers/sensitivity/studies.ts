@@ -4,7 +4,7 @@ import { heterollmStudy } from './heterollm-study.ts';
 import { primaStudy } from './prima-study.ts';
 import type { Study } from './study.ts';
 
-/** What fitted and assumed values are multiplied by. */
+/** Factors applied to fitted and assumed values. */
 export const FACTORS = [0.8, 0.9, 1.1, 1.2] as const;
 
 export async function createStudy(paper: PaperName): Promise<Study> {

@@ -159,7 +159,7 @@ export function layoutOf(
 ): Partial<Layout> {
   return {
     height: height ?? 460,
-    // The toolbar, which appears above the chart, stands beside nothing.
+    // The toolbar, which appears above the chart, stands next to nothing.
     margin: { l: 70, r: 20, t: 36, b: 60 },
     font: { family: SANS, size: 13, color: INK },
     paper_bgcolor: SURFACE,

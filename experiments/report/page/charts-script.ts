@@ -3,7 +3,7 @@ import { DARK } from '../charts/colours.ts';
 /**
  * The program of a page with charts: unpacks the plotting library, draws every figure, redraws it when the reader
  * chooses another variant or the system turns dark, puts legends below charts on narrow screens, fits figures to paper,
- * and saves a chart as it is on paper. It reads the figures from JSON elements beside them.
+ * and saves a chart as it is on paper. It reads the figures from JSON elements next to them.
  */
 export const CHARTS = `
 'use strict';

@@ -11,7 +11,7 @@ import { TABLES } from './tables-script.ts';
 /** A report: a self-contained page for a browser. */
 export interface Page {
   readonly title: string;
-  /** What was run: inputs and settings, one line. */
+  /** The run in one line: inputs and settings. */
   readonly subtitle: string;
   /** The finding in one sentence, above its picture; the first sentence of the summary unless given. */
   readonly headline?: string;
@@ -42,7 +42,7 @@ export interface TextBlock {
 export interface ChartBlock {
   readonly kind: 'chart';
   readonly title: string;
-  /** What the chart shows, or how to read it. */
+  /** Explanation of the chart, or how to read it. */
   readonly note?: string;
   /** If there are several, the reader chooses one by its label; the first is drawn initially. */
   readonly variants: readonly { readonly label: string; readonly figure: Figure }[];

@@ -1,6 +1,6 @@
 import { InputError } from '../../../engine/input/input-error.ts';
 
-/** Where a Redis is. */
+/** Address of a Redis. */
 export interface RedisAddress {
   readonly host: string;
   readonly port: number;

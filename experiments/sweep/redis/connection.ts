@@ -49,7 +49,7 @@ function problem(address: RedisAddress, found: string): InputError {
   return new InputError('--on', `the Redis at ${formatRedisAddress(address)} ${found}`);
 }
 
-/** What replies of a Redis mean, and what to do. */
+/** Meanings of a Redis's replies, and what to do. */
 const REPLIES: readonly (readonly [reply: RegExp, meaning: string])[] = [
   [/^NOAUTH/, 'wants a password; give redis://:PASSWORD@HOST:PORT'],
   [/^WRONGPASS|invalid (username-)?password/i, 'refuses this user or password; give redis://[USER]:PASSWORD@HOST:PORT'],

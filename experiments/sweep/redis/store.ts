@@ -240,7 +240,7 @@ export async function liveWorkers(redis: Redis): Promise<WorkerReport[]> {
   });
 }
 
-/** What the workers have spent on a sweep so far. */
+/** Time that the workers have spent on a sweep so far. */
 export interface Times extends WorkTimes {
   /** Seconds of the threads from their first job to their last. */
   readonly spent: number;

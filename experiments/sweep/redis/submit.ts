@@ -74,7 +74,7 @@ async function* submit(submission: Submission, done: number): AsyncGenerator<Par
   }
 }
 
-/** Where a submission's sweep is, and how its results are checked. */
+/** A submission's sweep, and how its results are checked. */
 interface SubmissionParts {
   readonly redis: Redis;
   readonly queue: Queue<Job>;

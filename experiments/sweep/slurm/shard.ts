@@ -13,7 +13,7 @@ export function shardFile(folder: string, shard: number): string {
   return join(folder, `shard-${shard}.jsonl`);
 }
 
-/** What computing a shard took (WorkTimes), the task's start included. */
+/** File of the time that computing a shard took (WorkTimes), the task's start included. */
 function timesFile(folder: string, shard: number): string {
   return join(folder, `shard-${shard}.times.json`);
 }

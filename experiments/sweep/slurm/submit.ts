@@ -46,7 +46,7 @@ function createJobs(folder: string, script: string, wanted: readonly number[]) {
   const jobs: string[] = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : [];
   const submitted = new Map<number, number>();
   let asked = 0;
-  // What failed before is tried again.
+  // Shards that failed before are tried again.
   for (const shard of wanted) rmSync(failureFile(folder, shard), { force: true });
   const missing = (): number[] => wanted.filter((shard) => !existsSync(shardFile(folder, shard)));
   const submit = async (): Promise<void> => {

@@ -13,7 +13,7 @@ import {
   THINGS,
 } from './words.ts';
 
-/** What a story is about, in the words in which somebody would ask for it. */
+/** Subject of a story, in the words in which somebody would ask for it. */
 export interface Story {
   readonly about: string;
   readonly text: string;

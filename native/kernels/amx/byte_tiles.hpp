@@ -10,7 +10,7 @@
  * A tile is as deep as a group, 32 columns or 16 of 64 that are possible: deeper ones would add up products of different
  * scales. Their sums leave the tile after every product, for a conversion, a multiplication or permutation of scales, and
  * an addition of 16 vectors (one more for a minimum, of superblocks half of one), which at two a cycle take 24 cycles
- * (32, 29) beside 16 of the product.
+ * (32, 29) next to 16 of the product.
  */
 namespace hearth {
 namespace {

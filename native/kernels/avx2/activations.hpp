@@ -5,7 +5,7 @@
 #include "dot_order.hpp"
 #include "dot_ternary.hpp"
 
-/** What dot products of bytes read of activations, beside what every instruction set has of them. */
+/** Activations as dot products of bytes read them, in addition to the fields that every instruction set has. */
 namespace hearth {
 namespace {
 
@@ -40,7 +40,7 @@ inline void setLanes(Type type, const Activations& x, std::size_t columns) {
       }
       setWordSums(x.high + 256 * i, lanes + 16);
     } else if (scaleWeights(type) == 16) {
-      // Of eight groups the scales, then the sums, in their lanes.
+      // The scales of eight groups, then their sums, in their lanes.
       for (std::size_t lane = 0; lane < 16; lane++) {
         const std::size_t group = lane / 8 * 8 + laneGroups[lane % 8];
         lanes[lane / 8 * 16 + lane % 8] = scales[group / 2];
@@ -50,7 +50,7 @@ inline void setLanes(Type type, const Activations& x, std::size_t columns) {
   }
 }
 
-/** Of every two chunks the first halves before the second ones. */
+/** Moves the first halves of every two chunks before the second ones. */
 inline void swapHalves(const Activations& x, std::size_t columns) {
   for (std::size_t c = 0; c < columns; c += 64) {
     const __m128i second = load128(x.high + c + 16);

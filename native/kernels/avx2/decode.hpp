@@ -207,7 +207,7 @@ inline void forDotChunksOf(const std::uint8_t* block, const Visit& visit) {
 template <Type T>
 struct Superblock {
   const std::uint8_t* block;
-  /** What packedScales returns. */
+  /** Result of packedScales. */
   __m128i scales;
   float scale;
   float minimum = 0;

@@ -21,7 +21,7 @@ inline __m256i bytesOfBits(std::uint32_t bits) {
 /** One for each byte, or minus one where a number's bit is set. */
 inline __m256i signsOfBits(std::uint32_t bits) { return _mm256_or_si256(bytesOfBits(bits), _mm256_set1_epi8(1)); }
 
-/** Of eight times eight bytes the last four of each. */
+/** The last four of each of eight times eight bytes. */
 inline __m256i upperHalves(const std::uint8_t* bytes) {
   const __m256 first = _mm256_castsi256_ps(load256(bytes));
   const __m256 second = _mm256_castsi256_ps(load256(bytes + 32));

@@ -12,16 +12,16 @@
 namespace hearth {
 namespace {
 
-/** Of a superblock's activations. Stands in Activations::low. */
+/** Scales of a superblock's activations. Stands in Activations::low. */
 struct ChunkScales {
-  /** Of each chunk, in all lanes. */
+  /** Scale of each chunk, in all lanes. */
   float lanes[8][8];
 };
-/** What moves are multiplied with. Stands in Activations::laneScales. */
+/** Factors of moves. Stands in Activations::laneScales. */
 struct PointSums {
-  /** Of the activations of each eight, in whole numbers. */
+  /** Sums of the activations of each eight, in whole numbers. */
   std::int16_t sums[32];
-  /** Of every sixteen activations. */
+  /** Scale of every sixteen activations. */
   float scales[16];
 };
 
@@ -51,7 +51,7 @@ inline void setPointSums(const Activations& x, std::size_t columns) {
   for (std::size_t group = 0; group < columns / 16; group++) out[group / 16].scales[group % 16] = x.scales[group / 2];
 }
 
-/** What raises the points of IQ1_S and IQ1_M. */
+/** Amount by which the points of IQ1_S and IQ1_M are raised. */
 inline constexpr int raised = 8;
 
 /** The scales of a superblock's groups as words: chunk c's in the c-th words of both lanes, of which each has a group. */
@@ -97,7 +97,7 @@ template <Type T, std::size_t Count, std::size_t Tokens>
 [[gnu::always_inline]] inline void addLattices(__m256 (&sums)[Count][Tokens], const std::uint8_t* rows, std::size_t stride,
                                                const Activations (&x)[Tokens], std::size_t index) {
   LatticeChunks<T> chunks[Count];
-  // Of chunks 0 to 3 and 4 to 7, twice in each number of 32 bits.
+  // Scales of chunks 0 to 3 and 4 to 7, twice in each number of 32 bits.
   __m256i words[Count][2];
   __m256 values[Count][Tokens];
   forEach<Count>([&](auto r) {

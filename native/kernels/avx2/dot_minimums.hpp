@@ -40,7 +40,7 @@ template <Type T, std::size_t Count, std::size_t Tokens>
 [[gnu::flatten]] inline void dotWithMinimums(const std::uint8_t* rows, std::size_t stride, std::size_t ahead,
                                              const Activations (&x)[Tokens], std::size_t columns, float* y,
                                              std::size_t yStride) {
-  // Of each row's minimums, in the second of its two lanes.
+  // Sums of each row's minimums, in the second of its two lanes.
   __m256 added[Tokens];
   forEach<Tokens>([&](auto t) { added[t] = _mm256_setzero_ps(); });
   const auto add = [&](auto& sums, std::size_t i) __attribute__((always_inline)) {

@@ -11,11 +11,11 @@
 namespace hearth {
 namespace {
 
-/** What a superblock's activations are scaled with: stands in Activations::laneScales. */
+/** Scales of a superblock's activations: stands in Activations::laneScales. */
 struct WholeScales {
-  /** Of each chunk, twice in a word. */
+  /** Scale of each chunk, twice in a word. */
   std::int32_t scales[8];
-  /** What sums start from: what a zero point of one adds to them. */
+  /** Starting values of sums: what a zero point of one adds to them. */
   std::int32_t starts[8];
   float unit;
   float unused[15];

@@ -71,7 +71,7 @@ inline __m256i sumHalves(const __m256i (&pairs)[8]) {
 /** Eight numbers from sixteen bytes. */
 inline __m256 floatsOf(__m128i bytes) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)); }
 
-/** What a superblock's sums are multiplied with, for all tokens. */
+/** Factors of a superblock's sums, for all tokens. */
 template <Type T>
 struct SuperblockFactors {
   static constexpr bool fine = scaleWeights(T) == 16;
@@ -104,7 +104,7 @@ struct SuperblockFactors {
 template <Type T>
   requires(hasWordScales(T))
 struct SuperblockFactors<T> {
-  /** Of the words that sumChunks has. */
+  /** Factors of the words that sumChunks has. */
   __m256i words[2];
   /** In natural order. */
   __m256i minimums;

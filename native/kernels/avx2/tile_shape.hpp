@@ -29,7 +29,7 @@ struct PairDots {
     asm("" : "+x"(result));
     return result;
   }
-  /** What sums start from, of the first two of every four columns and of the others. */
+  /** Starting value of sums: for the first two of every four columns, and for the others. */
   static std::int32_t start(std::int32_t first, std::int32_t second) { return twoWords(first, second); }
   /** An integer scale as `scaled` wants it. */
   static __m256i scale(__m256i number) { return _mm256_blend_epi16(number, _mm256_slli_epi32(number, 16), 0xaa); }
@@ -37,13 +37,13 @@ struct PairDots {
   static __m256i widened(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi16(1)); }
 };
 
-/** What the innermost loop needs to know of a format. */
+/** Properties of a format that the innermost loop needs. */
 struct TileShape {
   /** Planes of four bits, or one of all bits. */
   std::size_t planes;
   /** Columns whose products are added before they are scaled. */
   std::size_t segment;
-  /** What is subtracted from weights, of planes from those of the upper one. */
+  /** Number subtracted from weights; with planes, from those of the upper one. */
   int zero;
   /** Columns of an integer scale; 0 if there is none. */
   std::size_t scale;

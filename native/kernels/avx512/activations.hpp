@@ -10,9 +10,9 @@ namespace {
 template <Rounding R>
 struct alignas(64) UnitActivations {
   std::int8_t high[unitColumns];
-  /** Of Rounding::word only. */
+  /** Lower bytes, with Rounding::word only. */
   std::int8_t low[R == Rounding::word ? unitColumns : 0];
-  /** Of every sum of a unit that of its group; with narrow rows, of every lane of a pair's sums. */
+  /** The group's scale for every sum of a unit; with narrow rows, for every lane of a pair's sums. */
   float scales[16];
   /**
    * scale·Σ quants of every group, of which there are eight or sixteen: the factors of minimums and zero points; with

@@ -112,7 +112,7 @@ constexpr bool hasFifthBits(Type type) { return type == Type::Q5_0 || type == Ty
 constexpr std::size_t headBytes(Type type) { return formatOf(type).bytes - 16; }
 
 /**
- * Where the first words of eight blocks are among those of two or four loads: all first words, all second ones, and so
+ * Places of the first words of eight blocks among those of two or four loads: all first words, all second ones, and so
  * on; four, or two where there are no more.
  */
 template <Type T>

@@ -142,7 +142,7 @@ inline void addFifthBits(const std::uint8_t* bytes, __m512i (&weights)[4]) {
   }
 }
 
-/** Of each quarter of 128 pairs of bits: the unit in which they count if they stay where they are in their bytes. */
+/** Unit in which each quarter of 128 pairs of bits counts if it stays where it is in its bytes. */
 inline constexpr float partsOfPairs[4] = {1, 1.0f / 4, 1.0f / 16, 1.0f / 64};
 
 /** The pairs of bits of 64 bytes in a unit's order. They stay where they are: their scales make up for it. */
@@ -167,7 +167,7 @@ template <Type T>
 inline void decodeUnit(const std::uint8_t* block, __m512i (&out)[4]) {
   const __m256i nibble = _mm256_set1_epi8(15);
   if constexpr (T == Type::Q4_K) {
-    // Those of odd chunks stay where they are, sixteen times too large: their scales make up for it.
+    // The weights of odd chunks stay where they are, sixteen times too large: their scales make up for it.
     repeatNibbles(block + 16, out);
     for (__m512i& weights : out) weights = _mm512_and_si512(weights, join(nibble, _mm256_slli_epi16(nibble, 4)));
   } else if constexpr (T == Type::Q5_K) {

@@ -34,7 +34,7 @@ inline void decodeSuperblock<Type::TQ1_0>(const std::uint8_t* block, __m512i (&o
 }
 
 /**
- * Where a unit's weights are in a block of TQ1_0, and by which power of three their digit becomes the uppermost. The
+ * Places of a unit's weights in a block of TQ1_0, and the powers of three that make their digit the uppermost. The
  * first 32 bytes have the digits of five chunks, the next 16 those of half chunks, and the last four four of four.
  */
 struct TernaryUnit {

@@ -13,7 +13,7 @@ namespace {
 template <Type T>
 struct UnitPair {
   __m512i weights[2][4];
-  /** Of every lane of the pair's sums (pairOrder): the scale, and what is subtracted for every weight. */
+  /** For every lane of the pair's sums (pairOrder): the scale, and what is subtracted for every weight. */
   __m512 scales;
   __m512 minimums;
 
@@ -68,7 +68,7 @@ struct NarrowRows {
   std::size_t groups;
   /** A row's lanes of a pair's sums. */
   __mmask16 lanes[mostRowsPerUnit];
-  /** Where the sums of the rows are, in order, among those of four vectors. */
+  /** Places of the rows' sums, in order, among those of four vectors. */
   __m512i places;
 
   explicit NarrowRows(std::size_t columns)

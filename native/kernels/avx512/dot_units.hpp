@@ -27,7 +27,7 @@ inline constexpr std::size_t unitBytes = unitColumns / formatOf(T).block * forma
 template <Type T>
 struct Unit {
   __m512i weights[4];
-  /** Of every sum. */
+  /** One scale for each of the sixteen lane sums. */
   __m512 scales;
   Groups<T> minimums;
 

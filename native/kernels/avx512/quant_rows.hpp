@@ -107,7 +107,7 @@ struct alignas(64) Superblock {
   std::uint8_t quants[256];
   /** Multiples of every group's scale. */
   float scales[groups][mostUnits];
-  /** Of two groups each, as words. */
+  /** Minimums of two groups each, as words. */
   std::int32_t minimums[Minimums ? groups / 2 : 0];
   /** That of the minimums. */
   float unit;

@@ -13,7 +13,7 @@
 namespace hearth {
 namespace {
 
-/** What a superblock's products start from, in units of activations: minus those of its minimums. */
+/** Starting value of a superblock's products, in units of activations: minus those of its minimums. */
 template <std::size_t Group, bool Minimums>
 inline __m512 superblockStart(const Superblock<Group, Minimums>& row, const SuperblockPack& pack,
                               std::size_t superblock) {
@@ -29,7 +29,7 @@ inline __m512 superblockStart(const Superblock<Group, Minimums>& row, const Supe
   return _mm512_setzero_ps();
 }
 
-/** Of a scale's multiples that of each token. */
+/** Picks, from a scale's multiples, the one of each token. */
 inline __m512 pickScale(const float* scales, __m512i multiples) {
   return _mm512_permutexvar_ps(multiples, _mm512_broadcast_f32x8(_mm256_loadu_ps(scales)));
 }

@@ -121,7 +121,7 @@ struct GroupFloats<8> {
   [[nodiscard]] GroupFloats times(GroupFloats b) const { return {_mm256_mul_ps(values, b.values)}; }
   void addProduct(GroupFloats a, GroupFloats b) { values = _mm256_fmadd_ps(a.values, b.values, values); }
   [[nodiscard]] __m512 wide() const { return _mm512_zextps256_ps512(values); }
-  /** Of every sum of a unit. */
+  /** The value of its group for every sum of a unit. */
   [[nodiscard]] __m512 spread(__m512i groups) const {
     return _mm512_permutexvar_ps(groups, _mm512_castps256_ps512(values));
   }
@@ -145,7 +145,7 @@ struct GroupFloats<16> {
 template <Type T>
 using Groups = GroupFloats<unitGroups(T)>;
 
-/** Of every group of a unit: its scale, and what is subtracted for every weight. */
+/** Factors of every group of a unit: its scale, and what is subtracted for every weight. */
 template <Type T>
 struct Factors {
   Groups<T> scales;

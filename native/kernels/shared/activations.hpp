@@ -39,7 +39,7 @@ constexpr std::size_t scaleGroup(Type type, Rounding rounding) {
 /** One token's rounded activations. */
 struct Activations {
   std::int8_t* high;
-  /** Of Rounding::word only. */
+  /** Lower bytes, with Rounding::word only. */
   std::int8_t* low;
   /** One per scaleGroup. */
   float* scales;

@@ -8,11 +8,11 @@
  * larger score, the earlier sums are multiplied by e^(old maximum − new maximum) (Milakov and Gimelshein 2018,
  * Algorithm 3). Keys are stored by dimension within a block and values by position, so that vectors hold positions for
  * scores and dimensions for output, and no vector is summed across its lanes. For one token each vector is widened once
- * for four or eight queries, and of floats the same lines of the next block are prefetched, so that a block is read while
- * another is multiplied; for several, a block of keys or values is widened once for all of their queries, which are
- * multiplied with it by register tiles. Both sum in the same order: a token has the same result either way. The
- * scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its values: queries and
- * weights are not rounded.
+ * for four or eight queries, and of floats the same lines of the next block are prefetched, so that a block is read
+ * while another is multiplied; for several, a block of keys or values is widened once for all of their queries, which
+ * are multiplied with it by register tiles. Both sum in the same order: a token has the same result either way. The
+ * scales of a quantized cache (CacheView) multiply the sums of a group's keys, and the weights of its values: queries
+ * and weights are not rounded.
  */
 namespace hearth {
 namespace {
@@ -88,7 +88,10 @@ inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) 
   }
 }
 
-/** For Q queries and `lanes` lanes: by four vectors of floats, where registers allow, by two, by one, then single floats. */
+/**
+ * For Q queries and `lanes` lanes: by four vectors of floats, where registers allow, by two, by one, then single
+ * floats.
+ */
 template <class S, Stored N, std::size_t Q, Ahead A>
 inline void addLanes(const WeightedSums& w, std::size_t query, std::size_t lanes) {
   std::size_t lane = 0;
@@ -125,7 +128,9 @@ struct Directly {
   }
 };
 
-/** Of rows that are widened first, by register tiles of tileRows queries: for the queries of several tokens. */
+/**
+ * Attention over rows that are widened first, by register tiles of tileRows queries: for the queries of several tokens.
+ */
 template <class S>
 struct Widened {
   /** As many floats as there are numbers in the rows. */
@@ -171,7 +176,7 @@ struct AttendedBlock {
   const std::uint8_t* keys;
   const std::uint8_t* values;
   std::size_t headSize;
-  /** Those of its positions that any of the rows sees. */
+  /** Positions of the block that any of the rows sees. */
   Positions seen;
   /** [rows][headSize] */
   const float* queries;
@@ -300,7 +305,7 @@ inline void forgetAll(const HeadGroup& group, const SeenHeads& seen) {
   for (std::size_t i = 0; i < group.rows() * group.cache.headSize; i++) seen.sums[i] = 0;
 }
 
-/** Where the scratch memory has what follows the scores. */
+/** Scratch memory after the scores. */
 inline float* afterScores(const HeadGroup& group) { return group.scratch + 2 * group.rows() * positionBlock; }
 
 template <class S>

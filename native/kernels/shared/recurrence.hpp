@@ -51,13 +51,13 @@ void convolveChannels(const ConvolvedChannels& channels) {
   shiftInputs(o);
 }
 
-/** What a token does to the state of a delta rule, but for its value. */
+/** A token's effect on the state of a delta rule, apart from its value. */
 struct DeltaToken {
   /** [size], not yet of unit length. */
   const float* query;
   const float* key;
   std::size_t size;
-  /** What queries and keys are multiplied by. */
+  /** Factors of queries and keys. */
   float queryScale;
   float keyScale;
   /** The factor g of the state, and β. */
@@ -162,7 +162,7 @@ void updateDelta(const DeltaColumns& o) {
   }
 }
 
-/** What a token does to the state of a scan. */
+/** A token's effect on the state of a scan. */
 struct ScanToken {
   const float* value;
   /** [size] */

@@ -44,7 +44,7 @@ interface Layer {
   readonly gate: Linear;
   readonly up: Linear;
   readonly down: Linear;
-  /** What the backward pass needs of the forward pass. */
+  /** Values of the forward pass that the backward pass needs. */
   readonly kept: Readonly<Record<(typeof KEPT)[number], Vector>>;
   readonly attention: Float32Array;
   scales: { attention: Float32Array; feedForward: Float32Array };

@@ -17,7 +17,7 @@ struct Params {
   queries: u32, partial: u32, heads: u32, kvHeads: u32, capacity: u32, headSize: u32, rowWords: u32,
   // Position of the first token less that of the cache's first position; positions that a token sees at most.
   position: i32, window: i32,
-  // Where chunks begin; positions used of the cache.
+  // First position of the chunks; number of cache positions in use.
   begin: u32, used: i32,
   chunks: u32, chunkLength: u32, scale: f32,
 }

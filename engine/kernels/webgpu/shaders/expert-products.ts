@@ -30,7 +30,7 @@ const PARAMS = `
 
 /** @param choiceOf WGSL: the choice that a `token` below `end` is */
 const functions = (choiceOf: string): string => `${EXPERT_OF}
-// Of the workgroup.
+// Shared by the workgroup.
 var<workgroup> loaded: vec3u;
 var<private> ofExpert: u32;
 var<private> end: u32;

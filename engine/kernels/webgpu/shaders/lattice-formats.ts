@@ -44,7 +44,7 @@ fn quantsAt(block: u32, i: u32) -> vec4f {
   };
 }
 
-/** Where seven signs are stored, the eighth makes the number of negative ones even. */
+/** Applies signs. Seven of eight are stored; the eighth makes the number of negative ones even. */
 function applySigns(signs: Bits): string {
   return `
   let stored = ${bits(signs, '(i / 8u)')};

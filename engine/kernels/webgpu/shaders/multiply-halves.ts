@@ -20,7 +20,7 @@ export const HALVES_TILES = {
   small: { rows: 64, tokens: 64, subgroup: { rows: 32, tokens: 32 } },
 } as const satisfies Record<string, HalvesTile>;
 
-/** What is beyond the largest half would become infinite. */
+/** Values beyond the largest half are clamped; they would become infinite. */
 const PACKED = `
 fn packed(x: vec4f) -> vec2u {
   let y = clamp(x, vec4f(-65504.0), vec4f(65504.0));

@@ -68,7 +68,7 @@ fn main(
   let row = lane / ${ROW_LANES}u;
   let first = lane % ${ROW_LANES}u;
   let stride = ${stride};
-  // Of results; without rows there is none.
+  // Place and rows of the results, and their bias; 0 rows: there are none.
   var to = 0u;
   var rows = 0u;
   var bias = 0u;

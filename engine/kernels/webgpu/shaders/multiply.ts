@@ -168,7 +168,7 @@ export function multiplyTiles(
 ${HEADER(product)}
 ${code}
 alias Value = ${values};
-// What is beyond the largest number of 16 bits would become infinite.
+// Values beyond the largest number of 16 bits would become infinite.
 fn shortened(x: vec4f) -> vec4f { return ${values === 'f16' ? 'clamp(x, vec4f(-65504.0), vec4f(65504.0))' : 'x'}; }
 // Single values, since lanes that write components of the same vector would race.
 var<workgroup> weights: array<Value, ${rows * depth}>;

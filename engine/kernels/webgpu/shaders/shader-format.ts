@@ -42,7 +42,7 @@ export function gpuRowBytes({ block, bytes, pieces }: ShaderFormat, columns: num
   return pieces === undefined ? blocks * bytes : pieceOffsets(pieces, blocks).end;
 }
 
-/** Where the pieces of all `blocks` blocks of a row begin, and where the row ends. */
+/** Offset of each piece in a row of `blocks` blocks, and the end of the row. */
 export function pieceOffsets(pieces: readonly BlockPiece[], blocks: number): { begins: number[]; end: number } {
   const begins: number[] = [];
   let end = 0;

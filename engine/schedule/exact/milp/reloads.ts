@@ -9,7 +9,7 @@ export interface MilpChoices {
   readonly headLayers: 'may' | 'must';
 }
 
-/** What the devices of one number of rounds share in the program. */
+/** Builder and costs that the devices of one number of rounds share in the program. */
 export interface RoundsBlock {
   readonly builder: ProgramBuilder;
   readonly costs: RingCosts;
@@ -79,7 +79,7 @@ function addFullReload(block: RoundsBlock, member: Member): void {
   builder.positivePart(costs.outputBytes * secondsPerByte, [times(1, reloads), ...output, times(-1, chosen)]);
 }
 
-/** Limits a device that doesn't reload to the layers that fit in RAM beside everything else. */
+/** Limits a device that doesn't reload to the layers that fit in RAM next to everything else. */
 function addResidentLimit(block: RoundsBlock, member: Member, reloads: Column): void {
   const { builder, costs, rounds, outputOnGpu } = block;
   const { device, isHead, mostInRam, ramLayers } = member;

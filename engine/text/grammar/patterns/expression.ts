@@ -27,7 +27,7 @@ export interface Expressions {
   both(parts: readonly Expression[]): Expression;
   not(inner: Expression): Expression;
   repeat(inner: Expression, least: number, most: number): Expression;
-  /** What may follow a character in texts of an expression. */
+  /** Expression of what may follow a character in texts of an expression. */
   derivative(expression: Expression, character: number): Expression;
   /** The characters of properties of Unicode that patterns have named. */
   readonly properties: Map<string, readonly CharacterRange[]>;

@@ -28,7 +28,7 @@ export interface Machine {
   readonly model: Model;
 }
 
-/** A model as a backend loads it, and whether a context fits beside it. */
+/** A model as a backend loads it, and whether a context fits next to it. */
 export interface Loaded {
   /** `undefined` if the model can't be loaded. */
   readonly plan: Plan | undefined;

@@ -9,7 +9,7 @@ export interface PytorchMemory {
   readonly model: Model;
   /** Layers whose keys and values are on the GPU. */
   readonly layers: number;
-  /** Bytes of VRAM beside context and weights. */
+  /** Bytes of VRAM in addition to context and weights. */
   readonly room: number;
 }
 

@@ -2,7 +2,7 @@ import type { PublishedCell } from '../../../../datasets/published.ts';
 import type { Answer, Comparison } from '../../comparison.ts';
 import type { FigureRuns } from './runs.ts';
 
-/** What a figure's text prints about it, and how it is computed here. */
+/** A statement printed about a figure, and how it is computed here. */
 export interface FigureRule {
   readonly table: string;
   readonly row: string;

@@ -11,7 +11,7 @@ import type { FigureRuns, TableRun } from './runs.ts';
 const percent = (share: number | undefined): string =>
   share === undefined ? 'no figure' : formatPercent(Math.abs(share) < 5e-4 ? 0 : share);
 
-/** What keeps figures from agreeing, with the arithmetic. */
+/** Reasons why figures can't agree, with the arithmetic. */
 export function figureRemarks(runs: FigureRuns, measured: readonly MeasuredRun[]): Map<PaperFigure, string[]> {
   return new Map([
     [FIGURE_2, roundsRemarks(runs, measured)],

@@ -18,7 +18,7 @@ import { PRIMA_CPP } from '../program.ts';
 import { decodedSeconds, quantityOf } from '../quantities.ts';
 import { type Settings, settingsOf } from '../settings.ts';
 
-/** What the runs behind the figures are made of. */
+/** Data for the runs behind the figures. */
 export interface FigureInputs {
   readonly published: readonly PublishedCell[];
   /** The devices of a testbed, as the paper states them. */
