@@ -1,5 +1,6 @@
 import { predict } from '../engine/cost/predict.ts';
 import { InputError } from '../engine/input/input-error.ts';
+import { cachesExperts } from '../engine/plan/plan.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';
 import type { SimulationResult } from './result.ts';
@@ -17,7 +18,7 @@ export function simulate(parts: SimulationParts): SimulationResult {
   const { cluster, model, plan, workload, context = 'growing' } = parts;
   validatePlan(plan, cluster, model);
   checkOptions(parts, cluster);
-  if (plan.kind === 'split' && Object.values(plan.weights).some(({ experts }) => experts !== undefined))
+  if ((plan.kind === 'split' || plan.kind === 'ring') && cachesExperts(plan))
     return simulatePlannedExperts({ ...parts, plan });
   if (parts.routing !== undefined)
     throw new InputError(
@@ -54,6 +55,6 @@ function checkExperts({ cluster, model, plan, workload, runtime }: SimulationPar
   if (reading.length > 0)
     throw new InputError(
       `model ${model.name}`,
-      `has experts, which ${reading.join(', ')} would read from a disk; that is simulated for a device that has all layers, and a policy: "weights": {"…": {"experts": …}}`,
+      `has experts, which ${reading.join(', ')} would read from a disk; that is simulated where the plan says how experts are cached: "weights": {"…": {"experts": …}}`,
     );
 }

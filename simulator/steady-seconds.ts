@@ -2,7 +2,7 @@ import type { Runtime } from '../engine/cost/runtime.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import type { Model } from '../engine/model/model.ts';
 import type { Workload } from '../engine/model/workload.ts';
-import type { Plan } from '../engine/plan/plan.ts';
+import { cachesExperts, type Plan } from '../engine/plan/plan.ts';
 import type { TokenInterval } from '../engine/trace/trace.ts';
 import type { SimulationOptions } from './options.ts';
 import { simulate } from './simulate.ts';
@@ -33,8 +33,8 @@ export const LONGEST = { outputTokens: 24, settling: 8 } as const;
  * doesn't suffice
  */
 export function steadySeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {
-  const cachesExperts = Object.values(plan.weights).some(({ experts }) => experts !== undefined);
-  if (cachesExperts) return expertsSeconds({ cluster, model, workload, reclaim, ...(runtime && { runtime }) }, plan);
+  if (cachesExperts(plan))
+    return expertsSeconds({ cluster, model, workload, reclaim, ...(runtime && { runtime }) }, plan);
   const { outOfMemory, trace } = simulate({
     ...{ cluster, model, plan, reclaim },
     ...(runtime && { runtime }),

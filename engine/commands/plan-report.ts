@@ -1,12 +1,12 @@
 import { heldWeights } from '../cost/held-weights.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { formatBytes, formatDeviation, formatPercent, formatSeconds, gibibytes, threeDigits } from '../input/format.ts';
+import { cachesExperts } from '../plan/plan.ts';
 import type { Answer, RunnableAnswer } from '../planner/answer.ts';
 import { contextText, placesText } from '../planner/answer-text.ts';
 import type { Change } from '../planner/changes.ts';
 import { type CommandLine, programsText } from '../planner/command-lines.ts';
 import type { PlannedDrafts } from '../planner/draft-answers.ts';
-import { cachesExperts } from '../planner/expert-plans.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 
 /** An answer with what else there is to say of it. */

@@ -2,7 +2,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import { chipPartitions, type FittedPlan, type Plan } from '../plan/plan.ts';
+import { cachesExperts, chipPartitions, type FittedPlan, type Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import { NO_WEIGHTS_POLICY } from '../plan/weights-policy.ts';
 import { stagesByDevice, windowsOf } from '../plan/windows.ts';
@@ -11,13 +11,7 @@ import { fitWeights, fixedBytes, loadOfStages, mappedBytes } from './memory.ts';
 import type { PassLoad } from './mixed-pass.ts';
 import { pageTables, type ReclaimPolicy } from './reclaim.ts';
 import { createRingPredictor } from './ring.ts';
-import {
-  createPassCosts,
-  createRingCosts,
-  createVerificationCosts,
-  type DeviceCosts,
-  type RingCosts,
-} from './ring-costs.ts';
+import { costsOfPass, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { lastLayerSeconds, type WeightReads, weightReads } from './weight-reads.ts';
 
@@ -85,7 +79,7 @@ export interface OverlappedCase {
 
 /** Whether a plan is of a kind whose time with overlap has a closed form. */
 export function hasOverlappedForm(plan: Plan): boolean {
-  return plan.kind === 'ring' && plan.stages.every(({ streamed }) => streamed === undefined);
+  return plan.kind === 'ring' && !cachesExperts(plan) && plan.stages.every(({ streamed }) => streamed === undefined);
 }
 
 /**
@@ -101,12 +95,7 @@ export function predictOverlapped(asked: OverlappedCase): OverlappedPrediction {
   if (!hasOverlappedForm(asked.plan))
     throw new InputError('plan: kind', `is "${asked.plan.kind}"; overlap is predicted for rings whose layers stay put`);
   const own = { ...runtime, partitions: chipPartitions(asked.plan) };
-  const costs =
-    pass !== undefined
-      ? createPassCosts(truth, model, workload, { runtime: own, load: pass })
-      : verifiedTokens === 1
-        ? createRingCosts(truth, model, workload, own)
-        : createVerificationCosts(truth, model, workload, { runtime: own, tokens: verifiedTokens });
+  const costs = costsOfPass(truth, model, workload, { runtime: own, verifiedTokens, load: pass });
   const plan = fitWeights(asked.plan, costs);
   const options = { runtime: own, verifiedTokens, ...(pass && { pass }) };
   const breakdown = createRingPredictor(truth, model, workload, options)(plan);

@@ -13,6 +13,8 @@ import {
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import type { Relay } from '../plan/plan.ts';
+import { stopsBetween } from '../plan/windows.ts';
 import { type ChipSeconds, chipSeconds } from './chip/layer.ts';
 import type { ChipPhase } from './chip/phase.ts';
 import {
@@ -320,4 +322,45 @@ function chipCosts(
 ): ChipSeconds | undefined {
   const partition = runtime.partitions?.get(device.name);
   return partition && chipSeconds({ device: chipDevice(device), model, partition, ...phase }, workload);
+}
+
+/** A pass whose costs are asked for: decoding one token of every text unless it says otherwise. */
+export interface CostedPass {
+  readonly runtime?: Runtime | undefined;
+  /** `prefill`: a whole prompt. */
+  readonly phase?: 'decode' | 'prefill' | undefined;
+  /** γ + 1: tokens of each text that decode together. */
+  readonly verifiedTokens?: number | undefined;
+  /** Tokens of several texts, in place of those. */
+  readonly load?: PassLoad | undefined;
+}
+
+/** The coefficients of a pass of any kind. @throws InputError as those of its kind do */
+export function costsOfPass(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  { runtime = DEFAULT_RUNTIME, phase = 'decode', verifiedTokens = 1, load }: CostedPass,
+): RingCosts {
+  if (phase === 'prefill') return createPrefillCosts(cluster, model, workload, runtime);
+  if (load !== undefined) return createPassCosts(cluster, model, workload, { runtime, load });
+  if (verifiedTokens === 1) return createRingCosts(cluster, model, workload, runtime);
+  return createVerificationCosts(cluster, model, workload, { runtime, tokens: verifiedTokens });
+}
+
+/** Seconds of a message between two devices, over the relays between them. @param indices places of devices by name */
+export function hopSeconds(
+  costs: RingCosts,
+  { relays, indices }: { readonly relays: readonly Relay[]; readonly indices: ReadonlyMap<string, number> },
+  from: string,
+  to: string,
+): number {
+  let seconds = 0;
+  let at = indices.get(from) as number;
+  for (const stop of stopsBetween(relays, from, to)) {
+    const next = indices.get(stop) as number;
+    seconds += costs.hop(at, next);
+    at = next;
+  }
+  return seconds;
 }

@@ -1,4 +1,4 @@
-import type { KnownRouting } from '../experts/hit-rates.ts';
+import { type KnownRouting, knownOfLayers } from '../experts/hit-rates.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { isDiscrete, transferSeconds } from '../hardware/device.ts';
 import { appendedBytes } from '../model/kept-bytes.ts';
@@ -6,7 +6,7 @@ import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipPartitions, type FittedPlan, type Plan, type Stage } from '../plan/plan.ts';
 import { NO_WEIGHTS_POLICY, pinnedBytesOf } from '../plan/weights-policy.ts';
-import { relaysOf, stopsBetween } from '../plan/windows.ts';
+import { relaysOf } from '../plan/windows.ts';
 import {
   addSeconds,
   type Breakdown,
@@ -34,14 +34,7 @@ import {
 } from './memory.ts';
 import type { PassLoad } from './mixed-pass.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
-import {
-  createPassCosts,
-  createPrefillCosts,
-  createRingCosts,
-  createVerificationCosts,
-  type DeviceCosts,
-  type RingCosts,
-} from './ring-costs.ts';
+import { costsOfPass, type DeviceCosts, hopSeconds, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
 export interface RingPredictionOptions {
@@ -125,13 +118,8 @@ export function createRingPredictor(
     verifiedTokens = 1,
     pass,
   } = options;
-  const create = (runtime: Runtime): RingCosts => {
-    if (phase === 'prefill') return createPrefillCosts(cluster, model, workload, runtime);
-    if (pass !== undefined) return createPassCosts(cluster, model, workload, { runtime, load: pass });
-    return verifiedTokens === 1
-      ? createRingCosts(cluster, model, workload, runtime)
-      : createVerificationCosts(cluster, model, workload, { runtime, tokens: verifiedTokens });
-  };
+  const create = (runtime: Runtime): RingCosts =>
+    costsOfPass(cluster, model, workload, { runtime, phase, verifiedTokens, load: pass });
   const costs = create(runtime);
   const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
   const tokens = phase === 'prefill' ? workload.promptTokens : workload.context;
@@ -146,11 +134,13 @@ export function createRingPredictor(
   return (plan) => {
     const partitions = chipPartitions(plan);
     const own = partitions.size === 0 ? costs : create({ ...runtime, partitions });
-    const expertsOf = (): PredictedReads | undefined => {
-      const planned = plannedExperts({ plan, cluster, model, workload, runtime, verifiedTokens, load: pass });
-      return planned && expertReads(planned, phase, workload.batch * workload.promptTokens, options.routing);
-    };
-    return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase, expertsOf });
+    const experts = new Map(
+      plannedExperts({ plan, cluster, model, workload, runtime, verifiedTokens, load: pass }).map((planned) => {
+        const known = options.routing && knownOfLayers(options.routing, planned.places);
+        return [planned.device, expertReads(planned, phase, workload.batch * workload.promptTokens, known)];
+      }),
+    );
+    return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase, experts });
   };
 }
 
@@ -194,8 +184,8 @@ interface PredictionParts {
   readonly reclaim: ReclaimPolicy;
   readonly phase: 'decode' | 'prefill';
   readonly pagesOf: (plan: Plan, device: DeviceCosts, gpuLayers: number) => PredictedPages | undefined;
-  /** Reads of experts by the plan's only device; `undefined` where no policy caches them. */
-  readonly expertsOf: () => PredictedReads | undefined;
+  /** Reads of experts by devices whose policies cache them. */
+  readonly experts: ReadonlyMap<string, PredictedReads>;
 }
 
 function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts): Breakdown {
@@ -225,8 +215,8 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
 
   const infeasible: Infeasibility[] = [];
   const devices: DeviceBreakdown[] = [];
-  const experts = parts.expertsOf();
   for (const tally of tallies.all()) {
+    const experts = parts.experts.get(tally.costs.name);
     const weights = plan.weights[tally.costs.name] ?? NO_WEIGHTS_POLICY;
     const pages = pagesOf(plan, tally.costs, tally.gpuLayers);
     if (pages !== undefined && phase === 'decode') addPageCopies(tally.costs, pages, stages);
@@ -348,18 +338,6 @@ interface RingWalk {
   readonly costs: RingCosts;
 }
 
-/** Seconds of a message between two devices, over the relays between them. */
-function hopSeconds({ plan, parts: { indices }, costs }: RingWalk, from: string, to: string): number {
-  let seconds = 0;
-  let at = indices.get(from) as number;
-  for (const stop of stopsBetween(relaysOf(plan), from, to)) {
-    const next = indices.get(stop) as number;
-    seconds += costs.hop(at, next);
-    at = next;
-  }
-  return seconds;
-}
-
 /**
  * Adds, for each window, the copies to and from the GPU and the hop that sends its result on (Eqs. 13, 19). The last
  * window's result goes to the head. A head without layers forwards the result of every round. If the first window of a
@@ -367,8 +345,9 @@ function hopSeconds({ plan, parts: { indices }, costs }: RingWalk, from: string,
  * whose result they forward.
  */
 function addWindows(walk: RingWalk): void {
-  const { stages, output, head, tallies } = walk;
+  const { stages, output, head, tallies, costs } = walk;
   const plan = walk.plan.stages;
+  const ways = { relays: relaysOf(walk.plan), indices: walk.parts.indices };
   const first = plan[0]?.device;
   if (first === undefined) return;
   const headHoldsLayers = plan.some((stage) => stage.device === head.costs.name);
@@ -381,10 +360,10 @@ function addWindows(walk: RingWalk): void {
     tally.windows += 1;
     seconds.deviceCopy += tally.costs.windowCopy;
     const toHead = next === undefined || (!headHoldsLayers && next === first);
-    seconds.link += hopSeconds(walk, stage.device, toHead ? head.costs.name : next);
-    if (toHead && !headHoldsLayers) output.seconds.link += hopSeconds(walk, head.costs.name, first);
+    seconds.link += hopSeconds(costs, ways, stage.device, toHead ? head.costs.name : next);
+    if (toHead && !headHoldsLayers) output.seconds.link += hopSeconds(costs, ways, head.costs.name, first);
   }
-  if (headHoldsLayers) output.seconds.link += hopSeconds(walk, head.costs.name, first); // 0 where the head is first
+  if (headHoldsLayers) output.seconds.link += hopSeconds(costs, ways, head.costs.name, first); // 0 where the head is first
 }
 
 /**

@@ -3,7 +3,7 @@ import { createGuesser, type GuessesCase } from './draw-guesses.ts';
 import { drawnRouting } from './drawn-routings.ts';
 import { createExpertCaches, type ExpertCachesCase } from './expert-caches.ts';
 import { fitRecurrence } from './fit-recurrence.ts';
-import { ONE_TOKEN, type PassTokens, type Routing, unionOf } from './routing.ts';
+import { layersOf, ONE_TOKEN, type PassTokens, type Routing, unionOf } from './routing.ts';
 import {
   expectedWorkingSet,
   leastRecentHitRate,
@@ -28,6 +28,13 @@ export type KnownRouting =
 /** Popularity and recurrence of a routing. */
 export function statisticsOf(routing: Routing): KnownRouting & { readonly kind: 'statistics' } {
   return { kind: 'statistics', shares: sharesOf(routing), recurrence: fitRecurrence(routing) };
+}
+
+/** Knowledge of some layers, such as those of one device. @param layers their places among those with experts */
+export function knownOfLayers(known: KnownRouting, layers: readonly number[]): KnownRouting {
+  if (known.kind === 'recorded') return { ...known, routing: layersOf(known.routing, layers) };
+  if (layers.length === known.shares.length) return known;
+  return { ...known, shares: layers.map((layer) => known.shares[layer] as ArrayLike<number>) };
 }
 
 /** How likely a layer misses so many of a pass's experts: from 0 to all that it needs. */

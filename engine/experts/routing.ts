@@ -49,6 +49,17 @@ export function tokensOf(routing: Routing, from: number, to: number): Routing {
   return { ...routing, tokens: to - from, chosen: routing.chosen.subarray(from * each, to * each) };
 }
 
+/** Some layers of a routing, such as those of one device. @param layers their places among those with experts */
+export function layersOf(routing: Routing, layers: readonly number[]): Routing {
+  if (layers.length === routing.layers) return routing;
+  const { tokens, used } = routing;
+  const chosen = new Uint16Array(tokens * layers.length * used);
+  for (let token = 0; token < tokens; token++)
+    for (const [at, layer] of layers.entries())
+      chosen.set(expertsOf(routing, token, layer), (token * layers.length + at) * used);
+  return { ...routing, layers: layers.length, chosen };
+}
+
 /** How many tokens use each expert: [layers][experts]. */
 export function usesOf(routing: Routing): Uint32Array[] {
   const { tokens, layers, experts } = routing;

@@ -164,3 +164,9 @@ export function chipPartitions({ stages, output }: Plan): ReadonlyMap<string, Te
   if (output.partition !== undefined) partitions.set(output.device, output.partition);
   return partitions;
 }
+
+/** Whether a device of a plan caches experts and reads the others when a router chooses them. */
+export function cachesExperts({ weights }: Pick<Plan, 'weights'>): boolean {
+  for (const device in weights) if (weights[device]?.experts !== undefined) return true;
+  return false;
+}

@@ -30,7 +30,8 @@ export function validateExperts(plan: Plan, model: Shape, where: string): void {
     const fail = (part: string, problem: string): never => {
       throw new InputError(`${place}.${part}`, problem);
     };
-    if (plan.kind !== 'split') fail('experts', `are not cached under a plan of kind "${plan.kind}"; allowed: split`);
+    if (plan.kind !== 'split' && plan.kind !== 'ring')
+      fail('experts', `are not cached under a plan of kind "${plan.kind}"; allowed: split, ring`);
     const stages = stagesByDevice(plan).get(device) ?? [];
     const own = stages.map(({ from, to }) => expertLayersOf(model, from, to));
     const layers = own.reduce((sum, one) => sum + one.layers, 0);

@@ -1,11 +1,11 @@
 import { type Breakdown, totalSeconds } from '../cost/breakdown.ts';
 import { predict } from '../cost/predict.ts';
 import { createPlan } from '../plan/create-plan.ts';
-import { chipPartitions, type Plan } from '../plan/plan.ts';
+import { cachesExperts, chipPartitions, type Plan } from '../plan/plan.ts';
 import { FIT_POLICY, type WeightsPolicy } from '../plan/weights-policy.ts';
 import { believed } from './belief.ts';
 import { type Candidate, candidates, closedFormSeconds } from './candidates.ts';
-import { cachesExperts, withExperts } from './expert-plans.ts';
+import { withExperts } from './expert-plans.ts';
 import { planningProblem, type Question } from './question.ts';
 import { simulatedTokenSeconds } from './simulated-times.ts';
 

@@ -7,11 +7,6 @@ import { expertLayersOf } from '../plan/validate-experts.ts';
 import { type Candidate, closedFormSeconds } from './candidates.ts';
 import { type PlanningProblem, planningProblem, type Question } from './question.ts';
 
-/** Whether a device of a plan caches experts and reads the others when a router chooses them. */
-export function cachesExperts({ weights }: Plan): boolean {
-  return Object.values(weights).some(({ experts }) => experts !== undefined);
-}
-
 /**
  * Candidates in which one device that has all layers of a mixture, more than its memory holds, caches experts: with the policy
  * that is predicted to be the fastest, in place of leaving them to its operating system. Of several such devices the fastest is

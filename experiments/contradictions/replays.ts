@@ -1,6 +1,6 @@
 import { EVICTIONS, type EvictionName } from '../../engine/experts/evictions.ts';
 import { replayRouting } from '../../engine/experts/replay-routing.ts';
-import { expertsOf, type Routing, tokensOf, usesOf } from '../../engine/experts/routing.ts';
+import { expertsOf, layersOf, type Routing, tokensOf, usesOf } from '../../engine/experts/routing.ts';
 import { createUnitCache, type Eviction } from '../../engine/experts/unit-cache.ts';
 import type { slotsOf } from './case.ts';
 
@@ -90,15 +90,8 @@ function layerRates(routing: Routing): (layer: number, slots: number) => number 
   const known = new Map<string, number>();
   return (layer, slots) => {
     const key = `${layer} ${slots}`;
-    const rate = known.get(key) ?? hitRate(layerOf(routing, layer), { pool: 'all', slots }, 'lru', routing.tokens >> 1);
+    const rate = known.get(key) ?? hitRate(layersOf(routing, [layer]), { pool: 'all', slots }, 'lru', routing.tokens >> 1);
     known.set(key, rate);
     return rate;
   };
-}
-
-function layerOf(routing: Routing, layer: number): Routing {
-  const { tokens, used } = routing;
-  const chosen = new Uint16Array(tokens * used);
-  for (let token = 0; token < tokens; token++) chosen.set(expertsOf(routing, token, layer), token * used);
-  return { ...routing, layers: 1, chosen };
 }

@@ -1,10 +1,15 @@
 import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts-case.ts';
-import type { Guesser } from '../../engine/experts/draw-guesses.ts';
+import { type MemoryShares, memoryShares } from '../../engine/cost/experts/memory-shares.ts';
+import { createGuesser, type Guesser } from '../../engine/experts/draw-guesses.ts';
 import { expertsOf, type PassTokens, type Routing, unionOf } from '../../engine/experts/routing.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { hold, type Steps } from '../event-loop/effect.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
-import type { ExpertStore } from '../hardware/expert-store.ts';
+import type { DiskThrottle } from '../hardware/disk.ts';
+import { createExpertStore, type ExpertStore } from '../hardware/expert-store.ts';
+import type { PageCacheUsage } from '../page-cache/page-cache.ts';
+import type { PageCacheCounters } from '../page-cache/state.ts';
 
 /** Inputs and totals of a machine's passes through a mixture's layers. */
 export interface ExpertPasses {
@@ -13,6 +18,7 @@ export interface ExpertPasses {
   /** The device's name in traces. */
   readonly device: string;
   readonly one: ExpertsCase;
+  readonly shares: MemoryShares;
   readonly store: ExpertStore;
   /** Which experts tokens use; where tokens are more, it begins anew. */
   readonly routing: Routing;
@@ -20,6 +26,10 @@ export interface ExpertPasses {
   /** Seconds for which the processor has waited. */
   readonly totals: { waited: number };
 }
+
+/** A machine whose reads don't go through a page cache. */
+export const NO_PAGES: PageCacheUsage = { resident: 0, pinned: 0, reading: 0, capacity: 0, swappedOut: 0 };
+export const NO_PAGE_COUNTS: PageCacheCounters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
 
 /** One pass of tokens, which share the experts that any of them uses. */
 export interface ExpertPass {
@@ -29,13 +39,39 @@ export interface ExpertPass {
   readonly seconds: PassSeconds;
 }
 
+/** What a machine's passes are made of, but for what is opened with them. */
+export type ExpertPassesParts = Pick<ExpertPasses, 'simulation' | 'recorder' | 'device' | 'one' | 'routing'> & {
+  /** Seed of the guesses. */
+  readonly seed: number;
+  readonly throttle?: DiskThrottle | undefined;
+};
+
+/** Passes of a machine whose caches are empty. */
+export function openExpertPasses({ seed, throttle, ...parts }: ExpertPassesParts): ExpertPasses {
+  const { simulation, recorder, device, one, routing } = parts;
+  const shares = memoryShares(one);
+  const store = createExpertStore({
+    ...{ simulation, one, shares, throttle },
+    onRead: ({ name, start, end, bytes }) =>
+      recorder.span({ device, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } }),
+  });
+  const guess = createGuesser(
+    { lookahead: one.policy.lookahead, precision: one.precision, routing },
+    randomStream(seed, 'guesses'),
+  );
+  return { ...parts, shares, store, guess, totals: { waited: 0 } };
+}
+
 /** Runs a pass through all layers with experts, and what else a token computes. */
 export function* runExpertPass(passes: ExpertPasses, pass: ExpertPass): Steps {
-  const { one, store } = passes;
-  const { layers } = one.mixture;
-  for (let layer = 0; layer < layers; layer++) yield* runExpertLayer(passes, pass, layer);
-  yield* store.useDense(layers);
-  yield* compute(passes, 'output and other layers', pass.seconds.other);
+  for (let layer = 0; layer < passes.one.mixture.layers; layer++) yield* runExpertLayer(passes, pass, layer);
+  yield* endExpertPass(passes, pass);
+}
+
+/** Computes what isn't in a layer with experts. */
+export function* endExpertPass(passes: ExpertPasses, { seconds }: Pick<ExpertPass, 'seconds'>): Steps {
+  yield* passes.store.useDense(passes.one.mixture.layers);
+  yield* compute(passes, 'output and other layers', seconds.other);
 }
 
 /**
@@ -69,8 +105,13 @@ export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: n
   }
 }
 
-/** Fills caches with the experts that a decoded token would leave in them, in no time. */
-export function fillWithToken({ one, store, routing, guess }: ExpertPasses, token: number): void {
+/** Fills caches, in no time, with the experts that the second half of the routing's tokens would leave in them if decoded. */
+export function fillWithTokens(passes: ExpertPasses): void {
+  const { tokens } = passes.routing;
+  for (let token = tokens - (tokens >> 1); token < tokens; token++) fillWithToken(passes, token);
+}
+
+function fillWithToken({ one, store, routing, guess }: ExpertPasses, token: number): void {
   const { layers } = one.mixture;
   for (let layer = 0; layer < layers; layer++) {
     const guessed = layer + 1 < layers ? guess(token, layer + 1) : [];

@@ -1,20 +1,16 @@
 import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts-case.ts';
-import { memoryShares } from '../../engine/cost/experts/memory-shares.ts';
-import { createGuesser } from '../../engine/experts/draw-guesses.ts';
 import { GUESSES_SEED } from '../../engine/experts/hit-rates.ts';
-import type { Routing } from '../../engine/experts/routing.ts';
-import { randomStream } from '../../engine/input/random-stream.ts';
+import { ONE_TOKEN, type Routing } from '../../engine/experts/routing.ts';
 import { createRecorder } from '../../engine/trace/recorder.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import { hold, type Steps } from '../event-loop/effect.ts';
 import { createSimulation } from '../event-loop/simulation.ts';
 import type { DiskThrottle } from '../hardware/disk.ts';
-import { createExpertStore, type ExpertCounts } from '../hardware/expert-store.ts';
-import type { SimulatedSpeculation, SimulationOptions } from '../options.ts';
+import type { ExpertCounts } from '../hardware/expert-store.ts';
+import type { SimulationOptions } from '../options.ts';
 import type { PageCacheUsage } from '../page-cache/page-cache.ts';
 import type { PageCacheCounters } from '../page-cache/state.ts';
-import { runsOf } from './drafted-runs.ts';
-import { type ExpertPasses, fillWithToken, runExpertPass } from './expert-passes.ts';
+import { fillWithTokens, NO_PAGE_COUNTS, NO_PAGES, openExpertPasses, runExpertPass } from './expert-passes.ts';
+import { runExpertTexts, type TextDrafts } from './expert-texts.ts';
 
 /** A run of a mixture whose experts don't fit, on one machine. */
 export interface ExpertsRun {
@@ -42,13 +38,10 @@ export interface ExpertsRun {
   readonly isEnough?: SimulationOptions['isEnough'] | undefined;
 }
 
-/** Drafts of a run: how long they are and what is accepted of them, and the seconds of verifying them. */
-export interface DraftedPasses {
-  readonly speculation: SimulatedSpeculation;
+/** Drafts of a run, and the seconds of verifying them. */
+export interface DraftedPasses extends TextDrafts {
   /** Seconds of a pass of so many tokens of each text. */
   readonly secondsOf: (tokens: number) => PassSeconds;
-  /** Seed of what is accepted. */
-  readonly seed: number;
 }
 
 export interface SimulatedExperts {
@@ -81,73 +74,31 @@ export interface SimulatedExperts {
 
 /** Simulates a case that predictExperts predicts. */
 export function simulateExperts(run: ExpertsRun): SimulatedExperts {
-  const {
-    one,
-    routing,
-    outputTokens,
-    warmUp = outputTokens >> 1,
-    seed = GUESSES_SEED,
-    throttle,
-    record = 'tokens',
-    device = 'machine',
-  } = run;
+  const { one, routing, outputTokens, warmUp = outputTokens >> 1, seed = GUESSES_SEED, drafts, isEnough } = run;
+  const { record = 'tokens', device = 'machine', throttle } = run;
   const promptTokens = one.prompt === undefined ? 0 : (run.promptTokens ?? 0);
-  const shares = memoryShares(one);
   const recorder = createRecorder({ spans: record === 'spans' });
   const { spans, tokens, counters } = recorder;
   const trace: Trace = { devices: [{ name: device, lanes: ['cpu', 'disk'] }], spans, tokens, counters };
   const simulation = createSimulation();
-  const store = createExpertStore({
-    ...{ simulation, one, shares, throttle },
-    onRead: ({ name, start, end, bytes }) =>
-      recorder.span({ device, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } }),
-  });
-  const guesses = randomStream(seed, 'guesses');
-  const passes: ExpertPasses = {
-    ...{ simulation, recorder, device, one, store, routing, totals: { waited: 0 } },
-    guess: createGuesser({ lookahead: one.policy.lookahead, precision: one.precision, routing }, guesses),
-  };
+  const passes = openExpertPasses({ simulation, recorder, device, one, routing, seed, throttle });
+  const { store, shares } = passes;
   let before: ExpertCounts = { ...store.counts };
-  const { drafts } = run;
-  const texts = one.pass?.texts ?? 1;
-  const most = drafts?.speculation.draftTokens ?? 0;
-  const sure = runsOf(drafts?.speculation.sureRate ?? 1, drafts?.seed ?? 0, 'sure drafts');
-  const accepted = runsOf(drafts?.speculation.acceptanceRate ?? 0, drafts?.seed ?? 0, 'accepted drafts');
-  function* draft(count: number): Steps {
-    const seconds = count * (drafts?.speculation.draftSeconds ?? 0);
-    if (seconds === 0) return;
-    const start = simulation.now;
-    yield hold(seconds);
-    recorder.span({ device, lane: 'cpu', cause: 'compute', name: 'draft', start, end: simulation.now, args: {} });
-  }
-  function* request(): Steps {
-    const warming = run.warm ? routing.tokens >> 1 : 0;
-    for (let token = routing.tokens - warming; token < routing.tokens; token++) fillWithToken(passes, token);
-    if (promptTokens > 0 && one.prompt !== undefined) {
-      const start = simulation.now;
-      yield* runExpertPass(passes, { tokens: { texts, tokens: promptTokens }, from: 0, seconds: one.prompt });
-      recorder.token({ phase: 'prefill', start, end: simulation.now });
-    }
-    for (let token = 0; token < outputTokens; ) {
-      const start = simulation.now;
-      const drafted = sure(Math.min(most, outputTokens - token - 1));
-      const pass = drafts === undefined ? one.seconds : drafts.secondsOf(drafted + 1);
-      yield* draft(Math.min(most, drafted + 1));
-      const together = drafts === undefined ? (one.pass?.tokens ?? 1) : drafted + 1;
-      yield* runExpertPass(passes, { tokens: { texts, tokens: together }, from: promptTokens + token, seconds: pass });
-      const given = drafts === undefined ? Math.min(together, outputTokens - token) : accepted(drafted) + 1;
-      const share = (simulation.now - start) / given;
-      for (let index = 0; index < given; index++) {
-        recorder.token({ phase: 'decode', start: start + index * share, end: start + (index + 1) * share });
-        token += 1;
-        if (token === warmUp) before = { ...store.counts };
-      }
-      if (run.isEnough?.(tokens)) return;
-    }
-  }
+  const texts = runExpertTexts({
+    ...{ simulation, recorder, device, promptTokens, outputTokens, drafts, isEnough },
+    together: one.pass ?? ONE_TOKEN,
+    pass(phase, tokens, from) {
+      const decoding = drafts === undefined ? one.seconds : drafts.secondsOf(tokens.tokens);
+      const seconds = phase === 'prefill' ? (one.prompt as PassSeconds) : decoding;
+      return runExpertPass(passes, { tokens, from, seconds });
+    },
+    onToken(count) {
+      if (count === warmUp) before = { ...store.counts };
+    },
+  });
   if (shares.shortage === undefined) {
-    const process = simulation.spawn('request', request());
-    simulation.run(process);
+    if (run.warm) fillWithTokens(passes);
+    simulation.run(simulation.spawn('request', texts));
   }
   const counted = tokens.filter(({ phase }) => phase === 'decode').slice(warmUp);
   const prefill = tokens.find(({ phase }) => phase === 'prefill');
@@ -173,9 +124,6 @@ export function simulateExperts(run: ExpertsRun): SimulatedExperts {
     pageCounters: store.pages?.counters() ?? NO_PAGE_COUNTS,
   };
 }
-
-const NO_PAGES: PageCacheUsage = { resident: 0, pinned: 0, reading: 0, capacity: 0, swappedOut: 0 };
-const NO_PAGE_COUNTS: PageCacheCounters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
 
 function difference(now: ExpertCounts, before: ExpertCounts): ExpertCounts {
   const entries = Object.entries(now).map(([key, value]) => [key, value - (before as never)[key]]);

@@ -2,13 +2,19 @@ import { infeasibility } from '../../engine/cost/breakdown.ts';
 import { type PlannedExperts, plannedExperts } from '../../engine/cost/experts/case-of-plan.ts';
 import type { PassSeconds } from '../../engine/cost/experts/experts-case.ts';
 import { drawnRouting } from '../../engine/experts/drawn-routings.ts';
-import { routingShape } from '../../engine/experts/routing.ts';
-import type { Device } from '../../engine/hardware/device.ts';
+import { GUESSES_SEED } from '../../engine/experts/hit-rates.ts';
+import { layersOf, type Routing, routingShape } from '../../engine/experts/routing.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import type { SplitPlan } from '../../engine/plan/plan.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { RingPlan, SplitPlan } from '../../engine/plan/plan.ts';
+import { expertLayersOf } from '../../engine/plan/validate-experts.ts';
+import { createRecorder } from '../../engine/trace/recorder.ts';
+import { createSimulation } from '../event-loop/simulation.ts';
 import { DEFAULT_SEED, type SimulationParts } from '../options.ts';
-import type { SimulationResult } from '../result.ts';
-import { simulateExperts } from './experts.ts';
+import type { SimulatedDevice, SimulationResult } from '../result.ts';
+import { type ExpertPasses, fillWithTokens, NO_PAGE_COUNTS, NO_PAGES, openExpertPasses } from './expert-passes.ts';
+import { createExpertRing, type ExpertMember } from './expert-ring.ts';
+import { runExpertTexts } from './expert-texts.ts';
 
 /** Tokens of a routing that is drawn, before it begins anew. */
 const DRAWN_TOKENS = 256;
@@ -24,54 +30,99 @@ function isAsked(value: unknown): boolean {
 }
 
 /**
- * Simulates a plan whose only device caches and reads experts. The context is the workload's at every token.
- * @throws InputError for a routing of another shape, and an option that isn't simulated with experts
+ * Simulates a plan whose devices cache and read experts, each in a memory of its own; those without a policy have all their
+ * weights in memory. The context is the workload's at every token.
+ * @throws InputError for a routing of another shape, an option that isn't simulated with experts, and a device that reads
+ * weights from its disk though no policy says how
  */
-export function simulatePlannedExperts(parts: SimulationParts & { readonly plan: SplitPlan }): SimulationResult {
+export function simulatePlannedExperts(
+  parts: SimulationParts & { readonly plan: SplitPlan | RingPlan },
+): SimulationResult {
   const { cluster, model, plan, workload, runtime, seed = DEFAULT_SEED, throttle, record = 'spans', isEnough } = parts;
   for (const option of UNKNOWN)
     if (isAsked(parts[option]) && parts[option] !== 'whole')
       throw new InputError(option, 'is not simulated for a plan that says how experts are cached; leave it out');
-  const planned = plannedExperts({ plan, cluster, model, workload, runtime });
-  if (planned === undefined) throw new RangeError('the plan has no policy for experts');
-  const { device, one } = planned;
-  const { layers, experts, used } = one.mixture;
-  const routing = parts.routing ?? drawnRouting(planned.routing, { tokens: DRAWN_TOKENS, layers, used, seed });
-  if (routing.layers !== layers || routing.experts !== experts || routing.used !== used)
+  const plannedFor = known((verifiedTokens: number) =>
+    plannedExperts({ plan, cluster, model, workload, runtime, verifiedTokens }),
+  );
+  const { promptTokens, outputTokens, batch } = workload;
+  const { speculation } = parts;
+  if (parts.routing !== undefined) checkRouting(parts.routing, model);
+  const recorder = createRecorder({ spans: record === 'spans' });
+  const { spans, tokens, counters } = recorder;
+  const simulation = createSimulation();
+  const members = plannedFor(1).map((planned, index): ExpertMember => {
+    const { device, one } = planned;
+    const routing = routingOf(planned, parts.routing, seed + index);
+    const passes = { simulation, recorder, device, one, routing, seed: GUESSES_SEED, throttle };
+    const decoding = (verified: number): PassSeconds => (plannedFor(verified)[index] as PlannedExperts).one.seconds;
+    return { layers: planned.layers, passes: openExpertPasses(passes), secondsOf: decoding };
+  });
+  const ring = createExpertRing({ cluster, model, plan, workload, runtime, members, simulation, recorder });
+  const trace = { devices: ring.devices, spans, tokens, counters };
+  const outOfMemory = [
+    ...ring.infeasible,
+    ...members.flatMap(({ passes: { device, one, shares } }) =>
+      shares.shortage === undefined
+        ? []
+        : [
+            infeasibility(
+              ...([
+                device,
+                'ram',
+                `experts: ${shares.shortage};`,
+                fixedBytes(one, shares),
+                one.memory.available,
+              ] as const),
+            ),
+          ],
+    ),
+  ];
+  if (outOfMemory.length > 0) return { outOfMemory, trace, devices: [], seconds: 0 };
+  if (parts.warm) for (const { passes } of members) fillWithTokens(passes);
+  const texts = runExpertTexts({
+    ...{ simulation, recorder, device: plan.output.device, promptTokens, outputTokens, isEnough, pass: ring.pass },
+    together: { texts: batch, tokens: 1 },
+    ...(speculation && { drafts: { speculation, seed } }),
+  });
+  simulation.run(simulation.spawn('request', texts));
+  const devices = [...members.map((member) => simulatedDevice(member, parts)), ...ring.resident()];
+  return { outOfMemory: [], trace, seconds: simulation.now, devices };
+}
+
+/** @throws InputError for a routing of other layers or experts than the model's */
+function checkRouting({ layers, experts, used }: Routing, model: Model): void {
+  const own = expertLayersOf(model, 0, model.layers);
+  if (layers !== own.layers || experts !== own.experts || used !== own.used)
     throw new InputError(
       'routing',
-      `has ${routingShape(routing)}; ${model.name} has ${routingShape({ layers, experts, used })}`,
+      `has ${routingShape({ layers, experts, used })}; ${model.name} has ${routingShape(own)}`,
     );
-  const { promptTokens, outputTokens } = workload;
-  const { speculation } = parts;
-  const secondsOf = (verifiedTokens: number): PassSeconds =>
-    (plannedExperts({ plan, cluster, model, workload, runtime, verifiedTokens }) as PlannedExperts).one.seconds;
-  const run = simulateExperts({
-    ...{ device, one, routing, promptTokens, outputTokens, record, isEnough, warm: parts.warm ?? false },
-    ...(speculation && { drafts: { speculation, seed, secondsOf: known(secondsOf) } }),
-    ...(throttle && { throttle }),
-  });
-  const { memory } = cluster.devices.find(({ name }) => name === device) as Device;
-  const own = one.memory.buffers + run.allSlots * one.mixture.expertBytes;
-  const fixed = own + (one.memory.dense === 'anonymous' ? one.mixture.denseBytes : 0);
-  if (run.shortage !== undefined) {
-    const shortage = infeasibility(device, 'ram', `experts: ${run.shortage};`, fixed, one.memory.available);
-    return { outOfMemory: [shortage], trace: run.trace, devices: [], seconds: 0 };
-  }
+}
+
+/** The part of a known routing that concerns a device's layers, or one that is drawn for them. */
+function routingOf({ one, places, routing }: PlannedExperts, known: Routing | undefined, seed: number): Routing {
+  if (known !== undefined) return layersOf(known, places);
+  const { layers, used } = one.mixture;
+  return drawnRouting(routing, { tokens: DRAWN_TOKENS, layers, used, seed });
+}
+
+/** Bytes of memory that can't be reclaimed. */
+function fixedBytes({ memory, mixture }: ExpertPasses['one'], { allSlots }: ExpertPasses['shares']): number {
+  const own = memory.buffers + allSlots * mixture.expertBytes;
+  return own + (memory.dense === 'anonymous' ? mixture.denseBytes : 0);
+}
+
+function simulatedDevice({ passes }: ExpertMember, { cluster }: SimulationParts): SimulatedDevice {
+  const { device, one, shares, store, totals } = passes;
+  const guessedBytes = store.counts.guessed * one.mixture.expertBytes;
   return {
-    outOfMemory: [],
-    trace: run.trace,
-    seconds: run.seconds,
-    devices: [
-      {
-        ...{ device, cache: run.cache, counters: run.pageCounters, diskSeconds: run.diskSeconds },
-        ...{ stallSeconds: run.stallSeconds, nonReclaimableBytes: fixed, memoryTotal: memory.total },
-        ...{
-          faultedBytes: run.totals.bytes + run.totals.denseBytes - run.guessedBytes,
-          prefetchedBytes: run.guessedBytes,
-        },
-      },
-    ],
+    ...{ device, cache: store.pages?.usage() ?? NO_PAGES, counters: store.pages?.counters() ?? NO_PAGE_COUNTS },
+    ...{ diskSeconds: store.bus.busySeconds(), stallSeconds: totals.waited },
+    nonReclaimableBytes: fixedBytes(one, shares),
+    memoryTotal: cluster.devices.find(({ name }) => name === device)?.memory.total ?? 0,
+    faultedBytes: store.counts.bytes + store.counts.denseBytes - guessedBytes,
+    prefetchedBytes: guessedBytes,
   };
 }
 

@@ -259,7 +259,7 @@ function* runRequest(ring: OpenRing, { contextOf, isEnough, warm, ...drafting }:
       pass = createPass(ring, phase, context, drafted + 1);
     const start = simulation.now;
     for (const { paged } of devices.values()) if (paged !== undefined) yield* paged.grow(longest);
-    // The token of which it isn't sure takes its time too.
+    // Drafting the first uncertain token also takes time, although it is dropped.
     yield* draft(ring, head, Math.min(asked, drafted + 1) * draftSeconds);
     yield* runPass(ring, pass);
     const tokens = accepted(drafted) + 1;

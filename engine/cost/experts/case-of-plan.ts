@@ -7,28 +7,33 @@ import { diskReads } from '../../hardware/disk-reads.ts';
 import { isVector } from '../../model/mix.ts';
 import { type Model, readBytes } from '../../model/model.ts';
 import type { Workload } from '../../model/workload.ts';
-import type { Plan } from '../../plan/plan.ts';
+import { cachesExperts, type Plan, type Stage } from '../../plan/plan.ts';
 import { type ExpertLayers, expertLayersOf } from '../../plan/validate-experts.ts';
+import { stagesByDevice, windowsOf } from '../../plan/windows.ts';
 import { type LayerSeconds, totalLayerSeconds } from '../layer-seconds.ts';
-import { crossedBytes, crossedRanges, fixedBytes, type LayerRange, loadOfStages, mappedBytes } from '../memory.ts';
-import type { PassLoad } from '../mixed-pass.ts';
 import {
-  createPassCosts,
-  createPrefillCosts,
-  createRingCosts,
-  createVerificationCosts,
-  type DeviceCosts,
-  type RingCosts,
-} from '../ring-costs.ts';
+  crossedBytes,
+  crossedRanges,
+  type DeviceLoad,
+  fixedBytes,
+  type LayerRange,
+  loadOfStages,
+  mappedBytes,
+} from '../memory.ts';
+import type { PassLoad } from '../mixed-pass.ts';
+import { costsOfPass, type DeviceCosts, type RingCosts } from '../ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
 import { type Together, usedExperts } from '../used-experts.ts';
 import type { ExpertsCase, PassSeconds } from './experts-case.ts';
 import { PRESSURES } from './pressure.ts';
 
-/** A plan for one device that caches and reads experts. */
+/** A device of a plan that caches and reads experts. */
 export interface PlannedExperts {
   readonly device: string;
   readonly one: ExpertsCase;
+  /** The model's layers whose experts it caches, in ascending order, and their places among the model's layers with experts. */
+  readonly layers: readonly number[];
+  readonly places: readonly number[];
   /** Popularity and recurrence that count where no routing is known. */
   readonly routing: ReturnType<typeof usualRouting>;
 }
@@ -48,36 +53,54 @@ export interface PlannedExpertsCase {
 /** Linux's read_ahead_kb by default; a page of macOS, which faults page by page. */
 const READ_AHEAD = { ahead: 128 * 2 ** 10, page: 16 * 2 ** 10 } as const;
 
-/** How the experts of a plan's only device are cached and read; `undefined` where no policy says it. */
-export function plannedExperts(asked: PlannedExpertsCase): PlannedExperts | undefined {
+/**
+ * How devices of a plan cache and read experts, those of a ring each in a memory of its own; none where no policy says it.
+ * Layers on a GPU with memory of its own are always held.
+ */
+export function plannedExperts(asked: PlannedExpertsCase): PlannedExperts[] {
   const { plan, cluster } = asked;
-  const [device] = plan.stages.map((stage) => stage.device);
-  const policy = device === undefined ? undefined : plan.weights[device]?.experts;
-  if (policy === undefined || device === undefined) return undefined;
-  const index = cluster.devices.findIndex(({ name }) => name === device);
-  return expertsOf(asked, index, policy);
+  if (!cachesExperts(plan)) return [];
+  return [...stagesByDevice(plan)].flatMap(([name, stages]) => {
+    const policy = plan.weights[name]?.experts;
+    const index = cluster.devices.findIndex((device) => device.name === name);
+    return policy === undefined ? [] : (expertsOf(asked, { index, stages, policy }) ?? []);
+  });
+}
+
+interface CachingDevice {
+  /** Its place in the cluster. */
+  readonly index: number;
+  readonly stages: readonly Stage[];
+  readonly policy: ExpertsPolicy;
 }
 
 /**
  * The few numbers of a plan's device (ExpertsCase): layers count as the mean layer, as in every formula, and what isn't in a
  * layer with experts is spread over those. What products of experts compute is divided from the rest as their bytes are.
  */
-function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPolicy): PlannedExperts {
+function expertsOf(asked: PlannedExpertsCase, { index, stages, policy }: CachingDevice): PlannedExperts | undefined {
   const { plan, cluster, model, workload, runtime = DEFAULT_RUNTIME, verifiedTokens = 1, load: mixed } = asked;
   const device = cluster.devices[index] as Device;
   const pass = mixed === undefined ? { texts: workload.batch, tokens: verifiedTokens } : tokensOfLoad(mixed);
-  const costs = decodingCosts(asked);
+  const costs = costsOfPass(cluster, model, workload, { runtime, verifiedTokens, load: mixed });
   const own = costs.devices[index] as DeviceCosts;
-  const mapped = plan.stages.filter(({ processor }) => processor === 'cpu' || own.unified);
-  const crossed = own.unified ? [] : crossedRanges(plan.stages);
-  const shape = expertsIn(model, [...mapped, ...crossed]);
+  const mapped = stages.filter(({ processor }) => processor === 'cpu' || own.unified);
+  const crossed = own.unified ? [] : crossedRanges(stages);
+  const layers = layersWithExperts(model, [...mapped, ...crossed]);
+  const [first] = layers;
+  if (first === undefined) return undefined;
+  const shape = { ...expertLayersOf(model, first, first + 1), layers: layers.length };
   const mappedLayers = mapped.reduce((sum, { from, to }) => sum + to - from, 0);
   const routedBytes = mappedLayers * costs.routed.bytes + crossedBytes(costs, { crossed });
-  const load = loadOfStages(plan, plan.stages, plan.output.processor);
-  const prefill = createPrefillCosts(cluster, model, workload, runtime);
-  const place = { plan, model, device, index, shape };
+  const output = plan.output.device === device.name ? plan.output.processor : undefined;
+  const load = loadOfStages(plan, stages, output);
+  const prefill = costsOfPass(cluster, model, workload, { runtime, phase: 'prefill' });
+  const windows = windowsOf({ stages: plan.stages }).filter((window) => window.device === device.name).length;
+  const place = { stages, output, windows, device, index, shape, model };
   return {
     device: device.name,
+    layers,
+    places: layers.map((layer) => expertLayersOf(model, 0, layer).layers),
     routing: usualRouting(shape),
     one: {
       mixture: {
@@ -109,22 +132,17 @@ function expertsOf(asked: PlannedExpertsCase, index: number, policy: ExpertsPoli
   };
 }
 
-function decodingCosts(asked: PlannedExpertsCase): RingCosts {
-  const { cluster, model, workload, runtime = DEFAULT_RUNTIME, verifiedTokens = 1, load } = asked;
-  if (load !== undefined) return createPassCosts(cluster, model, workload, { runtime, load });
-  if (verifiedTokens === 1) return createRingCosts(cluster, model, workload, runtime);
-  return createVerificationCosts(cluster, model, workload, { runtime, tokens: verifiedTokens });
-}
-
 /** All tokens of a pass as equal parts of its texts. */
 function tokensOfLoad({ texts, generated, prompt }: PassLoad): PassTokens {
   return { texts: Math.max(1, Math.round(texts)), tokens: Math.max(1, Math.round((generated + prompt) / texts)) };
 }
 
-function expertsIn(model: Model, stages: readonly LayerRange[]): ExpertLayers {
-  const all = stages.map(({ from, to }) => expertLayersOf(model, from, to)).filter(({ layers }) => layers > 0);
-  const layers = all.reduce((sum, one) => sum + one.layers, 0);
-  return { experts: 0, used: 0, ...all[0], layers };
+/** Layers with experts in some ranges, in ascending order. */
+function layersWithExperts({ kinds }: Model, ranges: readonly LayerRange[]): number[] {
+  return ranges
+    .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, at) => from + at))
+    .filter((layer) => kinds[layer]?.feedForward?.kind === 'experts')
+    .sort((one, other) => one - other);
 }
 
 /** Matrices of an expert, which lie apart in a model's file. */
@@ -134,8 +152,12 @@ function matricesOfExpert({ tensors }: Model): number {
 }
 
 interface PassCase {
-  readonly plan: Plan;
   readonly model: Model;
+  /** The device's own, and its visits by a token. */
+  readonly stages: readonly Stage[];
+  readonly windows: number;
+  /** The processor of the output layer, on the head. */
+  readonly output: DeviceLoad['output'];
   readonly device: Device;
   readonly index: number;
   readonly shape: ExpertLayers;
@@ -145,13 +167,14 @@ interface PassCase {
   readonly together: Together;
 }
 
-function passSeconds({ plan, model, device, index, shape, costs, tokens, together }: PassCase): PassSeconds {
+function passSeconds(asked: PassCase): PassSeconds {
+  const { model, stages, windows, output, device, index, shape, costs, tokens, together } = asked;
   const own = costs.devices[index] as DeviceCosts;
   const distinct = usedExperts(shape, tokens, together);
   const usedBytes = costs.routed.bytes * (shape.used / shape.experts);
   const share = usedBytes / readBytes(model.layer, 1);
   const sum = { layers: 0, experts: 0, other: 0 };
-  for (const { processor, from, to, cpuExperts = 0 } of plan.stages) {
+  for (const { processor, from, to, cpuExperts = 0 } of stages) {
     const crossed = cpuExperts > 0 ? own.crossed() : undefined;
     if (crossed !== undefined) {
       const { always, onGpu, onCpu, toCpu, toGpu } = crossed;
@@ -175,11 +198,11 @@ function passSeconds({ plan, model, device, index, shape, costs, tokens, togethe
     sum.experts += layers * expertSeconds;
     sum.layers += layers * (total - expertSeconds);
   }
-  const onGpu = plan.stages.some(({ processor }) => processor === 'gpu');
-  const output = plan.output.processor === 'gpu' ? own.outputOnGpuTotal : own.outputOnCpuTotal;
+  const onGpu = stages.some(({ processor }) => processor === 'gpu');
+  const outputs = { cpu: own.outputOnCpuTotal, gpu: own.outputOnGpuTotal };
   return {
     layer: sum.layers / shape.layers,
     expert: sum.experts / (shape.layers * distinct),
-    other: sum.other + output + (onGpu ? own.windowCopy : 0),
+    other: sum.other + (output === undefined ? 0 : outputs[output]) + (onGpu ? windows * own.windowCopy : 0),
   };
 }
