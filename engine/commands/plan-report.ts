@@ -15,7 +15,7 @@ export interface DetailedAnswer {
   readonly without: readonly Change[];
   readonly upgrades: readonly Change[];
   readonly commands: readonly CommandLine[];
-  /** What a draft model gains, and its file. */
+  /** Gain of a draft model, and its file. */
   readonly drafts?: PlannedDrafts & { readonly file: string };
 }
 
@@ -121,7 +121,7 @@ function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): st
       'first token',
       `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
     ]);
-  } else if (isMixture) rows.push(['simulated', 'not where devices of a ring read experts from their disks']);
+  } else if (isMixture) rows.push(['simulated', 'not where no policy says how experts are read from disks']);
   rows.push(['context', contextText(answered)], ['carried out by', programsText(own)]);
   if (wholeLayers !== undefined)
     rows.push(['without cuts', `${placesText(wholeLayers.plan)}: ${rate(wholeLayers.seconds)} tokens/s`]);
@@ -198,7 +198,7 @@ function draftsText({
   return `${where}${formatTable(columns, rows)}hearth generate and hearth run with --draft ${file} print what was accepted, and the measured gain.\n`;
 }
 
-/** What changes would do to the simulated time; against `before`, where the model runs as it is. */
+/** Effect of changes on the simulated time; compared with `before`, if the model runs as it is. */
 function changesText(title: string, changes: readonly Change[], before: number | undefined): string {
   const rows = changes.map(({ what, seconds }) => [
     what,

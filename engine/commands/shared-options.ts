@@ -77,10 +77,12 @@ export const OPTIONS = {
   seed: new Option('--seed <n>', 'the same seed gives the same text').default('1'),
 } as const;
 
-/** Reads `--model`; without one it is Hearth's own, which is said on stderr. */
+/** Reads `--model`; without one it is the bundled demo model, which a line on stderr says. */
 export function readModel(given: string | undefined): string {
   if (given !== undefined) return given;
-  process.stderr.write(`no --model: this is ${OWN_MODEL}, which knows children's stories and small sums\n`);
+  process.stderr.write(
+    `no --model given; using the bundled demo model ${OWN_MODEL} (children's stories, simple sums)\n`,
+  );
   return fileURLToPath(new URL(`../../${OWN_MODEL}`, import.meta.url));
 }
 

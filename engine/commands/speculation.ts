@@ -58,15 +58,15 @@ const MOST_LOOKUP = 16;
 export const SPECULATION_OPTIONS = {
   draft: new Option(
     '--draft <file>',
-    'a small GGUF model with the same vocabulary that guesses at tokens, several of which are then verified in one pass; the text stays the same',
+    'a small GGUF model with the same vocabulary that drafts tokens, several of which are verified in one pass; output is unchanged',
   ),
   lookup: new Option(
     '--lookup [n]',
-    `guess that the text goes on as where its last tokens, at most n of them, occurred before (default n: ${LOOKUP}); the text stays the same`,
+    `draft tokens by prompt lookup: find the last n tokens earlier in the text and propose what followed (default n: ${LOOKUP}); output is unchanged`,
   ),
   draftTokens: new Option(
     '--draft-tokens <n>',
-    'with --draft or --lookup: guess n tokens at a time, of which a draft leaves out those that it isn’t sure of in a greedy text (default: as many as pay, by what was accepted and what passes cost)',
+    'with --draft or --lookup: draft n tokens at a time; in a greedy text a draft model stops at the first token that it isn’t sure of (default: as many as pay, by the tokens accepted and the cost of passes)',
   ),
 } as const;
 
@@ -117,7 +117,7 @@ export interface Drafts {
 }
 
 /**
- * Loads what guesses at tokens; `undefined` if none is wanted.
+ * Loads the sources of drafted tokens; `undefined` if none is wanted.
  * @throws InputError for a draft that can't be loaded, or has another vocabulary
  */
 export function openDrafts(parts: DrafterParts): Drafts | undefined {
@@ -192,7 +192,7 @@ export interface ServedDraftsParts
 const SERVED_CONTEXT = 512;
 
 /**
- * Loads what guesses at tokens of texts that a server continues together; `undefined` if none is wanted.
+ * Loads the sources of drafted tokens for texts that a server continues together; `undefined` if none is wanted.
  * @throws InputError as openDrafts does
  */
 export async function openServedDrafts(parts: ServedDraftsParts): Promise<BatchDraftOptions | undefined> {

@@ -15,7 +15,7 @@ import { costsOfPass, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { lastLayerSeconds, type WeightReads, weightReads } from './weight-reads.ts';
 
-/** What bounds a token's time in a ring, seconds. */
+/** Lower bounds of a token's time in a ring, by what bounds it, seconds. */
 export interface RingBounds {
   /** k */
   readonly rounds: number;
@@ -69,7 +69,7 @@ export interface OverlappedCase {
   readonly model: Model;
   readonly workload: Workload;
   readonly runtime?: Runtime;
-  /** What operating systems do with weights that a policy doesn't release; `lru` unless given. */
+  /** Reclaim policy of the operating systems for weights that a policy doesn't release; `lru` unless given. */
   readonly reclaim?: ReclaimPolicy;
   /** γ + 1 (speculation.ts): the seconds are those of one pass that verifies so many tokens; default 1. */
   readonly verifiedTokens?: number;

@@ -2,7 +2,7 @@ import type { ProcessorKind } from '../hardware/device.ts';
 import type { TensorPartition } from './tensor-partition.ts';
 import type { FittedPolicy, WeightsPolicy } from './weights-policy.ts';
 
-/** Where something is computed. */
+/** Device and processor on which something is computed. */
 export interface Place {
   readonly device: string;
   readonly processor: ProcessorKind;
@@ -16,7 +16,7 @@ export interface Cut {
 }
 
 /**
- * Where the output layer runs, and, on a chip with an NPU, how its operators are cut, which is the same as in the
+ * Place of the output layer, and, on a chip with an NPU, how its operators are cut, which is the same as in the
  * chip's layers.
  */
 export interface OutputPlace extends Place {
@@ -63,7 +63,7 @@ interface PlanBase {
   readonly scheduler: string;
   /** k: how many times a token goes around the ring. */
   readonly rounds: number;
-  /** Where the token is embedded; its device is the head of the ring. */
+  /** Place of the embedding; its device is the head of the ring. */
   readonly embedding: Place;
   readonly output: OutputPlace;
   /** Weights policies by device name. A device that is not named leaves its weights to its operating system. */

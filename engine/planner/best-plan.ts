@@ -35,7 +35,11 @@ export interface BestPlans {
 export function bestPlans(question: Question, { simulates }: { readonly simulates: boolean }): BestPlans {
   const { cluster: belief, model, workload, head } = question;
   const planned = candidates({ belief, model, workload }, head);
-  const found = withExperts(question, planned, (plan) => memoryOf(question, plan).reloadedBytes > 0);
+  const found = withExperts(question, planned, (plan) =>
+    memoryOf(question, plan)
+      .devices.filter(({ reloadedBytes }) => reloadedBytes > 0)
+      .map(({ device }) => device),
+  );
   const best = (plans: readonly Candidate[], limit = Number.POSITIVE_INFINITY): RankedPlan | undefined =>
     simulates ? fastest(question, plans, limit) : plans.map(rankedByForm)[0];
   const whole = best(found.filter(({ plan }) => plan.kind !== 'tensor-parallel'));
@@ -50,8 +54,8 @@ export function faster(one: RankedPlan | undefined, other: RankedPlan | undefine
 }
 
 /**
- * The fastest in simulation. Plans that read experts from disks compete by closed form, since those of rings aren't simulated;
- * one that caches them and wins is simulated then.
+ * The fastest in simulation. Plans that cache experts compete by closed form, since no simulation of them is short; one that
+ * wins is simulated then.
  * @param limit seconds of a plan that is known already
  */
 function fastest(question: Question, found: readonly Candidate[], limit: number): RankedPlan | undefined {
@@ -71,7 +75,7 @@ function fastest(question: Question, found: readonly Candidate[], limit: number)
   return { ...best, seconds: simulatedTokenSeconds(question, best.plan) };
 }
 
-/** Whether a plan can be simulated: experts that devices of a ring read from their disks aren't. */
+/** Whether a plan can be simulated: experts that devices read from their disks aren't where no policy says how. */
 export function isSimulated(question: Question, plan: Plan): boolean {
   return (
     question.model.layer.routed.length === 0 || cachesExperts(plan) || memoryOf(question, plan).reloadedBytes === 0
@@ -105,7 +109,7 @@ function refined(question: Question, start: RankedPlan): RankedPlan {
   );
 }
 
-/** The prediction of a plan in the memory that is believed to be left beside page tables, under `lru`. */
+/** The prediction of a plan in the memory that is believed to be left after page tables, under `lru`. */
 export function memoryOf({ cluster, model, workload }: Question, plan: Plan): Breakdown {
   const { belief, runtime } = planningProblem({ belief: cluster, model, workload });
   return predict({ plan, truth: believed(belief), model, workload, runtime, reclaim: 'lru' });

@@ -16,7 +16,7 @@ export interface Admission {
   /** @throws ApiError 429 if the server is full, 503 if it stops */
   enter(): Place;
   readonly texts: number;
-  /** Admits nobody more; waits until all have left, after `seconds` by cancelling them. */
+  /** Stops admitting, waits until all have left, and cancels those that remain after `seconds`. */
   stop(seconds: number): Promise<void>;
 }
 

@@ -26,7 +26,7 @@ import { writeTexts } from './write-texts.ts';
 
 export interface ServerOptions extends ConnectionLimits {
   readonly model: ServedModel;
-  /** `undefined`: whoever reaches the server may use it. */
+  /** Key that requests need; `undefined`: anyone who reaches the server may use it. */
   readonly key: string | undefined;
   /** Most texts that run and wait. */
   readonly mostTexts: number;
@@ -40,7 +40,7 @@ export interface ServerOptions extends ConnectionLimits {
 export interface HttpServer {
   /** Begins to listen. @returns the port. @throws the operating system's error */
   listen(host: string, port: number): Promise<number>;
-  /** Admits nobody more; cancels what still runs after `seconds`, and closes all connections. */
+  /** Stops accepting requests, cancels those still running after `seconds`, and closes all connections. */
   stop(seconds: number): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ const COUNTS: Readonly<Record<string, (model: ServedModel, body: unknown) => Pro
   '/detokenize': detokenize,
 };
 
-/** Paths that need no key: they say nothing about the model. */
+/** Paths served without a key; they reveal nothing about the model. */
 const OPEN = ['/health', ...PAGE_PATHS];
 
 /** In metrics, of a request whose connection was closed before the end of its answer; nginx's number. */
@@ -159,8 +159,7 @@ function allowOrigin(app: FastifyInstance, origin: string): void {
 }
 
 /**
- * Bodies are JSON alone: a page of a stranger may send text without asking, but JSON only where the server allows it
- * (CORS).
+ * Accepts only JSON bodies. A foreign web page may POST text/plain without a CORS preflight, but not application/json.
  */
 function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();

@@ -143,7 +143,7 @@ struct Attention {
    */
   void (*page)(const HeadGroup& group, const SeenHeads& seen, bool begins);
 
-  /** Tokens that are processed together, for so many query heads of a KV head. */
+  /** Tokens that are processed together, by the number of query heads per KV head. */
   [[nodiscard]] std::size_t tokens(std::size_t headsOfGroup) const {
     return headsOfGroup < queryRows ? queryRows / headsOfGroup : 1;
   }

@@ -14,7 +14,7 @@ namespace hearth {
 /** How a file is read: `Direct` past the page cache, or `Cached` through it, by exactly the bytes that are asked for. */
 enum class ReadWay { Direct, Cached };
 
-/** A part of a buffer that takes so many bytes of a range. */
+/** A part of a buffer, and the number of bytes of a range that it takes. */
 struct ReadTarget {
   std::shared_ptr<Buffer> buffer;
   std::size_t offset;

@@ -80,7 +80,7 @@ class Program {
   struct Place;
 
   bool mustWait(const Operation& operation);
-  /** The rounding of attention of so many tokens. */
+  /** Rounding of attention by its number of tokens. */
   [[nodiscard]] Rounding attentionRounding(const CacheView& cache, std::size_t tokens, Way way) const;
   const Source* knownSource(const Source& wanted) const;
   /** The number of x as a source that every thread prepares for itself; its further rows have those that follow. */

@@ -45,9 +45,9 @@ export const MOST_DRAFTED = 16;
 /** Passes of a size differ by 10 to 20 % where others use the processor: the gain of fewer verifications is mostly chance. */
 const LEAST_VERIFIED = 10;
 
-/** A pass that isn't over. */
+/** The pass in progress. */
 interface LastPass {
-  /** When what was done for drafts before it was done. */
+  /** Start time of the drafting work that preceded this pass. */
   readonly begun: number;
   /** Tokens that the model had before it. */
   readonly position: number;

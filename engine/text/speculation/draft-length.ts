@@ -86,9 +86,8 @@ export const PROBES = { first: 8, last: 256 };
 export const PROBE_TOKENS = 4;
 
 /**
- * Passes of one token: so much of what earlier texts gained, or didn't lose of what they might have, a text may lose,
- * and so much of what they lost too much it must gain. The first draft of a short text needs it: its own share comes
- * too late.
+ * Loss budget carried from one text to the next, in single-token passes. A new text starts with what earlier ones saved
+ * or overspent, at most this much either way. The first draft of a short text needs it: its own share comes too late.
  */
 const CARRIED_PASSES = 8;
 

@@ -17,7 +17,7 @@ struct UnitPair {
   __m512 scales;
   __m512 minimums;
 
-  /** @param groups those of a unit after the first so many count for nothing, whatever stands there */
+  /** @param groups number of valid groups of a unit; the rest are masked out */
   UnitPair(const std::uint8_t* first, const std::uint8_t* second, std::size_t groups) {
     static constexpr PairOrder order = pairOrder(T);
     decodeUnit<T>(first, weights[0]);

@@ -31,7 +31,7 @@ struct Unit {
   __m512 scales;
   Groups<T> minimums;
 
-  /** @param groups those after the first so many count for nothing, whatever stands there */
+  /** @param groups number of valid groups; the rest are masked out */
   Unit(const std::uint8_t* at, std::size_t groups) {
     static constexpr UnitOrder order = orderOf(T);
     decodeUnit<T>(at, weights);

@@ -158,7 +158,7 @@ struct Factors {
   }
 };
 
-/** The factors of a format without minimums, whose zero points are so many scales. */
+/** Factors of a format without minimums; its zero points are multiples of its scales. */
 template <Type T>
 inline Factors<T> aboveZero(Groups<T> scales) {
   return {scales, scales.times(Groups<T>::all(static_cast<float>(formatOf(T).zeroPoint)))};
