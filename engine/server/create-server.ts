@@ -38,6 +38,8 @@ export interface ServerOptions extends ConnectionLimits {
 }
 
 export interface HttpServer {
+  /** Method and path of every endpoint, such as `GET /health`. */
+  readonly routes: readonly string[];
   /** Begins to listen. @returns the port. @throws the operating system's error */
   listen(host: string, port: number): Promise<number>;
   /** Stops accepting requests, cancels those still running after `seconds`, and closes all connections. */
@@ -88,6 +90,10 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     clientErrorHandler: connections.refuse,
     frameworkErrors: (_error, request, reply) => void sendError(request, reply, BAD_URL),
   });
+  const routes: string[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    if (method === 'GET' || method === 'POST') routes.push(`${method} ${url}`);
+  });
   readBodies(app);
   const admission = createAdmission(options.mostTexts);
   const metrics = createMetrics(model);
@@ -122,6 +128,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     for (const one of spellings(path))
       app.post(one, (request, reply) => inPlace({ ...answering, request, reply }, () => count(model, request.body)));
   return {
+    routes,
     async listen(host, port) {
       await app.listen({ host, port });
       return (app.server.address() as { port: number }).port;

@@ -128,6 +128,7 @@ export async function alphabetServer({
     url,
     model,
     language,
+    routes: server.routes,
     /** What the server logged. */
     lines,
     post: (path: string, body: unknown, init: RequestInit = {}) =>
