@@ -10,14 +10,29 @@ export interface Stated {
   readonly source: string;
 }
 
-export const GPU_FAMILIES = ['apple', 'pascal', 'turing', 'ampere', 'ada', 'blackwell'] as const;
+/** GPUs that share the RAM: Apple's, and those of other chips (`unified`). */
+const SHARED_FAMILIES = ['apple', 'unified'] as const;
+type SharedFamily = (typeof SHARED_FAMILIES)[number];
+/** GPUs with memory of their own: NVIDIA's, AMD's (`rdna2` to `rdna4`) and Intel's (`arc`) by their generation. */
+const OWN_FAMILIES = ['pascal', 'turing', 'ampere', 'ada', 'blackwell', 'rdna2', 'rdna3', 'rdna4', 'arc'] as const;
+export const GPU_FAMILIES = [...SHARED_FAMILIES, ...OWN_FAMILIES] as const;
 export type GpuFamily = (typeof GPU_FAMILIES)[number];
+
+/** A GPU that shares the RAM of its machine. */
+export interface SharedGpuPart {
+  readonly kind: 'shared';
+  readonly family: SharedFamily;
+  /** TFLOPS in F32. */
+  readonly compute: Stated;
+  /** GB/s. */
+  readonly bandwidth: Stated;
+}
 
 /** A GPU with memory of its own, to be added to a machine. */
 export interface GpuPart {
   readonly kind: 'gpu';
   readonly name: string;
-  readonly family: Exclude<GpuFamily, 'apple'>;
+  readonly family: (typeof OWN_FAMILIES)[number];
   /** GiB. */
   readonly memory: Stated;
   /** TFLOPS in F32, without tensor cores. */
@@ -64,8 +79,7 @@ export interface MachinePart {
   readonly compute: Stated;
   /** GB/s of the RAM. */
   readonly bandwidth: Stated;
-  /** A GPU that shares the RAM (Apple), or has memory of its own. */
-  readonly gpu: GpuPart | { readonly kind: 'shared'; readonly compute: Stated; readonly bandwidth: Stated } | undefined;
+  readonly gpu: GpuPart | SharedGpuPart | undefined;
   /** GB/s, sequential reads. */
   readonly disk: Stated;
   /** The parts that can be exchanged; none where they are soldered, or there is no slot. */
@@ -145,8 +159,6 @@ function parseRow(row: CsvRow<Column>): CataloguePart {
   }
 }
 
-const OWN_FAMILIES = ['pascal', 'turing', 'ampere', 'ada', 'blackwell'] as const;
-
 function readMachine(
   row: CsvRow<Column>,
   { kind, name }: Pick<MachinePart, 'kind' | 'name'>,
@@ -166,9 +178,9 @@ function readMachine(
     disk: numbers.disk_gb_per_s,
   });
   if (family === undefined) return machine(readNumbers(row, MACHINE), undefined);
-  if (family === 'apple') {
+  if (family === 'apple' || family === 'unified') {
     const numbers = readNumbers(row, [...MACHINE, ...SHARED_GPU]);
-    return machine(numbers, { kind: 'shared', compute: numbers.gpu_tflops, bandwidth: numbers.gpu_gb_per_s });
+    return machine(numbers, { kind: 'shared', family, compute: numbers.gpu_tflops, bandwidth: numbers.gpu_gb_per_s });
   }
   const numbers = readNumbers(row, [...MACHINE, ...OWN_GPU]);
   return machine(numbers, readGpu(numbers, name, family));

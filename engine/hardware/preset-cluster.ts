@@ -8,6 +8,7 @@ import {
   type LinkPart,
   MACHINE_KINDS,
   type MachinePart,
+  type SharedGpuPart,
   type Stated,
 } from './parse-devices.ts';
 
@@ -30,13 +31,20 @@ const EFFICIENCY = {
   randomReads: 0.25,
 } as const;
 
-/** Half of the F32 rate; from Ampere on half of it again, since half of the lanes compute with integers too. */
+/**
+ * Half of the F32 rate; half of it again where vendors count lanes twice: from Ampere on those that compute with integers
+ * too, from RDNA 3 on those of a second instruction at once.
+ */
 const GPU_COMPUTE: Readonly<Record<GpuPart['family'], number>> = {
   pascal: 0.5,
   turing: 0.5,
   ampere: 0.25,
   ada: 0.25,
   blackwell: 0.25,
+  rdna2: 0.5,
+  rdna3: 0.25,
+  rdna4: 0.25,
+  arc: 0.5,
 };
 const SHARED_GPU_COMPUTE = 0.5;
 
@@ -112,10 +120,13 @@ function ownGpu({ family, memory, compute, bandwidth, hostLink }: GpuPart): obje
   };
 }
 
-function sharedGpu({ compute, bandwidth }: Pick<GpuPart, 'compute' | 'bandwidth'>, memory: number): object {
-  const source = 'assumed: Metal’s recommended working set, two thirds of the RAM, three quarters above 32 GiB';
+function sharedGpu({ family, compute, bandwidth }: SharedGpuPart, memory: number): object {
+  const source =
+    family === 'apple'
+      ? 'assumed: Metal’s recommended working set, two thirds of the RAM, three quarters above 32 GiB'
+      : 'assumed: as much of the RAM as Metal recommends, two thirds, three quarters above 32 GiB';
   return {
-    api: 'metal',
+    api: family === 'apple' ? 'metal' : 'opencl',
     memory: { total: gib(memory, source), available: gib(metalShare(memory) * memory, source) },
     compute: quantity(compute, 'TFLOPS', SHARED_GPU_COMPUTE),
     bandwidth: quantity(bandwidth, 'GB/s', EFFICIENCY.sharedGpuBandwidth),

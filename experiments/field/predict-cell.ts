@@ -1,0 +1,160 @@
+import {
+  type FieldFormat,
+  type FieldMachine,
+  type FieldMeanings,
+  type FieldName,
+  type FieldProgram,
+  type FieldSetting,
+  loadFieldDevices,
+  loadFieldMeanings,
+  loadFieldModels,
+  type Meaning,
+} from '../../datasets/field.ts';
+import { createNamedModel, namedW4a16Model } from '../../datasets/load.ts';
+import { predict } from '../../engine/cost/predict.ts';
+import { usualMix } from '../../engine/gguf/parse-models.ts';
+import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import { namedPart, presetCluster, readPreset } from '../../engine/hardware/preset-cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload, type Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { closedFormSeconds } from '../../engine/planner/candidates.ts';
+import { planningProblem } from '../../engine/planner/question.ts';
+import { singleDevice } from '../../engine/schedule/baselines/single-device.ts';
+import { tensorParallel } from '../../engine/schedule/baselines/tensor-parallel.ts';
+import { type FieldTest, readFieldTest } from './test-of-cell.ts';
+
+/** What is known of a setting that can be predicted. */
+export interface KnownSetting extends FieldMachine, FieldProgram {
+  readonly model: string;
+  readonly format: FieldFormat;
+  readonly test: FieldTest;
+  /** What is assumed in reading it. */
+  readonly assumed: string;
+}
+
+/** A prediction from specifications, without an efficiency, or the reason why there is none. */
+export type FieldPrediction =
+  | { readonly known: KnownSetting; readonly tokensPerSecond: number }
+  | { readonly reason: string };
+
+/** Predicts settings; values are no part of what it is given. */
+export function createFieldPredictor(): (setting: FieldSetting) => FieldPrediction {
+  const meanings = loadFieldMeanings();
+  const models = loadFieldModels();
+  const devices = loadFieldDevices();
+  return (setting) => {
+    const known = readSetting(setting, meanings);
+    if ('reason' in known) return known;
+    const cluster = clusterOf(known, devices);
+    const model = modelOf(known, models);
+    const workload = createWorkload(
+      known.test.phase === 'prefill'
+        ? { promptTokens: known.test.promptTokens, context: known.test.promptTokens }
+        : { context: known.test.context },
+    );
+    const plan = planOf(known, { belief: cluster, model, workload });
+    if (plan === undefined) return { reason: 'its model does not fit the machine by this description of it' };
+    if (known.test.phase === 'prefill' && plan.kind === 'tensor-parallel')
+      return { reason: 'prefill of plans that cut tensors has no closed form' };
+    const tokensPerSecond = rateOf(known.test, { cluster, model, workload, plan });
+    return tokensPerSecond > 0
+      ? { known, tokensPerSecond }
+      : { reason: 'its model does not fit the machine by this description of it' };
+  };
+}
+
+/** The texts of a setting by their meanings. Reasons of machine and program come before those of model and format. */
+function readSetting(setting: FieldSetting, meanings: FieldMeanings): Meaning<KnownSetting> {
+  const found: readonly Meaning<FieldProgram | FieldMachine | FieldName | FieldFormat>[] = [
+    meanings.program(setting.backend),
+    meanings.machine(setting.devices, setting.backend),
+    meanings.name(setting.model),
+    meanings.format(setting.quantization),
+  ];
+  const missing = found.find((meaning) => 'reason' in meaning);
+  if (missing !== undefined && 'reason' in missing) return missing;
+  const [program, machine, name, format] = found as [FieldProgram, FieldMachine, FieldName, FieldFormat];
+  const test = readFieldTest(setting.test);
+  if (test === undefined)
+    return { reason: 'its time stands in the text of the test, which was read before predictions were made' };
+  if (test.phase === 'prefill' && machine.processor === 'npu')
+    return { reason: 'prefill of an NPU has no closed form' };
+  // Ollama runs models with this tag by MLX, others by llama.cpp.
+  const isMlx = setting.backend === 'ollama' && setting.model.endsWith('-mlx');
+  return {
+    ...machine,
+    ...program,
+    ...(isMlx ? { program: 'MLX' } : {}),
+    model: name.model,
+    format,
+    test,
+    assumed: [machine.note, name.note, format.note].filter((note) => note !== '').join('; '),
+  };
+}
+
+/** The devices as `hearth plan` would describe them; those that compute on their CPUs have no GPU. */
+function clusterOf(
+  { preset, count, link, processor }: KnownSetting,
+  devices: ReturnType<typeof loadFieldDevices>,
+): Cluster {
+  const part = readPreset(devices, preset, 'preset');
+  const network = namedPart(devices, { name: link || 'Ethernet 1 Gbit/s', flag: 'link', kinds: ['link'] });
+  const cluster = parseCluster(
+    presetCluster(
+      Array.from({ length: count }, () => part),
+      network,
+    ),
+    preset,
+  );
+  if (processor !== 'cpu') return cluster;
+  return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
+}
+
+function modelOf({ model, format: { mix } }: KnownSetting, models: ReturnType<typeof loadFieldModels>): Model {
+  if (mix === 'W4A16') return namedW4a16Model(models, model);
+  const own = models.find(({ shape }) => shape.name === model);
+  const wanted = mix === 'default' && own !== undefined ? usualMix(own) : mix;
+  return createNamedModel(models, `${model}:${wanted}`);
+}
+
+interface Problem {
+  readonly belief: Cluster;
+  readonly model: Model;
+  readonly workload: Workload;
+}
+
+/** The plan that the program carried out. */
+function planOf({ plan }: KnownSetting, problem: Problem): Plan | undefined {
+  const { belief, model } = problem;
+  const layers = /^layers (\d+)$/.exec(plan)?.[1];
+  const planning = planningProblem(problem);
+  if (plan === 'tensor-parallel' && belief.devices.length > 1) return tensorParallel(planning).plan;
+  if (layers === undefined) return singleDevice(planning).plan;
+  const head = belief.devices[0]?.name ?? '';
+  const gpuLayers = Number(layers);
+  return ringPlan({
+    scheduler: 'as-stated',
+    head,
+    rounds: 1,
+    windows: [{ device: head, layers: model.layers, gpuLayers }],
+    outputProcessor: gpuLayers === model.layers ? 'gpu' : 'cpu',
+    prefetch: 'none',
+  });
+}
+
+/** Tokens per second by the planner's closed form (decode), or the papers' sum (prefill); 0 for a plan that can't run. */
+function rateOf(
+  test: FieldTest,
+  { cluster, model, workload, plan }: Omit<Problem, 'belief'> & { readonly cluster: Cluster; readonly plan: Plan },
+): number {
+  const problem = planningProblem({ belief: cluster, model, workload });
+  if (test.phase === 'decode') return 1 / closedFormSeconds(problem, plan);
+  const { tokenSeconds, infeasible } = predict({
+    ...{ plan, truth: cluster, model, workload, runtime: problem.runtime },
+    ...{ phase: 'prefill', reclaim: 'lru' },
+  } as const);
+  return infeasible.length > 0 ? 0 : test.promptTokens / tokenSeconds;
+}

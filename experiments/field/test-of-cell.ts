@@ -1,0 +1,33 @@
+/** What a test measures: a prompt's tokens processed together, or generated tokens at a context. */
+export type FieldTest =
+  | { readonly phase: 'prefill'; readonly promptTokens: number }
+  | {
+      readonly phase: 'decode';
+      /** Mean tokens in the KV cache while a token is generated. */
+      readonly context: number;
+      /** Whether the source says how long the context is. */
+      readonly stated: boolean;
+    };
+
+/** Context of a decode test that doesn't state one, tokens. Assumed: a short chat. */
+const USUAL_CONTEXT = 512;
+
+/**
+ * Reads a test's text: `pp512`, `tg128`, `decode at context 4k`, `decode of 516 after 61`; `undefined` for others. Tests
+ * that generate N tokens count with the mean context, half of them beyond the prompt.
+ */
+export function readFieldTest(text: string): FieldTest | undefined {
+  const decode = (context: number, stated = true): FieldTest => ({ phase: 'decode', context, stated });
+  const numbers = (pattern: RegExp): number[] | undefined => pattern.exec(text)?.slice(1).map(Number);
+  const prompt = numbers(/^pp ?(\d+)$/);
+  if (prompt !== undefined) return { phase: 'prefill', promptTokens: prompt[0] as number };
+  const [alone] = numbers(/^(?:tg|gen )(\d+)$/) ?? numbers(/^decode, (?:about )?(\d+) tokens$/) ?? [];
+  if (alone !== undefined) return decode(Math.round(alone / 2));
+  const after = numbers(/^decode of (\d+) after (\d+)$/) ?? numbers(/^decode, (\d+) tokens after (\d+)$/);
+  if (after !== undefined) return decode((after[1] as number) + Math.round((after[0] as number) / 2));
+  const [thousands] = numbers(/^decode at context (\d+)k$/) ?? [];
+  if (thousands !== undefined) return decode(1024 * thousands);
+  const [context] = numbers(/^decode(?:,| at) context (\d+)$/) ?? [];
+  if (context !== undefined) return decode(context);
+  return text === 'decode' ? decode(USUAL_CONTEXT, false) : undefined;
+}
