@@ -239,3 +239,15 @@ function whole(digits: string, where: string): number {
   if (!/^[1-9]\d*$/.test(digits)) throw new InputError(where, `"${digits}" is not a whole number from 1`);
   return Number(digits);
 }
+
+/** Tokens per second that were predicted before a value was read, by the row of measurements.csv. @throws InputError */
+export function loadFirstPredictions(): ReadonlyMap<number, number> {
+  const file = 'datasets/field/predictions.csv';
+  return new Map(
+    parseCsv(text('predictions.csv'), file, ['row', 'tokens_per_second']).map(({ cell, where }) => {
+      const rate = Number(cell('tokens_per_second'));
+      if (!(rate > 0)) throw new InputError(where('tokens_per_second'), `"${cell('tokens_per_second')}" is not a rate`);
+      return [whole(cell('row'), where('row')), rate];
+    }),
+  );
+}

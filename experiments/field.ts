@@ -1,0 +1,81 @@
+import { fieldCells } from './field/cells.ts';
+import type { JudgedCell } from './field/efficiency.ts';
+import { CELL_COLUMNS, factorText, fieldPage, GROUP_COLUMNS, shareText } from './field/report.ts';
+import { type GroupErrors, groupErrors, spreads } from './field/statistics.ts';
+import { tableCsv, tableJson, terminalTable } from './report/columns.ts';
+import { runExperiment } from './report/experiment.ts';
+import { median } from './report/median.ts';
+
+await runExperiment({
+  name: 'field',
+  description:
+    'Holds what the planner predicts from specifications against tokens per second that others published. Predictions were fixed before a value was read; an efficiency for every program is fitted on a third of the machines and judged on the others.',
+  options: {},
+  json: 'field.json',
+  files: ['field.csv'],
+  run() {
+    const { cells, efficiencies, unpredicted, changed } = fieldCells();
+    const judged = cells.filter(({ use }) => use === 'judged');
+    const phaseOf = ({ known }: JudgedCell): string => known.test.phase;
+    const tables = {
+      totals: groupErrors(judged, (cell) => `tier ${cell.measurement.tier}, ${phaseOf(cell)}`),
+      programs: groupErrors(judged, (cell) => `${cell.known.program}, ${kindOf(cell)}, ${phaseOf(cell)}`),
+      contexts: groupErrors(judged, contextOf),
+      efficiencies,
+      floor: spreads(cells),
+    };
+    const table = { columns: CELL_COLUMNS, rows: cells };
+    const counts = {
+      measurements: cells.length + unpredicted.length,
+      predicted: cells.length,
+      judged: judged.length,
+      machines: new Set(judged.map(({ known }) => known.machine)).size,
+      changed: changed.length,
+    };
+    return {
+      subtitle: `${counts.measurements} measurements, ${counts.predicted} predicted, ${counts.judged} judged on ${counts.machines} machines`,
+      findings: [
+        ...tables.totals.map(sentence),
+        `Where two sources measured the same, they differ by ${factorText(median(tables.floor.map(({ spread }) => spread)))} in the median of ${tables.floor.length} settings.`,
+        `${unpredicted.length} measurements are not predicted, each with its reason on the page; ${changed.length} predictions differ from the first ones, which are judged.`,
+      ],
+      data: {
+        counts,
+        totals: tables.totals,
+        programs: tables.programs,
+        contexts: tables.contexts,
+        efficiencies,
+        floor: tables.floor,
+        rows: tableJson(table),
+        unpredicted: unpredicted.map(({ measurement: { row }, reason }) => ({ row, reason })),
+      },
+      text: [
+        terminalTable({ columns: GROUP_COLUMNS, rows: tables.totals }),
+        terminalTable({ columns: GROUP_COLUMNS, rows: tables.programs }),
+      ],
+      page: fieldPage(cells, unpredicted, tables),
+      files: { 'field.csv': tableCsv(table) },
+    };
+  },
+});
+
+/** The kind of processor, several machines apart from one. */
+function kindOf({ known: { processor, count } }: JudgedCell): string {
+  return count > 1 ? `several ${processor}` : processor;
+}
+
+/** Decode cells by the length that their source states, tokens. */
+function contextOf({ known: { test } }: JudgedCell): string | undefined {
+  if (test.phase === 'prefill') return undefined;
+  if (!test.stated) return 'context not stated';
+  if (test.context <= 1024) return 'context up to 1024';
+  return test.context <= 8192 ? 'context up to 8192' : 'context above 8192';
+}
+
+function sentence({ name, cells, machines, plain, fitted }: GroupErrors): string {
+  return `${capital(name)}, ${cells} cells of ${machines} machines: off by ${shareText(fitted.median)} in the median, 90 % within ${factorText(fitted.ninetieth)}; by specification alone ${shareText(plain.median)} and ${factorText(plain.ninetieth)}.`;
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
