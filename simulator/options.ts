@@ -97,7 +97,7 @@ export interface SimulationParts extends SimulationOptions {
 /**
  * The values of `--reclaim`. `android` is missing because it needs numbers of its own; `os` takes them from the device.
  */
-export const SIMULATED_RECLAIMS = ['os', 'overflow', 'linux', 'linux-two-list', 'metal'] as const;
+export const SIMULATED_RECLAIMS = ['os', 'overflow', 'linux', 'linux-two-list', 'mglru', 'metal'] as const;
 export type SimulatedReclaim = (typeof SIMULATED_RECLAIMS)[number];
 
 /** The `reclaim` option that a `--reclaim` names. */

@@ -206,7 +206,23 @@ export interface Disk {
   readonly random: number;
   /** Seconds until the bytes of a read begin to come, where measured (disk-reads.ts). */
   readonly latency?: number;
+  /**
+   * read_ahead_kb of the disk that holds the model, bytes: how far Linux reads ahead of page faults;
+   * DEFAULT_READ_AHEAD where unknown.
+   */
+  readonly readAhead?: number;
 }
+
+/** How far Linux reads ahead unless it is set otherwise, bytes (VM_READAHEAD_PAGES, include/linux/mm.h). */
+export const DEFAULT_READ_AHEAD = 128 * 2 ** 10;
+
+/**
+ * How a Linux kernel reclaims pages of files: by an inactive and an active list, or by multi-generational LRU, with or
+ * without the walk of page tables (bits 1 and 2 of /sys/kernel/mm/lru_gen/enabled). The bit for tables of tables
+ * decides what the walk costs, not what is evicted.
+ */
+export const KERNEL_RECLAIMS = ['two-lists', 'mglru', 'mglru-without-walk'] as const;
+export type KernelReclaim = (typeof KERNEL_RECLAIMS)[number];
 
 export interface DeviceMemory {
   readonly total: number;
@@ -234,6 +250,8 @@ export interface Device {
   /** How GPU and NPU share memory and hand work over; `undefined` where unknown. */
   readonly soc?: Soc;
   readonly disk: Disk;
+  /** Linux and Android only; missing where unknown. */
+  readonly reclaim?: KernelReclaim;
   /** The parts that can be exchanged; missing where that isn't known. */
   readonly upgradable?: readonly UpgradablePart[];
 }

@@ -15,6 +15,7 @@ import {
   type GeneratedRates,
   GPU_APIS,
   type Gpu,
+  KERNEL_RECLAIMS,
   type Link,
   type NetworkLink,
   type Npu,
@@ -74,8 +75,16 @@ function readDevice(fields: Fields): Device {
     npu: npu === undefined ? undefined : readNpu(npu),
     ...(soc && { soc: readSoc(soc) }),
     disk: readDisk(fields.object('disk')),
+    ...readReclaim(fields),
     ...readUpgradable(fields),
   };
+  for (const [key, isStated] of [
+    ['reclaim', device.reclaim !== undefined],
+    ['disk.readAhead', device.disk.readAhead !== undefined],
+  ] as const) {
+    if (isStated && device.os !== 'linux' && device.os !== 'android')
+      throw new InputError(fields.place(key), `needs os "linux" or "android", not "${device.os}"; remove it`);
+  }
   if (device.gpu?.api === 'metal' && device.os !== 'macos') {
     throw new InputError(fields.place('gpu.api'), `metal needs os "macos", not "${device.os}"`);
   }
@@ -86,6 +95,11 @@ function readDevice(fields: Fields): Device {
   for (const key of ['address', 'publicKey']) fields.optionalText(key);
   fields.end();
   return device;
+}
+
+function readReclaim(fields: Fields): Pick<Device, 'reclaim'> {
+  const reclaim = fields.optionalOneOf('reclaim', KERNEL_RECLAIMS);
+  return reclaim === undefined ? {} : { reclaim };
 }
 
 function readUpgradable(fields: Fields): Pick<Device, 'upgradable'> {
@@ -250,8 +264,13 @@ function readDisk(fields: Fields): Disk {
   if (random > sequential)
     throw new InputError(fields.place('random'), 'is faster than sequential; the two may be swapped');
   const latency = fields.optionalQuantity('latency', 'time');
+  const readAhead = fields.optionalQuantity('readAhead', 'size');
   fields.end();
-  return { sequential, random, ...(latency !== undefined && { latency }) };
+  return {
+    ...{ sequential, random },
+    ...(latency !== undefined && { latency }),
+    ...(readAhead !== undefined && { readAhead }),
+  };
 }
 
 /** `"compute": "400 GFLOPS"` for all formats, or an object with a `default` and rates of single formats. */

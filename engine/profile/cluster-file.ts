@@ -19,7 +19,7 @@ const FORGOTTEN = 0.02;
  * how often it was measured and how the values spread.
  */
 export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
-  const { name, memory, disk, cache, cpu, gpu, instructionSet } = profile;
+  const { name, memory, kernel = {}, disk, cache, cpu, gpu, instructionSet } = profile;
   const { total, available, swappable, swapFree } = memory.memory;
   const threads = cpu.threads === 1 ? '1 thread' : `${cpu.threads} threads`;
   const from = (sample: Sample, what: string): string => measured(sample, `${what}; ${threads}`);
@@ -55,7 +55,11 @@ export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
         value: rate(Math.min(disk.random.median, disk.sequential.median)),
         source: measured(disk.random, `page faults at random${held}`),
       },
+      ...(kernel.readAhead !== undefined && {
+        readAhead: { value: `${kernel.readAhead / 1024} KiB`, source: 'measured: read_ahead_kb of the disk' },
+      }),
     },
+    ...(kernel.reclaim !== undefined && { reclaim: kernel.reclaim }),
   };
   const link = {
     latency: { value: '1 ms', source: 'assumed: no peer was measured' },

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { InputError } from '../input/input-error.ts';
 import { loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
@@ -7,6 +9,7 @@ import type { Quantization } from '../model/quantization.ts';
 import { lastLevelCacheBytes } from './cache-size.ts';
 import { type DiskMeasures, measureDisk } from './disk.ts';
 import { createGpuProbes, type GpuMeasures } from './gpu-probes.ts';
+import { type KernelFacts, readKernel } from './kernel-facts.ts';
 import type { Host } from './memory/host.ts';
 import { type MemoryFacts, readMemory } from './memory/read-memory.ts';
 import { readingRate } from './probes/reading.ts';
@@ -19,6 +22,8 @@ import { type Sample, sampleOf } from './sample.ts';
 export interface MachineProfile {
   readonly name: string;
   readonly memory: MemoryFacts;
+  /** Missing where a cluster file leaves it to the simulator's defaults. */
+  readonly kernel?: KernelFacts;
   readonly cpu: ProcessorMeasures;
   /** `undefined` where none is measured. */
   readonly gpu: GpuMeasures | undefined;
@@ -76,6 +81,7 @@ export async function profileMachine(parts: ProfileParts): Promise<MachineProfil
   if (typeof addon === 'string')
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   const memory = readMemory(host);
+  const kernel = readKernel(host, statSync(dirname(file)).dev);
   onProgress('a file to read', 0);
   return await withWeightsFile(file, seed, async () => {
     const disk = measureDisk(addon, file, WEIGHTS_FILE_BYTES, (count) =>
@@ -83,7 +89,7 @@ export async function profileMachine(parts: ProfileParts): Promise<MachineProfil
     );
     const processor = await measureProcessor(addon, { ...parts, onProgress });
     const onGpu = gpu && (await measureGpu(gpu, memory.memory.available, parts));
-    return { name: parts.name, memory, disk, ...processor, gpu: onGpu };
+    return { name: parts.name, memory, kernel, disk, ...processor, gpu: onGpu };
   });
 }
 

@@ -48,7 +48,7 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   };
   if (deviceCosts.kind !== 'android') {
     const metal = deviceCosts.kind === 'macos-metal';
-    const policy = metal ? ({ name: 'metal' } as const) : ordinaryPolicy(reclaim, deviceCosts.kind);
+    const policy = metal ? ({ name: 'metal' } as const) : ordinaryPolicy(reclaim, device, deviceCosts.kind);
     return {
       policy: typeof reclaim === 'object' ? reclaim : policy,
       available: deviceCosts.available,
@@ -59,12 +59,9 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   // it.
   const { available, swappable, swapFree } = device.memory;
   const needed = Math.max(0, nonReclaimableBytes - available);
-  const policy: PagePolicy = {
-    name: 'android',
-    beyondSwap: reclaim === 'overflow' ? 'overflow' : 'linux',
-    swappable: Math.min(swappable, swapFree) - needed,
-    swapFree,
-  };
+  const swap = { name: 'android', swappable: Math.min(swappable, swapFree) - needed, swapFree } as const;
+  const policy: PagePolicy =
+    reclaim === 'overflow' ? { ...swap, beyondSwap: 'overflow' } : { ...swap, ...beyondSwap(device) };
   return {
     policy: typeof reclaim === 'object' ? reclaim : policy,
     available: available + needed,
@@ -72,7 +69,19 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   };
 }
 
-function ordinaryPolicy(reclaim: WeightsMemoryParts['reclaim'], kind: DeviceKind): PagePolicy {
+function ordinaryPolicy(reclaim: WeightsMemoryParts['reclaim'], device: Device, kind: DeviceKind): PagePolicy {
   if (reclaim === 'overflow') return { name: 'overflow' };
-  return readsAhead(kind) ? { name: 'linux' } : { name: 'linux', readAhead: 0 };
+  if (!readsAhead(kind)) return { name: 'linux', readAhead: 0 };
+  const { beyondSwap: name, ...mapping } = beyondSwap(device);
+  return { name, ...mapping };
+}
+
+/**
+ * What a Linux kernel does with mapped weights. Strict LRU stands for the two lists, since it describes them within 0.02
+ * of the file for how weights are mapped (PagePolicy).
+ */
+function beyondSwap({ reclaim, disk: { readAhead } }: Device) {
+  const mapping = readAhead === undefined ? {} : { readAhead };
+  if (reclaim === undefined || reclaim === 'two-lists') return { beyondSwap: 'linux' as const, ...mapping };
+  return { beyondSwap: 'mglru' as const, ...mapping, walksTables: reclaim === 'mglru' };
 }

@@ -104,8 +104,8 @@ export interface PageCache {
   usage(): PageCacheUsage;
   counters(): PageCacheCounters;
   /**
-   * What another cache needs to go on from here; `undefined` while something is being read, and under `linux-two-list`,
-   * which keeps marks and goes by the clock.
+   * What another cache needs to go on from here; `undefined` while something is being read, and under
+   * `linux-two-list` and `mglru`, which keep marks and go by the clock.
    */
   save(): SavedPages | undefined;
 }
@@ -118,8 +118,13 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     throw new RangeError(`extentBytes is ${extentBytes}; give a whole number of bytes, at least 1`);
   const parameters = policyParameters(policy);
   const grid = createExtentGrid(size, extentBytes);
-  const keepsMarks = parameters.kind === 'linux-two-list';
-  const state = createCacheState(size, extentBytes, keepsMarks ? createHistory() : createAgelessHistory());
+  const { kind } = parameters;
+  const keepsMarks = kind === 'linux-two-list' || kind === 'mglru';
+  const state = createCacheState(
+    size,
+    extentBytes,
+    kind === 'linux-two-list' ? createHistory() : createAgelessHistory(),
+  );
   const overhead = parameters.overhead * (options.used ?? size);
   const budget = createBudget(limit, overhead, parameters.swappable, saved?.swappedOut);
   const reclaimer = createReclaimer({ parameters, state, budget, now: options.now });

@@ -1,6 +1,7 @@
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
+import { DEFAULT_READ_AHEAD } from '../../engine/hardware/device.ts';
 
-export const PAGE_POLICIES = ['linux', 'linux-two-list', 'overflow', 'metal', 'android'] as const;
+export const PAGE_POLICIES = ['linux', 'linux-two-list', 'mglru', 'overflow', 'metal', 'android'] as const;
 
 /**
  * How an operating system reclaims mapped weights. The caller chooses, since the papers' assumptions differ from what
@@ -12,19 +13,35 @@ export const PAGE_POLICIES = ['linux', 'linux-two-list', 'overflow', 'metal', 'a
  *   of use.
  * - `linux-two-list`: Linux's inactive and active lists (mm/vmscan.c, mm/workingset.c) on an ordinary mapping, see
  *   createTwoLists.
+ * - `mglru`: Linux's multi-generational LRU, see createGenerationalLru.
  * - `overflow`: the assumption of prima.cpp's Eq. 15: resident pages stay, and only the bytes that exceed the memory
  *   are reloaded.
  * - `metal`: macOS with Metal (prima.cpp A.3, Eq. 16): all pages stay until memory is exhausted, then all are evicted.
  * - `android`: cold pages of other apps go to swap first, at most `min(swappable, swapFree)` bytes (Eq. 17); after that
- *   Linux's strict LRU, or `overflow` as in Eq. 17.
+ *   Linux's strict LRU, `mglru`, or `overflow` as in Eq. 17.
  */
 export type PagePolicy =
   | ({ readonly name: 'linux' } & LinuxMapping)
   | ({ readonly name: 'linux-two-list' } & LinuxMapping & Advice)
+  | ({ readonly name: 'mglru' } & LinuxMapping & Advice & Generations)
   | { readonly name: 'overflow' }
   | { readonly name: 'metal' }
   | ({ readonly name: 'android'; readonly beyondSwap: 'linux' } & Swap & LinuxMapping)
+  | ({ readonly name: 'android'; readonly beyondSwap: 'mglru' } & Swap & LinuxMapping & Generations)
   | ({ readonly name: 'android'; readonly beyondSwap: 'overflow' } & Swap);
+
+/** How multi-generational LRU is set on a system, and how the file is used. */
+export interface Generations {
+  /** Aging walks page tables (bit 2 of lru_gen/enabled); otherwise only eviction finds out what was used. Default: true. */
+  readonly walksTables?: boolean;
+  /** The file is used by read() rather than through a mapping, so that its uses count in tiers. Default: false. */
+  readonly throughDescriptor?: boolean;
+  /**
+   * lru_gen/min_ttl_ms, seconds: no generation is made while the oldest is younger. The kernel kills a process if that
+   * leaves it nothing to evict; here eviction goes on. It needs a clock. Default: 0.
+   */
+  readonly minTtl?: number;
+}
 
 export interface Advice {
   /**
@@ -73,7 +90,7 @@ export const MEASURED_OS_RATES: OsRates = { submitted: 1.65e9, spared: 9e9, mapp
 export interface LinuxMapping {
   /**
    * The disk's read_ahead_kb, bytes: how far a page fault or MADV_POPULATE_READ reads beyond the requested range,
-   * possibly into layers of other devices. It counts in whole extents. Default: Linux's 128 KiB.
+   * possibly into layers of other devices. It counts in whole extents. Default: DEFAULT_READ_AHEAD.
    */
   readonly readAhead?: number;
   /** Rates of the operating system's own work. By default it takes no time. */
@@ -82,11 +99,9 @@ export interface LinuxMapping {
   readonly overhead?: number;
 }
 
-const DEFAULT_READ_AHEAD = 128 * 2 ** 10;
-
 /** A policy's parameters, with all defaults filled in. */
 export interface PolicyParameters {
-  readonly kind: 'linux' | 'linux-two-list' | 'overflow' | 'metal';
+  readonly kind: 'linux' | 'linux-two-list' | 'mglru' | 'overflow' | 'metal';
   readonly readAhead: number;
   readonly osRates: OsRates;
   readonly overhead: number;
@@ -96,6 +111,7 @@ export interface PolicyParameters {
   readonly readAround: number;
   /** min(d^bytes_can_swap, d^swap_avail) */
   readonly swappable: number;
+  readonly generations: Required<Generations>;
 }
 
 /** @throws RangeError for a parameter that is negative or not a number */
@@ -104,6 +120,8 @@ export function policyParameters(policy: PagePolicy): PolicyParameters {
   for (const name of ['readAhead', 'overhead', 'swappable'] as const) {
     if (!(parameters[name] >= 0)) throw new RangeError(`${name} is ${parameters[name]}; it must be 0 or more`);
   }
+  const { minTtl } = parameters.generations;
+  if (!(minTtl >= 0)) throw new RangeError(`minTtl is ${minTtl}; it must be 0 seconds or more`);
   for (const [name, rate] of Object.entries(parameters.osRates)) {
     if (!(rate > 0)) throw new RangeError(`osRates.${name} is ${rate}; it must be above 0`);
   }
@@ -119,18 +137,35 @@ function complete(policy: PagePolicy): PolicyParameters {
       const { readAhead, ...rest } = mapping(random ? { ...policy, readAhead: 0 } : policy);
       return { kind: policy.name, readAhead, ...rest, ...ORDINARY, readAround: readAhead / 2, seesUse: !random };
     }
+    case 'mglru': {
+      const { random = false } = policy;
+      const { readAhead, ...rest } = mapping(random ? { ...policy, readAhead: 0 } : policy);
+      const generations = generationsOf(policy);
+      const ordinary = { ...ORDINARY, readAround: readAhead / 2, seesUse: !random };
+      return { kind: policy.name, readAhead, ...rest, ...ordinary, generations };
+    }
     case 'overflow':
     case 'metal':
       return { kind: policy.name, ...IDEAL, ...ORDINARY };
     case 'android': {
       const swappable = Math.min(policy.swappable, policy.swapFree);
       if (policy.beyondSwap === 'overflow') return { kind: 'overflow', ...IDEAL, ...ORDINARY, swappable };
-      return { kind: 'linux', ...mapping(policy), ...ORDINARY, swappable };
+      if (policy.beyondSwap === 'linux') return { kind: 'linux', ...mapping(policy), ...ORDINARY, swappable };
+      const { name: _, beyondSwap, ...rest } = policy;
+      return { ...complete({ name: beyondSwap, ...rest }), swappable };
     }
   }
 }
 
-const ORDINARY = { readAround: 0, swappable: 0, seesUse: true } as const;
+function generationsOf({
+  walksTables = true,
+  throughDescriptor = false,
+  minTtl = 0,
+}: Generations): Required<Generations> {
+  return { walksTables, throughDescriptor, minTtl };
+}
+
+const ORDINARY = { readAround: 0, swappable: 0, seesUse: true, generations: generationsOf({}) } as const;
 
 const IDEAL: Required<LinuxMapping> = { readAhead: 0, osRates: NO_OS_WORK, overhead: 0 };
 
@@ -168,7 +203,7 @@ export interface Faults {
  */
 export function faultsOf(policy: PagePolicy): Faults {
   const { kind, readAhead, osRates } = policyParameters(policy);
-  const isLinux = kind === 'linux' || kind === 'linux-two-list';
+  const isLinux = kind === 'linux' || kind === 'linux-two-list' || kind === 'mglru';
   const isAhead = isLinux && readAhead > 0;
   return {
     access: isLinux && !isAhead ? 'random' : 'sequential',

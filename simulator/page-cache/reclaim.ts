@@ -1,3 +1,4 @@
+import { createGenerationalLru } from './reclaim-generations.ts';
 import { createTwoLists } from './reclaim-linux.ts';
 import type { Reclaimer, ReclaimerParts } from './reclaimer.ts';
 import { NO_MARKS, type Run } from './runs.ts';
@@ -11,6 +12,8 @@ export function createReclaimer(parts: ReclaimerParts): Reclaimer {
       return createLru(state, budget);
     case 'linux-two-list':
       return createTwoLists(parts);
+    case 'mglru':
+      return createGenerationalLru(parts);
     case 'overflow':
       return createOverflow(state, budget);
     case 'metal':

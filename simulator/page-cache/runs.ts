@@ -12,6 +12,10 @@ export interface Marks {
   unmapped: boolean;
   /** The units that it came in. */
   folios: Folios;
+  /** Uses that MGLRU's tiers count, at most MOST_USES (tiers.ts). */
+  uses: number;
+  /** Within the run a higher extent is less recent; otherwise a lower one is. */
+  descending: boolean;
 }
 
 /**
@@ -27,9 +31,11 @@ export const NO_MARKS: Readonly<Marks> = {
   promoted: false,
   unmapped: false,
   folios: 'page',
+  uses: 0,
+  descending: false,
 };
 
-/** Neighbouring extents with one place in one list: within a run, a lower extent is less recent. */
+/** Neighbouring extents with one place in one list. */
 export interface Run extends Span, Marks {
   list: RunList;
   /** Its place in a list where not all runs enter at the end: the lower, the older. 0 in other lists. */
@@ -42,8 +48,9 @@ export interface Run extends Span, Marks {
  * Creates a run that is in no list yet. All runs are created here, property by property, so that they have one shape.
  */
 function createRun(from: number, to: number, marks: Readonly<Marks>, list: RunList, order: number): Run {
-  const { young, referenced, promoted, unmapped, folios } = marks;
-  return { from, to, young, referenced, promoted, unmapped, folios, list, order, older: undefined, newer: undefined };
+  const { young, referenced, promoted, unmapped, folios, uses, descending } = marks;
+  const neighbours = { older: undefined, newer: undefined };
+  return { from, to, young, referenced, promoted, unmapped, folios, uses, descending, list, order, ...neighbours };
 }
 
 /** Runs from least to most recent. */
@@ -79,6 +86,8 @@ export interface RunMap {
   cut(run: Run, from: number, to: number): Run;
   /** Makes a run the most recent of a list, which may be another than its own. */
   toNewest(run: Run, list: RunList): void;
+  /** Makes a run the least recent of a list, extent by extent from its oldest on, and so turns its order around. */
+  toOldest(run: Run, list: RunList): void;
   /** Moves a run to the place in a list that its order gives it; runs of equal order are sorted by position. */
   toPlace(run: Run, list: RunList): void;
   /** Joins a run with its neighbours, after its marks have changed. */
@@ -99,12 +108,21 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   const enter = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 0, run);
   const leave = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 1);
 
-  /** Joins two neighbours in a list if they are neighbours in position as well, with equal marks. */
-  const joinPair = (low: Run | undefined, high: Run | undefined): void => {
-    if (low === undefined || high === undefined || low.to !== high.from || !areAlike(low, high)) return;
+  /** Joins two neighbours in a list if they are neighbours in position as well, with equal marks; returns the sum. */
+  const joinPair = (older: Run | undefined, newer: Run | undefined): Run | undefined => {
+    if (older === undefined || newer === undefined || !areAlike(older, newer)) return undefined;
+    const [low, high] = older.descending ? [newer, older] : [older, newer];
+    if (low.to !== high.from) return undefined;
     leave(high);
     unlink(high);
     low.to = high.to;
+    return low;
+  };
+
+  /** Joins a run with its neighbours on both sides. */
+  const joinBoth = (run: Run): void => {
+    const joined = joinPair(run, run.newer) ?? run;
+    joinPair(joined.older, joined);
   };
 
   const unlinkAndClose = (run: Run): void => {
@@ -117,20 +135,15 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   const insert = (run: Run, list: RunList, older: Run | undefined): void => {
     link(run, list, older);
     list.bytes += bytesOf(run.from, run.to);
-    joinPair(run, run.newer);
-    joinPair(run.older, run);
+    joinBoth(run);
   };
 
-  /** Cuts a run in two; the upper part is the more recent. */
+  /** Cuts a run in two; returns the upper part. */
   const split = (run: Run, position: number): Run => {
-    const { list, newer } = run;
+    const { list, descending } = run;
     const high = createRun(position, run.to, run, list, run.order);
-    high.older = run;
-    high.newer = newer;
     run.to = position;
-    run.newer = high;
-    if (newer === undefined) list.newest = high;
-    else newer.older = high;
+    link(high, list, descending ? run.older : run);
     enter(high);
     return high;
   };
@@ -168,16 +181,18 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
       unlinkAndClose(run);
       insert(run, list, list.newest);
     },
+    toOldest: (run, list) => {
+      unlinkAndClose(run);
+      run.descending = !run.descending;
+      insert(run, list, undefined);
+    },
     toPlace: (run, list) => {
       unlinkAndClose(run);
       let older = list.newest;
       while (older !== undefined && comesBefore(run, older)) older = older.older;
       insert(run, list, older);
     },
-    join: (run) => {
-      joinPair(run, run.newer);
-      joinPair(run.older, run);
-    },
+    join: joinBoth,
     visit: (span, wanted, act) => {
       let position = span.from;
       while (position < span.to) {
@@ -231,7 +246,9 @@ function areAlike(one: Run, other: Run): boolean {
     one.referenced === other.referenced &&
     one.promoted === other.promoted &&
     one.unmapped === other.unmapped &&
-    one.folios === other.folios
+    one.folios === other.folios &&
+    one.uses === other.uses &&
+    one.descending === other.descending
   );
 }
 

@@ -25,12 +25,17 @@ export interface PageCacheCounters {
  */
 export type ListName = 'reading' | 'pinned' | 'passing' | 'inactive' | 'active';
 
+/** Generations that exist at most (MAX_NR_GENS, include/linux/mmzone.h). */
+export const MOST_GENERATIONS = 4;
+
 /** The contents of a page cache, which its policies work on. */
 export interface CacheState {
   /** Extents of the whole file. */
   readonly extents: number;
   readonly extentBytes: number;
   readonly lists: Readonly<Record<ListName, RunList>>;
+  /** MGLRU's generations, a ring: generation `seq` is at `seq` modulo their number. Empty under other policies. */
+  readonly generations: readonly RunList[];
   readonly runs: RunMap;
   readonly history: History;
   readonly counters: { -readonly [key in keyof PageCacheCounters]: number };
@@ -58,6 +63,7 @@ export function createCacheState(size: number, extentBytes: number, history: His
       inactive: createRunList(),
       active: createRunList(),
     },
+    generations: Array.from({ length: MOST_GENERATIONS }, createRunList),
     runs,
     history,
     counters,
@@ -79,8 +85,10 @@ export function createCacheState(size: number, extentBytes: number, history: His
 }
 
 /** Bytes in memory, whether they may be evicted or not. */
-export function residentBytes({ lists }: CacheState): number {
-  return lists.pinned.bytes + lists.passing.bytes + lists.inactive.bytes + lists.active.bytes;
+export function residentBytes({ lists, generations }: CacheState): number {
+  let bytes = lists.pinned.bytes + lists.passing.bytes + lists.inactive.bytes + lists.active.bytes;
+  for (const generation of generations) bytes += generation.bytes;
+  return bytes;
 }
 
 /** Bytes that count against the capacity where everything in memory or being read does. */

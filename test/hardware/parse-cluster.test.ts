@@ -38,6 +38,30 @@ test('quantities are converted to SI: GB is 10⁹, GiB 2³⁰, bits become bytes
   assert.is(pc?.cpu.flops.Q4_K, 400e9);
 });
 
+test('a Linux device may state how its kernel reclaims and reads ahead; other systems have neither', () => {
+  const pc = '"disk": { "sequential": "3 GB/s" }';
+  const of = (text: string) => parseCluster(EXAMPLE.replace(pc, text), 'x.json').devices[0];
+  const [stated, silent] = [
+    of(`"disk": { "sequential": "3 GB/s", "readAhead": "512 KiB" }, "reclaim": "mglru"`),
+    of(pc),
+  ];
+  assert.equal([stated?.disk.readAhead, stated?.reclaim], [512 * 2 ** 10, 'mglru']);
+  assert.equal([silent?.disk.readAhead, silent?.reclaim], [undefined, undefined]);
+  assert.throws(
+    () => of(`${pc}, "reclaim": "mglr"`),
+    /^x\.json: devices\[1\]\.reclaim: unknown "mglr"; did you mean "mglru"/,
+  );
+  const onMac = (from: string, to: string) => () => parseCluster(EXAMPLE.replace(from, to), 'x.json');
+  assert.throws(
+    onMac('"os": "macos",', '"os": "macos", "reclaim": "two-lists",'),
+    /^x\.json: devices\[0\]\.reclaim: needs os "linux" or "android", not "macos"; remove it$/,
+  );
+  assert.throws(
+    onMac('"random": "700 MB/s"', '"readAhead": "1 MiB"'),
+    /devices\[0\]\.disk\.readAhead: needs os "linux" or "android", not "macos"; remove it$/,
+  );
+});
+
 test('links may be shared, late, lossy and half duplex', () => {
   const text = EXAMPLE.replace(
     '"480 Mbps" }',

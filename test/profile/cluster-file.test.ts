@@ -22,6 +22,13 @@ test('a written profile is read back, with memory exact to the byte', () => {
   assert.is(device?.cpu.cores, 2);
 });
 
+test('how the kernel reclaims and reads ahead is written where it was read', () => {
+  const written = clusterFile({ ...PROFILE, kernel: { reclaim: 'mglru', readAhead: 512 * 2 ** 10 } });
+  const [own] = parseCluster(written, 'laptop.json').devices;
+  assert.equal([own?.reclaim, own?.disk.readAhead], ['mglru', 512 * 2 ** 10]);
+  assert.equal([device?.reclaim, device?.disk.readAhead], [undefined, undefined]);
+});
+
 test('every rate of every format is written with four digits', () => {
   for (const type of QUANTIZATION_NAMES) {
     close(device?.cpu.flops[type], facts.flops.get(type)?.value ?? 0);
