@@ -63,19 +63,18 @@ export interface HitsCase extends Omit<ExpertCachesCase, 'slots'> {
 /** Seed of what is guessed, in simulations too. */
 export const GUESSES_SEED = 1;
 
-/** Working sets of routings that were asked for: predictions ask again for every size of a cache. */
-const knownSets = new WeakMap<KnownRouting, readonly WorkingSet[]>();
+/** Working sets of layers that were asked for: predictions ask again for every size of a cache, and of every device. */
+const knownSets = new WeakMap<ArrayLike<number>, Map<Recurrence, WorkingSet>>();
 
 /** The working set of each layer; layers that share their popularity share it too. */
-function workingSetsOf(known: KnownRouting & { readonly kind: 'statistics' }): readonly WorkingSet[] {
-  const found = knownSets.get(known);
-  if (found !== undefined) return found;
-  const ofShare = new Map<ArrayLike<number>, WorkingSet>();
-  for (const share of known.shares)
-    if (!ofShare.has(share)) ofShare.set(share, expectedWorkingSet(share, known.recurrence, LONGEST));
-  const sets = known.shares.map((share) => ofShare.get(share) as WorkingSet);
-  knownSets.set(known, sets);
-  return sets;
+function workingSetsOf({ shares, recurrence }: KnownRouting & { readonly kind: 'statistics' }): readonly WorkingSet[] {
+  return shares.map((share) => {
+    const own = knownSets.get(share) ?? new Map<Recurrence, WorkingSet>();
+    knownSets.set(share, own);
+    const set = own.get(recurrence) ?? expectedWorkingSet(share, recurrence, LONGEST);
+    own.set(recurrence, set);
+    return set;
+  });
 }
 
 /** Windows, in tokens, within which caches of almost all experts turn over. */

@@ -17,19 +17,30 @@ interface RoutingShape {
 }
 
 const known = new Map<string, RoutingStatistics>();
+const knownShares = new Map<string, Float64Array>();
 
 /** Statistics of a routing of which nothing is known but its shape, all layers alike. The same object for the same shape. */
 export function usualRouting({ layers, experts, used }: RoutingShape): RoutingStatistics {
   const key = `${layers}/${experts}/${used}`;
   const found = known.get(key);
   if (found !== undefined) return found;
-  const [popularity] = zipfPopularity({ layers: 1, experts, seed: USUAL.seed }, USUAL.slope);
-  const share = sharesOfDraws(popularity as Float64Array, used);
+  const share = usualShares(experts, used);
   const usual: RoutingStatistics = {
     ...{ kind: 'statistics', shares: new Array<Float64Array>(layers).fill(share), recurrence: USUAL.recurrence },
   };
   known.set(key, usual);
   return usual;
+}
+
+/** The shares of a layer: the same object for the same experts. */
+function usualShares(experts: number, used: number): Float64Array {
+  const key = `${experts}/${used}`;
+  const [popularity] = knownShares.has(key)
+    ? []
+    : zipfPopularity({ layers: 1, experts, seed: USUAL.seed }, USUAL.slope);
+  const shares = knownShares.get(key) ?? sharesOfDraws(popularity as Float64Array, used);
+  knownShares.set(key, shares);
+  return shares;
 }
 
 /** How likely each expert is among `used` different ones: their popularity, scaled to the sum k, none above 1. */

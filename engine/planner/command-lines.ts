@@ -1,6 +1,6 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
-import type { Plan, TensorParallelPlan } from '../plan/plan.ts';
+import { cachesExperts, type Plan, type TensorParallelPlan } from '../plan/plan.ts';
 import { relaysOf, windowsOf } from '../plan/windows.ts';
 
 /** A command line that carries a plan out with some program. */
@@ -28,7 +28,7 @@ export interface CarriedPlan {
 /**
  * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU, or one device has all layers
  * with the last on its GPU; llama.cpp's where one device has all layers; prima.cpp's where every round of a ring has the
- * same windows; distributed-llama's where tensors are cut evenly. Programs that can't place layers as planned are omitted.
+ * same windows; distributed-llama's where tensors are cut evenly; none for a ring whose devices cache experts. Programs that can't place layers as planned are omitted.
  * Other programs than Hearth pin no weights and prefetch in their own way.
  */
 export function commandLines(carried: CarriedPlan): CommandLine[] {
@@ -39,7 +39,7 @@ export function commandLines(carried: CarriedPlan): CommandLine[] {
         ? []
         : [...hearthLines(carried), ...llamaLines(carried)];
     case 'ring':
-      return [...hearthLines(carried), ...primaLines(carried)];
+      return cachesExperts(plan) ? [] : [...hearthLines(carried), ...primaLines(carried)];
     case 'tensor-parallel':
       return distributedLlamaLines(carried, plan);
     case 'chip':

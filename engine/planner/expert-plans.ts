@@ -1,58 +1,81 @@
 import { totalSeconds } from '../cost/breakdown.ts';
 import { predict } from '../cost/predict.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
+import type { Model } from '../model/model.ts';
 import { createPlan } from '../plan/create-plan.ts';
-import type { Plan, SplitPlan } from '../plan/plan.ts';
+import type { Plan, RingPlan, SplitPlan } from '../plan/plan.ts';
 import { expertLayersOf } from '../plan/validate-experts.ts';
+import { stagesByDevice } from '../plan/windows.ts';
 import { type Candidate, closedFormSeconds } from './candidates.ts';
 import { type PlanningProblem, planningProblem, type Question } from './question.ts';
 
 /**
- * Candidates in which one device that has all layers of a mixture, more than its memory holds, caches experts: with the policy
- * that is predicted to be the fastest, in place of leaving them to its operating system. Of several such devices the fastest is
- * a candidate, and reading ahead is tried on it alone.
- * @param exceedsMemory whether a plan reads weights from a disk for every token
+ * Candidates in which the devices that don't hold their part of a mixture cache experts: with the policy that is predicted to
+ * be the fastest, in place of leaving them to their operating systems. The fastest of these is a candidate, and reading ahead
+ * is tried on it alone. Candidates in which no policy can run stay as they are.
+ * @param readingDevices the devices that read weights from their disks for every token
  */
 export function withExperts(
   { cluster, model, workload }: Question,
   found: readonly Candidate[],
-  exceedsMemory: (plan: Plan) => boolean,
+  readingDevices: (plan: Plan) => readonly string[],
 ): Candidate[] {
   if (model.layer.routed.length === 0) return [...found];
   const problem = planningProblem({ belief: cluster, model, workload });
   const { used } = expertLayersOf(model, 0, model.layers);
-  const bySeconds = (one: Candidate, other: Candidate): number => one.seconds - other.seconds;
-  const cached = (plan: SplitPlan, experts: ExpertsPolicy): Candidate => {
-    const weights = { [plan.output.device]: { prefetch: 'none', release: 'none', experts } } as const;
+  const cached = (plan: CachingPlan, experts: ExpertsPolicy, devices: readonly string[]): Candidate => {
+    const policy = { prefetch: 'none', release: 'none', experts } as const;
+    const weights = { ...plan.weights, ...Object.fromEntries(devices.map((device) => [device, policy])) };
     const own = createPlan({ ...plan, weights });
     return { plan: own, seconds: closedFormSeconds(problem, own) };
   };
   /** Plans that differ in what the policy takes the place of are one. */
   const seen = new Set<string>();
-  /** The fastest that reads nothing: caching experts can't make up for what a plan takes without its disks. */
-  const inMemory = Math.min(...found.filter(({ plan }) => !exceedsMemory(plan)).map(({ seconds }) => seconds));
-  const left: Candidate[] = [];
-  const caching: Candidate[] = [];
-  for (const candidate of found) {
+  const reading = new Map(found.map(({ plan }) => [plan, readingDevices(plan)]));
+  const [held, exceeding] = [[], []] as [Candidate[], Candidate[]];
+  for (const candidate of found) (reading.get(candidate.plan)?.length === 0 ? held : exceeding).push(candidate);
+  /** The fastest so far: caching experts can't make up for what a plan takes without its disks. */
+  let least = Math.min(...held.map(({ seconds }) => seconds));
+  let first: { readonly candidate: Candidate; readonly devices: readonly string[] } | undefined;
+  const uncached: Candidate[] = [];
+  const inOrder = exceeding
+    .map((candidate) => ({ candidate, computing: computingSeconds(problem, candidate.plan) }))
+    .sort((one, other) => one.computing - other.computing);
+  for (const { candidate, computing } of inOrder) {
     const { plan } = candidate;
-    const key = JSON.stringify({ ...plan, scheduler: '', weights: {} });
-    if (plan.kind !== 'split' || !exceedsMemory(plan) || computingSeconds(problem, plan) >= inMemory)
-      left.push(candidate);
-    else if (!seen.has(key)) {
-      seen.add(key);
-      const variants = POLICIES.map((experts) => cached(plan, experts)).filter(({ seconds }) =>
-        Number.isFinite(seconds),
-      );
-      const [best] = variants.sort(bySeconds);
-      if (best === undefined) left.push(candidate);
-      else caching.push(best);
+    const devices = reading.get(plan) as readonly string[];
+    const key = JSON.stringify({ ...plan, scheduler: '', weights: devices });
+    if (!isCaching(plan, model, devices)) uncached.push(candidate);
+    if (computing >= least || seen.has(key) || !isCaching(plan, model, devices)) continue;
+    seen.add(key);
+    const variants = POLICIES.map((experts) => cached(plan, experts, devices));
+    const best = variants.filter(({ seconds }) => Number.isFinite(seconds)).sort(bySeconds)[0];
+    if (best === undefined) uncached.push(candidate);
+    else if (best.seconds < least) {
+      least = best.seconds;
+      first = { candidate: best, devices };
     }
   }
-  const [first] = caching.sort(bySeconds);
-  if (first === undefined) return left.sort(bySeconds);
-  const ahead = aheadOf(first, used);
-  const variants = ahead === undefined ? [first] : [first, cached(first.plan as SplitPlan, ahead)];
-  return [...left, variants.sort(bySeconds)[0] as Candidate].sort(bySeconds);
+  if (first === undefined) return [...held, ...uncached].sort(bySeconds);
+  const { candidate, devices } = first;
+  const ahead = aheadOf(candidate.plan.weights[devices[0] as string]?.experts, used);
+  const variants =
+    ahead === undefined ? [candidate] : [candidate, cached(candidate.plan as CachingPlan, ahead, devices)];
+  return [...held, ...uncached, variants.sort(bySeconds)[0] as Candidate].sort(bySeconds);
+}
+
+type CachingPlan = SplitPlan | RingPlan;
+
+const bySeconds = (one: Candidate, other: Candidate): number => one.seconds - other.seconds;
+
+/** Whether each of some devices has layers with experts, which it may cache. */
+function isCaching(plan: Plan, model: Model, devices: readonly string[]): plan is CachingPlan {
+  if ((plan.kind !== 'split' && plan.kind !== 'ring') || plan.stages.some(({ streamed }) => streamed !== undefined))
+    return false;
+  const stages = stagesByDevice(plan);
+  return devices.every((device) =>
+    (stages.get(device) ?? []).some(({ from, to }) => expertLayersOf(model, from, to).layers > 0),
+  );
 }
 
 /** Seconds of a token's way through a plan whose weights are all in memory. */
@@ -68,9 +91,8 @@ const POLICIES: readonly ExpertsPolicy[] = [
   { ...USUAL_EXPERTS, method: 'mmap', depth: 1, hitsFirst: false },
 ];
 
-/** A plan's policy with guesses of the next layer's first experts; `undefined` for mapped ones. */
-function aheadOf({ plan }: Candidate, used: number): ExpertsPolicy | undefined {
-  const policy = plan.weights[plan.output.device]?.experts;
+/** A policy with guesses of the next layer's first experts; `undefined` for mapped ones. */
+function aheadOf(policy: ExpertsPolicy | undefined, used: number): ExpertsPolicy | undefined {
   if (policy === undefined || policy.method === 'mmap') return undefined;
   return { ...policy, lookahead: { kind: 'next-router', ranks: Math.max(1, used >> 1) } };
 }

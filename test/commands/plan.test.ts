@@ -20,10 +20,7 @@ test('without a model there is one line for each of the catalogue', async () => 
   assert.is(code, 0);
   assert.match(stdout, /^Llama-3-8B Q4_K_M +4\.58 GiB +in memory( +[\d.]+ ?m?s?){4} +8192\* +D3 0\+32$/m);
   assert.match(stdout, /^Llama-3-70B Q4_K_M +39\.6 GiB +from disk /m);
-  assert.match(
-    stdout,
-    /^gpt-oss-120b MXFP4_MOE +59\.0 GiB +from disk +[\d.]+ +[\d.]+ .*\n +experts of \d+ on the CPU$/m,
-  );
+  assert.match(stdout, /^gpt-oss-120b MXFP4_MOE +59\.0 GiB +from disk +[\d.]+ +[\d.]+ /m);
   assert.not.match(stdout, 'Llama-3-45B');
   assert.match(stdout, /^49 of 65 models fit in the memory of prima-home\./m);
   assert.ok(stdout.split('\n').every((line) => line.length <= 150));

@@ -94,7 +94,6 @@ function expertsOf(asked: PlannedExpertsCase, { index, stages, policy }: Caching
   const routedBytes = mappedLayers * costs.routed.bytes + crossedBytes(costs, { crossed });
   const output = plan.output.device === device.name ? plan.output.processor : undefined;
   const load = loadOfStages(plan, stages, output);
-  const prefill = costsOfPass(cluster, model, workload, { runtime, phase: 'prefill' });
   const windows = windowsOf({ stages: plan.stages }).filter((window) => window.device === device.name).length;
   const place = { stages, output, windows, device, index, shape, model };
   return {
@@ -114,9 +113,11 @@ function expertsOf(asked: PlannedExpertsCase, { index, stages, policy }: Caching
         ...{ ...place, costs, tokens: pass.texts * pass.tokens },
         together: pass.tokens > 1 ? 'text' : 'texts',
       }),
-      prompt: passSeconds({
-        ...{ ...place, costs: prefill, tokens: workload.batch * workload.promptTokens, together: 'text' },
-      }),
+      // Few predictions time a prompt.
+      get prompt() {
+        const costs = costsOfPass(cluster, model, workload, { runtime, phase: 'prefill' });
+        return passSeconds({ ...place, costs, tokens: workload.batch * workload.promptTokens, together: 'text' });
+      },
       memory: {
         available: own.available,
         buffers: fixedBytes(costs, own, load),
