@@ -21,6 +21,9 @@ export function pageTables(kind: DeviceKind): number {
   return kind === 'macos-metal' ? 0 : PAGE_TABLES;
 }
 
+/** How far Linux reads ahead unless it is set otherwise, bytes (VM_READAHEAD_PAGES, include/linux/mm.h). */
+export const DEFAULT_READ_AHEAD = 128 * 2 ** 10;
+
 /** Bytes that a prefetching thread is reading at a time: two pieces of 4 MiB (native/memory). */
 const READ_AHEAD_BYTES = 2 ** 23;
 

@@ -208,13 +208,10 @@ export interface Disk {
   readonly latency?: number;
   /**
    * read_ahead_kb of the disk that holds the model, bytes: how far Linux reads ahead of page faults;
-   * DEFAULT_READ_AHEAD where unknown.
+   * DEFAULT_READ_AHEAD (engine/cost/reclaim.ts) where unknown.
    */
   readonly readAhead?: number;
 }
-
-/** How far Linux reads ahead unless it is set otherwise, bytes (VM_READAHEAD_PAGES, include/linux/mm.h). */
-export const DEFAULT_READ_AHEAD = 128 * 2 ** 10;
 
 /**
  * How a Linux kernel reclaims pages of files: by an inactive and an active list, or by multi-generational LRU, with or

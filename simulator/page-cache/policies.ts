@@ -1,5 +1,4 @@
-import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
-import { DEFAULT_READ_AHEAD } from '../../engine/hardware/device.ts';
+import { DEFAULT_READ_AHEAD, PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 
 export const PAGE_POLICIES = ['linux', 'linux-two-list', 'mglru', 'overflow', 'metal', 'android'] as const;
 
