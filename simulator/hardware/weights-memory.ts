@@ -77,7 +77,7 @@ function ordinaryPolicy(reclaim: WeightsMemoryParts['reclaim'], device: Device, 
 }
 
 /**
- * What a Linux kernel does with mapped weights. Strict LRU stands for the two lists, since it describes them within 0.02
+ * Treatment of mapped weights by a Linux kernel. Strict LRU stands for the two lists, since it describes them within 0.02
  * of the file for how weights are mapped (PagePolicy).
  */
 function beyondSwap({ reclaim, disk: { readAhead } }: Device) {

@@ -39,7 +39,7 @@ export interface ExpertPass {
   readonly seconds: PassSeconds;
 }
 
-/** What a machine's passes are made of, but for what is opened with them. */
+/** Parts of a machine's passes, apart from those that are opened with them. */
 export type ExpertPassesParts = Pick<ExpertPasses, 'simulation' | 'recorder' | 'device' | 'one' | 'routing'> & {
   /** Seed of the guesses. */
   readonly seed: number;
