@@ -77,8 +77,8 @@ function ordinaryPolicy(reclaim: WeightsMemoryParts['reclaim'], device: Device, 
 }
 
 /**
- * Treatment of mapped weights by a Linux kernel. Strict LRU stands for the two lists, since it describes them within 0.02
- * of the file for how weights are mapped (PagePolicy).
+ * Treatment of mapped weights by a Linux kernel. Strict LRU stands for the two lists, since it describes them within
+ * 0.02 of the file for how weights are mapped (PagePolicy).
  */
 function beyondSwap({ reclaim, disk: { readAhead } }: Device) {
   const mapping = readAhead === undefined ? {} : { readAhead };
