@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { findingsOf } from './findings.ts';
+import { nativeTests } from './native-tests.ts';
 
 /**
  * Runs the tests that use the addon, with the addon built with AddressSanitizer, LeakSanitizer and
@@ -13,7 +14,7 @@ import { findingsOf } from './findings.ts';
 const TESTS = join(import.meta.dirname, '..');
 const ROOT = join(TESTS, '..');
 const ADDON = join(ROOT, 'native/build/sanitize/hearth.node');
-/** The folders whose tests run native code; commands run the same by way of these. */
+/** The folders with tests that run native code; commands run the same by way of these. */
 const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'profile'];
 /**
  * Tests that mostly wait for time limits of connections, which are no native code; those of whole models and of rings that
@@ -28,11 +29,12 @@ const LEFT_OUT = [
 ].map((name) => `${name}.test.ts`);
 
 const wanted = process.argv.slice(2);
-const files = FOLDERS.flatMap((folder) =>
+const found = FOLDERS.flatMap((folder) =>
   readdirSync(join(TESTS, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
 )
   .filter((file) => file.endsWith('.test.ts') && wanted.every((part) => file.includes(part)))
   .filter((file) => !LEFT_OUT.includes(file) && !usesGpu(file));
+const files = (await nativeTests(found.map((file) => `test/${file}`))).map((file) => file.slice('test/'.length));
 if (files.length === 0) {
   console.error(`no test of ${FOLDERS.join(', ')} has ${wanted.join(' and ')} in its path`);
   process.exit(2);
