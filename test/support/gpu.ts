@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
-import { type GpuOptions, openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import { type GpuCheck, type GpuVariant, openGpuVariants, ROUNDED } from './gpu-variants.ts';
 import { testIf } from './needs.ts';
 
@@ -35,17 +35,22 @@ export function testGpuVariants(name: string, body: (kernels: Kernels) => void |
   }
 }
 
+/** Kernels keep their shaders, each of which software compiles for a second, for all tests that a process runs. */
+const opening = new Map<keyof typeof ROUNDED, Promise<Kernels>>();
+
+function roundedKernels(on: keyof typeof ROUNDED): Promise<Kernels> {
+  const known = opening.get(on) ?? openGpuKernels(ROUNDED[on]).then(({ kernels }) => kernels);
+  opening.set(on, known);
+  return known;
+}
+
 /** A test of kernels that round activations and read weights by units, which software does only if it is asked to. */
 export function testPackedGpu(
   name: string,
   body: (kernels: Kernels) => void | Promise<void>,
-  options: GpuOptions = ROUNDED.rounded,
+  on: keyof typeof ROUNDED = 'rounded',
 ): void {
-  testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', name, async () => {
-    const { kernels } = await openGpuKernels(options);
-    await body(kernels);
-    kernels.close();
-  });
+  testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', name, async () => body(await roundedKernels(on)));
 }
 
 /** Tests of comparisons that the bench in a box makes as well. */
@@ -54,6 +59,6 @@ export function testChecks(checks: readonly GpuCheck[]): void {
     const body = (kernels: Kernels) => check(kernels, GPU_KERNELS);
     if (on === 'plain') testGpu(name, body);
     else if (on === 'variants') testGpuVariants(name, body);
-    else testPackedGpu(name, body, ROUNDED[on]);
+    else testPackedGpu(name, body, on);
   }
 }
