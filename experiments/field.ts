@@ -18,7 +18,10 @@ await runExperiment({
     const judged = cells.filter(({ use }) => use === 'judged');
     const phaseOf = ({ known }: JudgedCell): string => known.test.phase;
     const tables = {
-      totals: groupErrors(judged, (cell) => `tier ${cell.measurement.tier}, ${phaseOf(cell)}`),
+      totals: groupErrors(
+        judged.toSorted((one, other) => Number(isPrefill(one)) - Number(isPrefill(other))),
+        (cell) => `tier ${cell.measurement.tier}, ${phaseOf(cell)}`,
+      ),
       programs: groupErrors(judged, (cell) => `${cell.known.program}, ${kindOf(cell)}, ${phaseOf(cell)}`),
       contexts: groupErrors(judged, contextOf),
       efficiencies,
@@ -32,15 +35,17 @@ await runExperiment({
       machines: new Set(judged.map(({ known }) => known.machine)).size,
       changed: changed.length,
     };
+    const findings = [
+      ...tables.totals.map(sentence),
+      `Where two sources measured the same, they differ by ${factorText(median(tables.floor.map(({ spread }) => spread)))} in the median of ${tables.floor.length} settings.`,
+      `${unpredicted.length} measurements are not predicted, each with its reason on the page; ${changed.length} predictions differ from the first ones, which are judged.`,
+    ];
     return {
       subtitle: `${counts.measurements} measurements, ${counts.predicted} predicted, ${counts.judged} judged on ${counts.machines} machines`,
-      findings: [
-        ...tables.totals.map(sentence),
-        `Where two sources measured the same, they differ by ${factorText(median(tables.floor.map(({ spread }) => spread)))} in the median of ${tables.floor.length} settings.`,
-        `${unpredicted.length} measurements are not predicted, each with its reason on the page; ${changed.length} predictions differ from the first ones, which are judged.`,
-      ],
+      findings,
       data: {
         counts,
+        findings,
         totals: tables.totals,
         programs: tables.programs,
         contexts: tables.contexts,
@@ -58,6 +63,11 @@ await runExperiment({
     };
   },
 });
+
+/** Whether a cell comes second in the report. */
+function isPrefill({ known }: JudgedCell): boolean {
+  return known.test.phase === 'prefill';
+}
 
 /** The kind of processor, several machines apart from one. */
 function kindOf({ known: { processor, count } }: JudgedCell): string {

@@ -92,7 +92,7 @@ export const CELL_COLUMNS: readonly Column<JudgedCell>[] = [
 
 const UNPREDICTED: readonly Column<UnpredictedCell>[] = [
   { title: 'row', key: 'row', value: ({ measurement }) => measurement.row, align: 'right' },
-  { title: 'why it is not predicted', key: 'reason', value: ({ reason }) => reason, filter: true, wraps: true },
+  { title: 'why it is not predicted', key: 'reason', value: ({ reason }) => reason, wraps: true },
   { title: 'machine', key: 'devices', value: ({ measurement }) => measurement.devices },
   { title: 'model', key: 'model', value: ({ measurement }) => measurement.model },
   { title: 'program', key: 'backend', value: ({ measurement }) => measurement.backend },

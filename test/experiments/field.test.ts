@@ -1,0 +1,127 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadFieldMeasurements, parseFieldMeasurements } from '../../datasets/field.ts';
+import { fitEfficiencies, fnv1a, isDrawn, judgeCells, type PredictedCell } from '../../experiments/field/efficiency.ts';
+import { createFieldPredictor } from '../../experiments/field/predict-cell.ts';
+import { errorStatistics } from '../../experiments/field/statistics.ts';
+import { readFieldTest } from '../../experiments/field/test-of-cell.ts';
+import { testReport } from '../support/open-report.ts';
+import { runScript } from '../support/run-script.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hearth-field-'));
+test.after(() => rmSync(directory, { recursive: true, force: true }));
+const { code, stdout } = await runScript('experiments/field.ts', '--out', directory, '--json');
+
+interface Row {
+  readonly row: number;
+  readonly machine: string;
+  readonly test: string;
+  readonly measured_tokens_per_s: number;
+  readonly specification_tokens_per_s: number;
+}
+
+test('the document says what the program prints, and its tables are the program’s', () => {
+  assert.is(code, 0);
+  const { findings, rows } = JSON.parse(stdout) as { findings: string[]; rows: Row[] };
+  const text = readFileSync('docs/measurements/field.md', 'utf8');
+  for (const sentence of findings) assert.ok(text.includes(sentence), sentence);
+  const digits = (value: number) => value.toPrecision(3);
+  const lines = text.split('\n').filter((line) => /^\| \d+ +\|/.test(line));
+  assert.ok(lines.length >= 12);
+  for (const line of lines) {
+    const [row, measured, predicted] = [1, -3, -2].map((place) => line.split('|').at(place)?.trim());
+    const cell = rows.find((one) => one.row === Number(row)) as Row;
+    assert.equal(
+      [measured, predicted],
+      [digits(cell.measured_tokens_per_s), digits(cell.specification_tokens_per_s)],
+      line,
+    );
+  }
+});
+
+test('every measurement is predicted or has a reason, and first predictions stay on file', () => {
+  const { counts, unpredicted } = JSON.parse(stdout) as {
+    counts: Record<string, number>;
+    unpredicted: { reason: string }[];
+  };
+  assert.is(counts.measurements, loadFieldMeasurements().length);
+  assert.is((counts.predicted ?? 0) + unpredicted.length, counts.measurements);
+  assert.ok(unpredicted.every(({ reason }) => reason !== ''));
+  assert.is(readFileSync('datasets/field/predictions.csv', 'utf8').trim().split('\n').length - 1, 345);
+});
+
+test('a prediction is by the value of nothing but its setting', () => {
+  const measurements = loadFieldMeasurements();
+  const m1 = measurements.find(
+    ({ devices, quantization, test: name }) =>
+      devices.startsWith('Apple M1 Max') && quantization === 'Q4_0' && name === 'tg128',
+  );
+  if (m1 === undefined) throw new Error('the M1 Max of llama.cpp’s table is missing');
+  const prediction = createFieldPredictor()({ ...m1, test: 'tg128' });
+  // 0.8 × 400 GB/s, over 3.8 GB of weights, the KV cache of 64 tokens and the time of computing.
+  assert.ok('tokensPerSecond' in prediction && prediction.tokensPerSecond > 60 && prediction.tokensPerSecond < 85);
+});
+
+test('tests are read by phase and mean context', () => {
+  assert.equal(readFieldTest('pp 512'), { phase: 'prefill', promptTokens: 512 });
+  assert.equal(readFieldTest('tg128'), { phase: 'decode', context: 64, stated: true });
+  assert.equal(readFieldTest('decode of 516 after 61'), { phase: 'decode', context: 319, stated: true });
+  assert.equal(readFieldTest('decode, 64 tokens after 128'), { phase: 'decode', context: 160, stated: true });
+  assert.equal(readFieldTest('decode at context 4k'), { phase: 'decode', context: 4096, stated: true });
+  assert.equal(readFieldTest('decode'), { phase: 'decode', context: 512, stated: false });
+  assert.is(readFieldTest('prefill of 128 (TTFT 145.90 ms)'), undefined);
+});
+
+test('efficiencies are fitted on drawn machines only, each machine once', () => {
+  assert.is(fnv1a(''), 0x811c9dc5);
+  assert.is(fnv1a('a'), 0xe40c292c);
+  const [drawn, second, other] = ['M4', 'M5 Pro', 'M1 Max'] as const;
+  assert.equal([isDrawn(drawn), isDrawn(second), isDrawn(other)], [true, true, false]);
+  const cell = (machine: string, measured: number): PredictedCell =>
+    ({
+      measurement: { tokensPerSecond: measured },
+      known: { machine, program: 'p', processor: 'metal', format: { bits: 4 }, test: { phase: 'decode' } },
+      predicted: 10,
+    }) as unknown as PredictedCell;
+  const cells = [cell(drawn, 5), cell(drawn, 5), cell(drawn, 5), cell(second, 9), cell(other, 7)];
+  const fitted = fitEfficiencies(cells);
+  assert.is(fitted.get('p, metal, 4 bit, decode')?.efficiency, 0.7);
+  const last = judgeCells(cells, fitted).at(-1);
+  assert.is(last?.use, 'judged');
+  assert.ok(Math.abs(last?.errorFitted ?? 1) < 1e-12);
+});
+
+test('errors are medians and ranks of logarithms', () => {
+  const { median, ninetieth, worst, bias } = errorStatistics([-0.1, 0.2, 0.3, -0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 5]);
+  assert.equal([median, ninetieth, worst], [0.55, 0.9, 5]);
+  assert.is(bias, 0.55);
+});
+
+const HEADER = 'tier,source,date,devices,memory_bandwidth,model,quantization,backend,test,tokens_per_second,note\n';
+const ROW = 'A,somewhere,2026-07,Mac,,Llama-2-7B,Q4_0,llama.cpp Metal,tg128,50,\n';
+
+test('a mistake in a measurement is one line that says where', () => {
+  const parse = (row: string) => () => parseFieldMeasurements(HEADER + row, 'own.csv');
+  assert.is(parse(ROW)()[0]?.tokensPerSecond, 50);
+  assert.throws(
+    parse(ROW.replace(',50,', ',fast,')),
+    /^own\.csv: row 2, column tokens_per_second: "fast" is not a number above 0/,
+  );
+  assert.throws(parse(ROW.replace('A,', 'C,')), /row 2, column tier: unknown "C"/);
+  assert.throws(parse(ROW.replace('2026-07', 'July')), /column date: "July" is not a date such as/);
+  assert.throws(parse(ROW.replace('somewhere', '')), /column source: is empty/);
+  assert.throws(parse(ROW + ROW), /own\.csv: row 3: repeats row 2/);
+});
+
+test('an option that it lacks is one line', async () => {
+  const { code: ended, stderr } = await runScript('experiments/field.ts', '--out', directory, '--cluster', 'home');
+  assert.is(ended, 2);
+  assert.match(stderr.trim(), /--cluster/);
+});
+
+testReport(() => join(directory, 'report.html'), 1);
+
+test.run();
