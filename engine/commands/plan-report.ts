@@ -100,7 +100,7 @@ export function detailText(
 }
 
 function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): string {
-  const { plan, predictedSeconds, simulated, status, reloadedBytes, wholeLayers } = answered;
+  const { plan, predictedSeconds, simulated, status, reloadedBytes, wholeLayers, carried } = answered;
   const isMixture = answered.model.layer.routed.length > 0;
   const isCached = isMixture && cachesExperts(plan);
   const experts = isCached || !isMixture ? '' : ', if experts are used with equal chances';
@@ -122,9 +122,14 @@ function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): st
       `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
     ]);
   } else if (isMixture) rows.push(['simulated', 'not where no policy says how experts are read from disks']);
-  rows.push(['context', contextText(answered)], ['carried out by', programsText(own)]);
+  rows.push(['context', contextText(answered)], ['carried out by', programsText(carried === undefined ? own : [])]);
   if (wholeLayers !== undefined)
     rows.push(['without cuts', `${placesText(wholeLayers.plan)}: ${rate(wholeLayers.seconds)} tokens/s`]);
+  if (carried !== undefined)
+    rows.push([
+      'can be run',
+      `${placesText(carried.plan)}: ${rate(carried.seconds)} tokens/s, by ${programsText(own)}`,
+    ]);
   return formatTable([{ title: 'What' }, { title: 'Value', wraps: 'items' }], rows);
 }
 

@@ -262,7 +262,8 @@ function detail(asked: Question, { file, key, bought, drafts: draft }: DetailOpt
   const answered = drafts?.answered ?? plain;
   const { cluster, workload } = asked;
   const carried = { cluster, clusterFile: key, file, context: workload.context, kvFormat: workload.kvFormat };
-  const plans = answered.status === 'does-not-fit' ? [] : [answered.plan, answered.wholeLayers?.plan];
+  const plans =
+    answered.status === 'does-not-fit' ? [] : [answered.plan, answered.wholeLayers?.plan, answered.carried?.plan];
   const commands = plans.flatMap((plan) => (plan === undefined ? [] : commandLines({ ...carried, plan })));
   const question = { ...asked, cluster: drafts?.cluster ?? cluster };
   return {

@@ -4,6 +4,7 @@ import { type Cluster, withoutGpus } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { KvFormat } from '../model/kv-format.ts';
+import type { Plan } from '../plan/plan.ts';
 import type { RingHead } from '../ring/head/head.ts';
 import { surveyLinks } from '../ring/head/link-survey.ts';
 import { measuredCluster } from '../ring/head/measured-links.ts';
@@ -64,7 +65,7 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
   const { request, file, head, model, context, kvFormat, log } = parts;
   const { plan, scheduler, requested, maxPressure } = request;
   const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
-  const given = plan === undefined ? undefined : { file: plan, plan: readPlan(plan) };
+  const given = plan === undefined ? undefined : { file: plan, plan: readRingPlan(plan) };
   const unknown = file.cluster === undefined && named !== undefined;
   const cluster = unknown || request.saveCluster !== undefined ? await measure(parts) : file.cluster;
   const usable = cluster && withUsableGpus(cluster, head.gpus(), named === undefined ? () => {} : log);
@@ -84,6 +85,18 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
     plan: given,
     scheduling,
   };
+}
+
+/** @throws InputError for a plan that can't be read, and one whose devices cache experts, which a ring doesn't carry out */
+function readRingPlan(file: string): Plan {
+  const plan = readPlan(file);
+  const caching = Object.keys(plan.weights).find((device) => plan.weights[device]?.experts !== undefined);
+  if (caching !== undefined)
+    throw new InputError(
+      `${file}: weights.${caching}.experts`,
+      'is predicted and simulated, but the devices of a ring leave experts to their operating systems; remove it, or run all layers on one device (hearth generate --memory)',
+    );
+  return plan;
 }
 
 /** The cluster without the GPUs that its devices don't use here. */

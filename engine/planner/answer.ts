@@ -26,6 +26,8 @@ export interface RunnableAnswer {
   readonly longestContext: number;
   /** The best plan of whole layers, where tensors that are cut among devices are faster. */
   readonly wholeLayers: RankedPlan | undefined;
+  /** The fastest plan that a program carries out, where devices of a faster ring would cache experts. */
+  readonly carried: RankedPlan | undefined;
 }
 
 /** A model that can't run, and why. */
@@ -51,7 +53,7 @@ export interface AnswerOptions {
  */
 export function answer(question: Question, { simulates, cuts = true }: AnswerOptions): Answer {
   const { cluster, model, workload } = question;
-  const { whole, cut } = bestPlans(question, { simulates });
+  const { whole, cut, carried } = bestPlans(question, { simulates });
   const best = cuts ? faster(whole, cut) : whole;
   if (best === undefined) {
     const scheduled = optimal(planningProblem({ belief: believed(cluster), model, workload }));
@@ -70,6 +72,7 @@ export function answer(question: Question, { simulates, cuts = true }: AnswerOpt
     devices,
     longestContext: longestContext(question, plan),
     wholeLayers: plan.kind === 'tensor-parallel' ? whole : undefined,
+    carried: best === whole ? carried : undefined,
   };
 }
 

@@ -25,6 +25,8 @@ export interface RankedPlan {
 export interface BestPlans {
   readonly whole: RankedPlan | undefined;
   readonly cut: RankedPlan | undefined;
+  /** Where devices of a ring cache experts in the fastest plan of whole layers, which no program carries out: the fastest other. */
+  readonly carried: RankedPlan | undefined;
 }
 
 /**
@@ -42,9 +44,18 @@ export function bestPlans(question: Question, { simulates }: { readonly simulate
   );
   const best = (plans: readonly Candidate[], limit = Number.POSITIVE_INFINITY): RankedPlan | undefined =>
     simulates ? fastest(question, plans, limit) : plans.map(rankedByForm)[0];
-  const whole = best(found.filter(({ plan }) => plan.kind !== 'tensor-parallel'));
+  const layered = found.filter(({ plan }) => plan.kind !== 'tensor-parallel');
+  const whole = best(layered);
   const cuts = found.filter(({ plan }) => plan.kind === 'tensor-parallel');
-  return { whole, cut: best(cuts, whole?.seconds) };
+  const carried =
+    whole !== undefined && isCachingRing(whole.plan)
+      ? best(layered.filter(({ plan }) => !isCachingRing(plan)))
+      : undefined;
+  return { whole, cut: best(cuts, whole?.seconds), carried };
+}
+
+function isCachingRing(plan: Plan): boolean {
+  return plan.kind === 'ring' && cachesExperts(plan);
 }
 
 /** The faster of two plans, of equals the first; `undefined` if there is none. */

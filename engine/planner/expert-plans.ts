@@ -11,8 +11,8 @@ import { type PlanningProblem, planningProblem, type Question } from './question
 
 /**
  * Candidates in which the devices that don't hold their part of a mixture cache experts: with the policy that is predicted to
- * be the fastest, in place of leaving them to their operating systems. The fastest of these is a candidate, and reading ahead
- * is tried on it alone. Candidates in which no policy can run stay as they are.
+ * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest ring are
+ * candidates, and reading ahead is tried on these alone. Candidates in which no policy can run stay as they are.
  * @param readingDevices the devices that read weights from their disks for every token
  */
 export function withExperts(
@@ -34,9 +34,9 @@ export function withExperts(
   const reading = new Map(found.map(({ plan }) => [plan, readingDevices(plan)]));
   const [held, exceeding] = [[], []] as [Candidate[], Candidate[]];
   for (const candidate of found) (reading.get(candidate.plan)?.length === 0 ? held : exceeding).push(candidate);
-  /** The fastest so far: caching experts can't make up for what a plan takes without its disks. */
-  let least = Math.min(...held.map(({ seconds }) => seconds));
-  let first: { readonly candidate: Candidate; readonly devices: readonly string[] } | undefined;
+  /** Caching experts can't make up for what a plan takes without its disks. */
+  const inMemory = Math.min(...held.map(({ seconds }) => seconds));
+  const firsts = new Map<Plan['kind'], { readonly candidate: Candidate; readonly devices: readonly string[] }>();
   const uncached: Candidate[] = [];
   const inOrder = exceeding
     .map((candidate) => ({ candidate, computing: computingSeconds(problem, candidate.plan) }))
@@ -46,22 +46,21 @@ export function withExperts(
     const devices = reading.get(plan) as readonly string[];
     const key = JSON.stringify({ ...plan, scheduler: '', weights: devices });
     if (!isCaching(plan, model, devices)) uncached.push(candidate);
+    const least = Math.min(inMemory, firsts.get(plan.kind)?.candidate.seconds ?? inMemory);
     if (computing >= least || seen.has(key) || !isCaching(plan, model, devices)) continue;
     seen.add(key);
     const variants = POLICIES.map((experts) => cached(plan, experts, devices));
     const best = variants.filter(({ seconds }) => Number.isFinite(seconds)).sort(bySeconds)[0];
     if (best === undefined) uncached.push(candidate);
-    else if (best.seconds < least) {
-      least = best.seconds;
-      first = { candidate: best, devices };
-    }
+    else if (best.seconds < least) firsts.set(plan.kind, { candidate: best, devices });
   }
-  if (first === undefined) return [...held, ...uncached].sort(bySeconds);
-  const { candidate, devices } = first;
-  const ahead = aheadOf(candidate.plan.weights[devices[0] as string]?.experts, used);
-  const variants =
-    ahead === undefined ? [candidate] : [candidate, cached(candidate.plan as CachingPlan, ahead, devices)];
-  return [...held, ...uncached, variants.sort(bySeconds)[0] as Candidate].sort(bySeconds);
+  const caching = [...firsts.values()].map(({ candidate, devices }) => {
+    const ahead = aheadOf(candidate.plan.weights[devices[0] as string]?.experts, used);
+    if (ahead === undefined) return candidate;
+    const guessing = cached(candidate.plan as CachingPlan, ahead, devices);
+    return guessing.seconds < candidate.seconds ? guessing : candidate;
+  });
+  return [...held, ...uncached, ...caching].sort(bySeconds);
 }
 
 type CachingPlan = SplitPlan | RingPlan;

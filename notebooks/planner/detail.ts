@@ -26,7 +26,7 @@ export function detail({ answer, unified, without, upgrades, commands }: Planner
 }
 
 function weightsText(answer: RunnableAnswer): string {
-  const { status, reloadedBytes, simulated, wholeLayers } = answer;
+  const { status, reloadedBytes, simulated, wholeLayers, carried } = answer;
   const weights =
     status === 'in-memory'
       ? 'All weights stay in memory'
@@ -39,7 +39,11 @@ function weightsText(answer: RunnableAnswer): string {
     wholeLayers === undefined
       ? ''
       : ` Without cutting tensors: ${placesText(wholeLayers.plan)}, ${threeDigits(1 / wholeLayers.seconds)} tokens/s.`;
-  return `${weights}${first}. Context: ${contextText(answer)}.${uncut}`;
+  const runs =
+    carried === undefined
+      ? ''
+      : ` No program caches experts in a ring; the fastest plan that one carries out: ${placesText(carried.plan)}, ${threeDigits(1 / carried.seconds)} tokens/s.`;
+  return `${weights}${first}. Context: ${contextText(answer)}.${uncut}${runs}`;
 }
 
 /** Bars of RAM and, where a GPU has memory of its own, VRAM for each device, GiB, with a line at what is available. */

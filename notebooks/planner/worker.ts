@@ -45,7 +45,7 @@ function replyTo({ id, clusterText, clusterName, model, prompt, context, depth }
   const unified = cluster.devices.filter(hasUnifiedGpu).map(({ name }) => name);
   if (depth !== 'detail') return { id, answer: found, unified, without: [], upgrades: [], commands: [] };
   const carried = { cluster, clusterFile: 'cluster.json', file: `${model.name}-${model.mix}.gguf`, context };
-  const plans = found.status === 'does-not-fit' ? [] : [found.plan, found.wholeLayers?.plan];
+  const plans = found.status === 'does-not-fit' ? [] : [found.plan, found.wholeLayers?.plan, found.carried?.plan];
   const commands = plans.flatMap((plan) => (plan === undefined ? [] : commandLines({ ...carried, plan })));
   return {
     id,

@@ -150,4 +150,17 @@ test('the longest context is what compressed keys, or states and few keys, leave
   assert.is(longest('Qwen3.5-4B'), Math.floor((room - states) / (8 * 2 * 4 * 256 * 2)));
 });
 
+test('where devices of a ring cache experts, the fastest plan that a program carries out stands with it', () => {
+  const cluster = loadCluster('prima-home');
+  const { plan, predictedSeconds, simulated, carried } = answered('gpt-oss-120b', cluster);
+  const seconds = simulated?.tokenSeconds ?? 0;
+  assert.is(plan.kind, 'ring');
+  assert.ok(Object.values(plan.weights).filter(({ experts }) => experts !== undefined).length > 1);
+  assert.ok(Math.abs(seconds / predictedSeconds - 1) < 0.08, `${seconds} for ${predictedSeconds}`);
+  assert.is(carried?.plan.kind, 'split');
+  assert.ok((carried?.seconds ?? 0) > seconds);
+  const asked = { cluster, clusterFile: 'prima-home', file: 'model.gguf', context: 1024 };
+  assert.equal(commandLines({ ...asked, plan }), []);
+});
+
 test.run();
