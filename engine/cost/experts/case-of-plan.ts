@@ -21,6 +21,7 @@ import {
   mappedBytes,
 } from '../memory.ts';
 import type { PassLoad } from '../mixed-pass.ts';
+import { DEFAULT_READ_AHEAD } from '../reclaim.ts';
 import { costsOfPass, type DeviceCosts, type RingCosts } from '../ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
 import { type Together, usedExperts } from '../used-experts.ts';
@@ -50,8 +51,8 @@ export interface PlannedExpertsCase {
   readonly load?: PassLoad | undefined;
 }
 
-/** Linux's read_ahead_kb by default; a page of macOS, which faults page by page. */
-const READ_AHEAD = { ahead: 128 * 2 ** 10, page: 16 * 2 ** 10 } as const;
+/** A page of macOS, which faults page by page, bytes. */
+const MACOS_PAGE = 16 * 2 ** 10;
 
 /**
  * How devices of a plan cache and read experts, those of a ring each in a memory of its own; none where no policy says it.
@@ -123,7 +124,7 @@ function expertsOf(asked: PlannedExpertsCase, { index, stages, policy }: Caching
         buffers: fixedBytes(costs, own, load),
         dense: policy.method === 'mmap' ? 'mapped' : 'anonymous',
         pressure: PRESSURES[device.os],
-        readAhead: readsAhead(own.kind) ? READ_AHEAD.ahead : READ_AHEAD.page,
+        readAhead: readsAhead(own.kind) ? (device.disk.readAhead ?? DEFAULT_READ_AHEAD) : MACOS_PAGE,
         // Copying reads and writes.
         copyRate: device.cpu.bandwidth / 2,
       },
