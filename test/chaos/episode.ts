@@ -42,7 +42,7 @@ export interface EpisodeOptions {
   readonly watched: WorkerName;
 }
 
-/** The promise: seconds from a fault to its name, or to the request's end. */
+/** The promise: seconds from a fault to its name, or to the request's end, without those in which the head had no processor. */
 export const NAMED_WITHIN = 5;
 /** Seconds from a head's death to free workers. */
 const FREED_WITHIN = 5;
@@ -109,14 +109,14 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
   const text = request.output.find(({ at }) => at > (named ?? struckAt));
   const goingOn = wasOver || kind.strikes === 'head' ? undefined : (text?.at ?? endedAt) - struckAt;
   if (end.kind === 'wrong') broken.push(end.problem);
-  if (fault === 'never' && !wasOver && endedAt - struckAt > NAMED_WITHIN) {
+  const isLate = (at: number): boolean => at - struckAt - request.waited(struckAt, at) > NAMED_WITHIN;
+  if (fault === 'never' && !wasOver && isLate(endedAt)) {
     const said = saysAfter(request, injectedAt, new RegExp(`^waits for .*\\b${victim}\\b`));
-    if (said === undefined || said - struckAt > NAMED_WITHIN)
-      broken.push('it was not said in time whom the head waits for');
+    if (said === undefined || isLate(said)) broken.push('it was not said in time whom the head waits for');
   }
-  if (loses && !wasOver && endedAt - struckAt > NAMED_WITHIN && !((naming ?? Infinity) <= NAMED_WITHIN))
+  if (loses && !wasOver && isLate(endedAt) && (named === undefined || isLate(named)))
     broken.push(naming === undefined ? 'the device was never named' : `named after ${naming.toFixed(1)} s`);
-  else if (loses && end.kind === 'named' && endedAt - struckAt > NAMED_WITHIN)
+  else if (loses && end.kind === 'named' && isLate(endedAt))
     broken.push(`named in time, but ended after ${(endedAt - struckAt).toFixed(1)} s: ${end.reason}`);
   for (const mend of undo.splice(0)) mend();
   await mendRing(ring, spent, broken);

@@ -18,6 +18,8 @@ export interface TimedProcess {
   /** Pieces of stdout. */
   readonly output: readonly Written[];
   readonly code: number | null | undefined;
+  /** Seconds between two times in which its main thread could run and had no processor (Linux; 0 elsewhere). */
+  waited(from: number, to: number): number;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   signal(name: NodeJS.Signals): void;
 }
@@ -78,9 +80,17 @@ export function startTimed({
     partial = parts.pop() ?? '';
     for (const text of parts) lines.push({ at: now(), text });
   });
+  const pid = child.pid as number;
+  const waits: { readonly at: number; readonly seconds: number }[] = [];
+  const looks = setInterval(() => {
+    const seconds = waitedBy(pid);
+    if (seconds !== undefined) waits.push({ at: now(), seconds });
+  }, 50).unref();
+  const waitedUntil = (time: number): number => waits.findLast(({ at }) => at <= time)?.seconds ?? 0;
   let code: number | null | undefined;
   return {
-    pid: child.pid as number,
+    pid,
+    waited: (from, to) => Math.max(0, waitedUntil(to) - waitedUntil(from)),
     lines,
     output,
     get code() {
@@ -89,6 +99,7 @@ export function startTimed({
     ended: new Promise((resolve) =>
       child.on('close', (status, signal) => {
         living.delete(child);
+        clearInterval(looks);
         code = status;
         if (partial !== '') lines.push({ at: now(), text: partial });
         resolve({ code: status, signal });
@@ -106,6 +117,16 @@ export function startBehind(script: readonly string[], options: readonly string[
 /** A `hearth` in the background. */
 export function startHearth(...options: readonly string[]): TimedProcess {
   return startBehind([HEARTH], options);
+}
+
+/** Seconds for which the main thread of a process has waited for a processor; `undefined` once it has ended. */
+function waitedBy(pid: number): number | undefined {
+  try {
+    const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ');
+    return Number(waited) / 1e9;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Memory and descriptors of a process. */

@@ -87,7 +87,7 @@ export function summary(result: ChaosResult): string {
   const ring = [
     `${episodes.length} requests: ${count('exact')} exact, ${count('named')} ended with a reason, ` +
       `${count('killed')} heads killed, ${count('wrong')} wrong`,
-    `names are due within ${NAMED_WITHIN} s; medians, and the worst in brackets`,
+    `names are due within ${NAMED_WITHIN} s in which the head has a processor; medians, and the worst in brackets`,
   ];
   const processes = [{ name: 'the watched worker', held }, ...others.flatMap(({ watched }) => watched)];
   return [
