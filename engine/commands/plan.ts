@@ -101,7 +101,7 @@ function run(options: Options): void {
   setFlagsFromString('--always-sparkplug');
   const parts = loadDevices();
   if (options.devices) {
-    process.stdout.write(partsText(parts));
+    process.stdout.write(options.json ? `${JSON.stringify(partsByKind(parts), null, 2)}\n` : partsText(parts));
     return;
   }
   const chosen = readCluster(options, parts);
@@ -237,14 +237,17 @@ function readCluster({ cluster, device, link }: Options, catalogue: readonly Cat
   return { cluster: parseCluster(text, 'datasets/devices.csv'), key: 'my-devices.json', text };
 }
 
+const PART_KINDS = [...MACHINE_KINDS, 'gpu', 'disk', 'link'] as const;
+
+/** The catalogue kind by kind, with the source of each number. */
+function partsByKind(catalogue: readonly CataloguePart[]): Record<string, readonly CataloguePart[]> {
+  return Object.fromEntries(PART_KINDS.map((kind) => [kind, partsOf(catalogue, kind)]));
+}
+
 /** The names of the catalogue, kind by kind. */
 function partsText(catalogue: readonly CataloguePart[]): string {
-  const kinds = [...MACHINE_KINDS, 'gpu', 'disk', 'link'] as const;
-  return kinds
-    .map((kind) => {
-      const names = partsOf(catalogue, kind).map(({ name }) => `  ${name}\n`);
-      return `${kind}\n${names.join('')}`;
-    })
+  return Object.entries(partsByKind(catalogue))
+    .map(([kind, parts]) => `${kind}\n${parts.map(({ name }) => `  ${name}\n`).join('')}`)
     .join('');
 }
 

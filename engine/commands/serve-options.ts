@@ -12,7 +12,7 @@ import { readCount, readNumber } from '../terminal/options.ts';
 import { addExpertOptions, type ExpertTexts, expertFlags, readExperts } from './expert-options.ts';
 import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
-import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
+import { OPTIONS, optional, readKernels, readKvCache, readModel } from './shared-options.ts';
 import { type DraftRequest, type DraftTexts, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 
 /** The parsed options of `hearth serve`. */
@@ -57,7 +57,7 @@ export interface ServeRequest {
 
 /** The options as commander passes them. */
 interface Options extends RingOptions, DraftTexts, CpuExpertsTexts, ExpertTexts {
-  readonly model: string;
+  readonly model?: string;
   readonly name?: string;
   readonly host: string;
   readonly port: string;
@@ -93,7 +93,7 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
       "Serves a model over HTTP, with OpenAI's and Anthropic's APIs and a page to chat, until it is stopped. With " +
         '--worker or --cluster its layers run on the devices of a ring, and this one is the head.',
     )
-    .addOption(OPTIONS.modelOrPart)
+    .addOption(OPTIONS.modelPartOrOwn)
     .option('--name <text>', "the model's name in requests (default: the file's, without .gguf)")
     .option('--host <address>', 'the address to listen at; one that other machines reach needs a key', '127.0.0.1')
     .option('--port <n>', '0: a free one', '8080')
@@ -172,7 +172,8 @@ function readGpu(options: Options, called: Command): GpuLayers {
 }
 
 function readOptions(options: Options, called: Command): ServeRequest {
-  const { model, name = basename(model).replace(/\.gguf$/, '') } = options;
+  const model = readModel(options.model);
+  const { name = basename(model).replace(/\.gguf$/, '') } = options;
   if (name.trim() === '') throw new InputError('--name', 'is empty; give the name by which requests call the model');
   const key = readKey(options);
   return {

@@ -15,6 +15,10 @@ const OWN_MODEL = 'datasets/models/stories-3m.gguf';
 export const OPTIONS = {
   model: new Option('--model <file>', 'a GGUF file').makeOptionMandatory(),
   modelOrOwn: new Option('--model <file>', `a GGUF file (default: ${OWN_MODEL})`),
+  modelPartOrOwn: new Option(
+    '--model <file>',
+    `a GGUF file, or a part of one written by hearth split (default: ${OWN_MODEL})`,
+  ),
   modelOrPart: new Option(
     '--model <file>',
     'a GGUF file, or a part of one written by hearth split',

@@ -149,6 +149,9 @@ test('machines of the catalogue make a cluster, which can be saved; unknown ones
     assert.match(stderr, message);
   }
   assert.match((await hearthHere('plan', '--devices')).stdout, /^gpu\n {2}GTX 1080 Ti 11 GB$/m);
+  const { gpu } = JSON.parse((await hearthHere('plan', '--devices', '--json')).stdout);
+  assert.is(gpu[0].name, 'GTX 1080 Ti 11 GB');
+  assert.match(gpu[0].bandwidth.source, /^specification: /);
 });
 
 test.run();

@@ -57,21 +57,25 @@ for (const [options, line] of REFUSED) {
   });
 }
 
-test('a model that is not there, and none', async () => {
+test('a model that is not there', async () => {
   const { code, stderr } = await hearthHere('serve', '--model', join(folder, 'none.gguf'));
   assert.is(code, 2);
   assert.match(stderr, /none\.gguf/);
-  assert.match((await hearthHere('serve')).stderr, /--model <file>.* not specified; see hearth serve --help/);
 });
 
 test('a port that is in use', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as { port: number };
-  const { code, stderr } = await hearthHere('serve', '--model', model, '--kernels', 'reference', '--port', `${port}`);
+  const asked = ['serve', '--kernels', 'reference', '--port', `${port}`];
+  const { code, stderr } = await hearthHere(...asked, '--model', model);
+  const own = await hearthHere(...asked);
   other.close();
   assert.is(code, 2);
-  assert.is(stderr, `--port: ${port} is in use by another program; give another one, or 0 for a free one\n`);
+  const line = `--port: ${port} is in use by another program; give another one, or 0 for a free one\n`;
+  assert.is(stderr, line);
+  assert.match(own.stderr, /^no --model given; using the bundled demo model .*stories-3m\.gguf/);
+  assert.ok(own.stderr.endsWith(line), own.stderr);
 });
 
 test.run();
