@@ -7,12 +7,14 @@ import type { Plan, RingPlan, SplitPlan } from '../plan/plan.ts';
 import { expertLayersOf } from '../plan/validate-experts.ts';
 import { stagesByDevice } from '../plan/windows.ts';
 import { type Candidate, closedFormSeconds } from './candidates.ts';
+import { withShiftedLayers } from './layer-shifts.ts';
 import { type PlanningProblem, planningProblem, type Question } from './question.ts';
 
 /**
  * Candidates in which the devices that don't hold their part of a mixture cache experts: with the policy that is predicted to
- * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest ring are
- * candidates, and reading ahead is tried on these alone. Candidates in which no policy can run stay as they are.
+ * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest rings of
+ * one round and of several are candidates; in these alone layers are shifted, and reading ahead is tried. Candidates in
+ * which no policy can run stay as they are.
  * @param readingDevices the devices that read weights from their disks for every token
  */
 export function withExperts(
@@ -36,7 +38,7 @@ export function withExperts(
   for (const candidate of found) (reading.get(candidate.plan)?.length === 0 ? held : exceeding).push(candidate);
   /** Caching experts can't make up for what a plan takes without its disks. */
   const inMemory = Math.min(...held.map(({ seconds }) => seconds));
-  const firsts = new Map<Plan['kind'], { readonly candidate: Candidate; readonly devices: readonly string[] }>();
+  const firsts = new Map<string, CachingCandidate>();
   const uncached: Candidate[] = [];
   const inOrder = exceeding
     .map((candidate) => ({ candidate, computing: computingSeconds(problem, candidate.plan) }))
@@ -46,21 +48,47 @@ export function withExperts(
     const devices = reading.get(plan) as readonly string[];
     const key = JSON.stringify({ ...plan, scheduler: '', weights: devices });
     if (!isCaching(plan, model, devices)) uncached.push(candidate);
-    const least = Math.min(inMemory, firsts.get(plan.kind)?.candidate.seconds ?? inMemory);
+    const group = `${plan.kind} of ${plan.rounds === 1 ? 'one round' : 'several rounds'}`;
+    const least = Math.min(inMemory, firsts.get(group)?.candidate.seconds ?? inMemory);
     if (computing >= least || seen.has(key) || !isCaching(plan, model, devices)) continue;
     seen.add(key);
     const variants = POLICIES.map((experts) => cached(plan, experts, devices));
     const best = variants.filter(({ seconds }) => Number.isFinite(seconds)).sort(bySeconds)[0];
     if (best === undefined) uncached.push(candidate);
-    else if (best.seconds < least) firsts.set(plan.kind, { candidate: best, devices });
+    else if (best.seconds < least) firsts.set(group, { candidate: best, devices });
   }
-  const caching = [...firsts.values()].map(({ candidate, devices }) => {
+  const caching = [...firsts.values()].map((first) => {
+    const { candidate, devices } = shiftedLayers(first);
     const ahead = aheadOf(candidate.plan.weights[devices[0] as string]?.experts, used);
     if (ahead === undefined) return candidate;
     const guessing = cached(candidate.plan as CachingPlan, ahead, devices);
     return guessing.seconds < candidate.seconds ? guessing : candidate;
   });
   return [...held, ...uncached, ...caching].sort(bySeconds);
+
+  /** Schedulers don't know how experts are cached: layers of a ring are shifted from device to device after that. */
+  function shiftedLayers(first: CachingCandidate): CachingCandidate {
+    const { plan } = first.candidate;
+    const experts = plan.weights[first.devices[0] as string]?.experts;
+    if (plan.kind !== 'ring' || experts === undefined) return first;
+    const bare = (own: RingPlan): RingPlan => ({ ...own, weights: withoutExperts(own.weights) });
+    const ofPlan = (own: RingPlan): CachingCandidate | undefined => {
+      const devices = readingDevices(bare(own));
+      return isCaching(own, model, devices) ? { candidate: cached(bare(own), experts, devices), devices } : undefined;
+    };
+    const shifted = withShiftedLayers(plan, (own) => ofPlan(own)?.candidate.seconds ?? Number.POSITIVE_INFINITY);
+    return ofPlan(shifted) ?? first;
+  }
+}
+
+/** A plan whose devices cache experts, and which of them do. */
+interface CachingCandidate {
+  readonly candidate: Candidate;
+  readonly devices: readonly string[];
+}
+
+function withoutExperts(weights: Plan['weights']): Plan['weights'] {
+  return Object.fromEntries(Object.entries(weights).filter(([, { experts }]) => experts === undefined));
 }
 
 type CachingPlan = SplitPlan | RingPlan;
