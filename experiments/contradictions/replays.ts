@@ -90,7 +90,8 @@ function layerRates(routing: Routing): (layer: number, slots: number) => number 
   const known = new Map<string, number>();
   return (layer, slots) => {
     const key = `${layer} ${slots}`;
-    const rate = known.get(key) ?? hitRate(layersOf(routing, [layer]), { pool: 'all', slots }, 'lru', routing.tokens >> 1);
+    const rate =
+      known.get(key) ?? hitRate(layersOf(routing, [layer]), { pool: 'all', slots }, 'lru', routing.tokens >> 1);
     known.set(key, rate);
     return rate;
   };
