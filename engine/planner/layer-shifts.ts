@@ -1,7 +1,7 @@
 import type { RingPlan, Stage } from '../plan/plan.ts';
 
 /** Layers that are shifted at once, from coarse to fine. */
-const STEPS = [8, 4, 2, 1] as const;
+const STEPS = [8, 3, 1] as const;
 
 /**
  * A ring of one round made faster by shifting layers from one CPU to another, as long as that helps: first eight at a time,
@@ -11,36 +11,41 @@ const STEPS = [8, 4, 2, 1] as const;
 export function withShiftedLayers(start: RingPlan, secondsOf: (plan: RingPlan) => number): RingPlan {
   if (start.rounds > 1) return start;
   let best = { plan: start, seconds: secondsOf(start) };
-  for (const step of STEPS)
-    for (;;) {
-      const [next] = shifted(best.plan, step)
-        .map((plan) => ({ plan, seconds: secondsOf(plan) }))
-        .sort((one, other) => one.seconds - other.seconds);
-      if (next === undefined || next.seconds >= best.seconds) break;
-      best = next;
+  const tried = new Set<string>();
+  /** Takes each shift that helps, one after another. @returns whether one did */
+  const isBettered = (step: number): boolean => {
+    const before = best;
+    for (const pair of pairsOf(start)) {
+      const plan = shifted(best.plan, pair, step);
+      const key = plan?.stages.map(({ to }) => to).join();
+      if (plan === undefined || key === undefined || tried.has(key)) continue;
+      tried.add(key);
+      const seconds = secondsOf(plan);
+      if (seconds < best.seconds) best = { plan, seconds };
     }
+    return best !== before;
+  };
+  for (const step of STEPS) while (isBettered(step));
   return best.plan;
 }
 
-/** All plans in which one CPU's stage hands so many layers, and not its last, to another's. */
-function shifted(plan: RingPlan, layers: number): RingPlan[] {
-  const own = plan.stages.flatMap(({ processor }, index) => (processor === 'cpu' ? [index] : []));
-  return own.flatMap((giver) => {
-    const { from, to } = plan.stages[giver] as Stage;
-    if (to - from <= layers) return [];
-    return own
-      .filter((taker) => taker !== giver)
-      .map((taker) => ({
-        ...plan,
-        stages: resized(
-          plan.stages,
-          new Map([
-            [giver, -layers],
-            [taker, layers],
-          ]),
-        ),
-      }));
-  });
+/** Stages on CPUs, by index: one that gives layers, and one that takes them. */
+type Pair = readonly [giver: number, taker: number];
+
+function pairsOf({ stages }: RingPlan): Pair[] {
+  const own = stages.flatMap(({ processor }, index) => (processor === 'cpu' ? [index] : []));
+  return own.flatMap((giver) => own.filter((taker) => taker !== giver).map((taker): Pair => [giver, taker]));
+}
+
+/** The plan in which a stage hands so many layers to another; `undefined` if it has no more than these. */
+function shifted(plan: RingPlan, [giver, taker]: Pair, layers: number): RingPlan | undefined {
+  const { from, to } = plan.stages[giver] as Stage;
+  if (to - from <= layers) return undefined;
+  const changes = new Map([
+    [giver, -layers],
+    [taker, layers],
+  ]);
+  return { ...plan, stages: resized(plan.stages, changes) };
 }
 
 /** Stages with so many layers more, from the first layer on. @param changes layers by the stage's index */
