@@ -10,7 +10,7 @@ import { readText } from './read-text.ts';
 /** `A`: a stated protocol or a vendor's table; `B`: an entry of a community that a schema checked. */
 export const TIERS = ['A', 'B'] as const;
 
-/** What somebody ran, without its result: all that a prediction may see. Texts are as published. */
+/** A run of somebody's without its result: all that a prediction may see. Texts are as published. */
 export interface FieldSetting {
   /** Number of its row in the file; the first below the header is 2. */
   readonly row: number;
@@ -133,7 +133,7 @@ export interface FieldName {
   readonly note: string;
 }
 
-/** What a text stands for, or why a measurement with it isn't predicted. */
+/** The meaning of a text, or the reason why a measurement with it isn't predicted. */
 export type Meaning<Known> = Known | { readonly reason: string };
 
 /** How texts of the measurements are read. */

@@ -18,8 +18,8 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
-import { type PlannedExperts, plannedExperts } from './experts/case-of-plan.ts';
-import { predictExperts, predictPromptReads } from './experts/predict-experts.ts';
+import { plannedExperts } from './experts/case-of-plan.ts';
+import { expertReads, type PredictedReads } from './experts/planned-reads.ts';
 import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
@@ -142,34 +142,6 @@ export function createRingPredictor(
     );
     return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase, experts });
   };
-}
-
-/** A device's reads of experts that its plan caches, and the bytes of its memory that these take. */
-interface PredictedReads {
-  readonly seconds: number;
-  readonly bytes: number;
-  readonly ram: number;
-  readonly nonReclaimable: number;
-  readonly shortage: string | undefined;
-}
-
-function expertReads(
-  { one, routing }: PlannedExperts,
-  phase: 'decode' | 'prefill',
-  promptTokens: number,
-  known: KnownRouting = routing,
-): PredictedReads {
-  const { tokenSeconds, computeSeconds, readBytes, allSlots, shortage } = predictExperts(one, known);
-  const { mixture, memory, policy } = one;
-  const own = memory.buffers + allSlots * mixture.expertBytes;
-  const mapped =
-    mixture.denseBytes + (policy.method === 'mmap' ? mixture.layers * mixture.experts * mixture.expertBytes : 0);
-  const memories = {
-    ...{ ram: own + mapped, shortage },
-    nonReclaimable: own + (memory.dense === 'anonymous' ? mixture.denseBytes : 0),
-  };
-  if (phase === 'prefill') return { ...memories, ...predictPromptReads(one, promptTokens) };
-  return { ...memories, seconds: tokenSeconds - computeSeconds, bytes: readBytes };
 }
 
 interface PredictedPages extends KvPages {

@@ -25,7 +25,7 @@ export interface RankedPlan {
 export interface BestPlans {
   readonly whole: RankedPlan | undefined;
   readonly cut: RankedPlan | undefined;
-  /** Where devices of a ring cache experts in the fastest plan of whole layers, which no program carries out: the fastest other. */
+  /** The fastest plan of whole layers that a program carries out, if in `whole` devices of a ring cache experts; else `undefined`. */
   readonly carried: RankedPlan | undefined;
 }
 

@@ -12,9 +12,8 @@ import { type PlanningProblem, planningProblem, type Question } from './question
 
 /**
  * Candidates in which the devices that don't hold their part of a mixture cache experts: with the policy that is predicted to
- * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest rings of
- * one round and of several are candidates; in these alone layers are shifted, and reading ahead is tried. Candidates in
- * which no policy can run stay as they are.
+ * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest ring are
+ * candidates, and reading ahead is tried on these alone. Candidates in which no policy can run stay as they are.
  * @param readingDevices the devices that read weights from their disks for every token
  */
 export function withExperts(
@@ -57,8 +56,7 @@ export function withExperts(
     if (best === undefined) uncached.push(candidate);
     else if (best.seconds < least) firsts.set(group, { candidate: best, devices });
   }
-  const caching = [...firsts.values()].map((first) => {
-    const { candidate, devices } = shiftedLayers(first);
+  const caching = fastestOfKinds([...firsts.values()].map(shiftedLayers)).map(({ candidate, devices }) => {
     const ahead = aheadOf(candidate.plan.weights[devices[0] as string]?.experts, used);
     if (ahead === undefined) return candidate;
     const guessing = cached(candidate.plan as CachingPlan, ahead, devices);
@@ -85,6 +83,14 @@ export function withExperts(
 interface CachingCandidate {
   readonly candidate: Candidate;
   readonly devices: readonly string[];
+}
+
+/** The fastest on one device, and the fastest ring. */
+function fastestOfKinds(caching: readonly CachingCandidate[]): CachingCandidate[] {
+  const sorted = caching.toSorted((one, other) => bySeconds(one.candidate, other.candidate));
+  return sorted.filter(({ candidate }, index) =>
+    sorted.slice(0, index).every((before) => before.candidate.plan.kind !== candidate.plan.kind),
+  );
 }
 
 function withoutExperts(weights: Plan['weights']): Plan['weights'] {

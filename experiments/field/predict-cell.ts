@@ -26,12 +26,12 @@ import { singleDevice } from '../../engine/schedule/baselines/single-device.ts';
 import { tensorParallel } from '../../engine/schedule/baselines/tensor-parallel.ts';
 import { type FieldTest, readFieldTest } from './test-of-cell.ts';
 
-/** What is known of a setting that can be predicted. */
+/** A setting that can be predicted. */
 export interface KnownSetting extends FieldMachine, FieldProgram {
   readonly model: string;
   readonly format: FieldFormat;
   readonly test: FieldTest;
-  /** What is assumed in reading it. */
+  /** Assumptions in reading it. */
   readonly assumed: string;
 }
 
