@@ -20,7 +20,7 @@ import { clusterStatements, type Statement } from './statements.ts';
 /** The papers whose numbers are on file, the newest version first: if two print the same cell, the first counts. */
 const PAPERS = ['prima-cpp', 'prima-cpp-v1', 'helm', 'heterollm'] as const;
 
-/** What to do about a missing file of this project. */
+/** Advice about a missing file of this project. */
 const RESTORE = 'it belongs to this project; restore it';
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));

@@ -1,6 +1,6 @@
 import { findPublished, type PublishedCell, publishedSeconds } from './published.ts';
 
-/** What a plan was made for and by: decides which published cell it can be compared with. */
+/** Purpose and maker of a plan: they decide which published cell it can be compared with. */
 export interface PublishedQuery {
   /** Scheduler's name. */
   readonly scheduler: string;

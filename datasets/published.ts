@@ -20,7 +20,7 @@ const COLUMNS = [
 ] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** What a paper prints in place of a number: out of memory, failed to start, not reported, not supported. */
+/** Outcomes that a paper prints in place of a number: out of memory, failed to start, not reported, not supported. */
 export const OUTCOMES = ['OOM', 'failed', 'not-reported', 'unsupported'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -51,7 +51,7 @@ export interface PublishedCell {
   readonly note: string;
 }
 
-/** What a cell is about; omitted keys match anything. */
+/** The subject of a cell; omitted keys match anything. */
 export type PublishedKey = Partial<Pick<PublishedCell, 'cluster' | 'model' | 'system' | 'metric'>>;
 
 /**

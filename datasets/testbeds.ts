@@ -33,13 +33,13 @@ export type Unknown = UnknownQuantity & {
 /** Versions of prima.cpp's program: of April 2025, with which the paper's first version was measured, and of July. */
 export type ProgramVersion = 'april-2025' | 'july-2025';
 
-/** What a paper's tables were measured on: one description for all of its tables, and for every system. */
+/** The testbed of a paper's tables: one description for all of its tables, and for every system. */
 export interface Testbed {
   readonly name: string;
   /** The devices as the paper states them, which is what the schedulers see (a key of datasets/clusters). */
   readonly belief: string;
   /**
-   * What the stated RAM is. `reported`: prima.cpp's program prints it, so that Linux and Android devices have
+   * The meaning of the stated RAM. `reported`: prima.cpp's program prints it, so that Linux and Android devices have
    * 1 / REPORTED_SHARE of it; `container`: the program prints it in a container, where half of the cached bytes count as
    * available, so that 4 of 8 GiB are a container whose cache is full of weights: all installed memory can hold them;
    * `free`: all that is free.

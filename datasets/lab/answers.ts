@@ -89,7 +89,7 @@ function workloadOf({ tokens }: AnswersCase): Workload {
   return createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
 }
 
-/** Where a thread populates weights, page faults don't read ahead (MADV_RANDOM). */
+/** If a thread populates weights, page faults don't read ahead (MADV_RANDOM). */
 function pagePolicy({ policy }: LabCell, { readAhead }: LabFacts): PagePolicy {
   return { name: 'linux-two-list', random: policy.prefetch === 'populate', readAhead, osRates: MEASURED_OS_RATES };
 }

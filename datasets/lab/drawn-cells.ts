@@ -4,7 +4,7 @@ import type { LabCell } from './cell.ts';
 import { BURST_SECONDS, BURSTS_IN_WINDOW, canBeJudged, SHARED_RATE } from './judged-cells.ts';
 import { LAB_POLICIES } from './policies.ts';
 
-/** What drawn cells depend on. */
+/** Inputs on which drawn cells depend. */
 export interface DrawnCells {
   /** The number of cells. */
   readonly count: number;

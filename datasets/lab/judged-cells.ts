@@ -6,7 +6,7 @@ const MOST_SECONDS = 18;
 /** The throttle's burst, in seconds of its rate, and how many of them the smallest window must exceed. */
 export const BURST_SECONDS = 0.1;
 export const BURSTS_IN_WINDOW = 3;
-/** What four devices together get from the kind of disk that this was measured on, bytes per second. */
+/** Rate that four devices together get from the kind of disk that this was measured on, bytes per second. */
 export const SHARED_RATE = 2e9;
 
 /**
@@ -18,7 +18,7 @@ const LEAST_MEMORY = 32 * 2 ** 20;
 export interface Ground {
   /** Bytes of the model's layer. */
   readonly layerBytes: number;
-  /** What the disk gives to all devices together, bytes per second. */
+  /** Rate that the disk gives to all devices together, bytes per second. */
   readonly sharedRate: number;
 }
 

@@ -67,7 +67,7 @@ function numberOf(row: CsvRow<(typeof RECORDED_COLUMNS)[number]>, column: (typeo
   throw new InputError(row.where(column), `"${row.cell(column)}" is not a number`);
 }
 
-/** What prediction and simulation of a recorded plan need to know. @param tokens of the run */
+/** Inputs of the prediction and the simulation of a recorded plan. @param tokens of the run */
 export function recordedCase(run: RecordedRun, cell: LabCell, model: Model, tokens: number): AnswersCase {
   const { facts, room, diskRates } = run;
   return { facts, model, devices: DEVICES, cell, diskRates, room, tokens };

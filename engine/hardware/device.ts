@@ -74,7 +74,7 @@ export interface ProcessorRates {
   readonly kvCopyLatency: number;
   /** FLOP/s for every token of a prompt after the first, where measured; `flops` holds for all tokens otherwise. */
   readonly promptFlops?: FlopRates;
-  /** Where short prompts were measured too; `promptFlops` holds otherwise. */
+  /** Present if short prompts were measured too; `promptFlops` holds otherwise. */
   readonly prompts?: PromptRates;
   /**
    * Bytes of KV cache that attention processes per second, softmax included, where measured: `memory` in decode, when
@@ -96,7 +96,7 @@ export interface ProcessorRates {
   readonly dispatch?: number;
   /** Bytes per second (F32) of the elementwise operations between products; they take no time by default. */
   readonly activationBandwidth?: number;
-  /** Where measured; tokens after the first run at the rate of a prompt's otherwise. */
+  /** Present if measured; tokens after the first run at the rate of a prompt's otherwise. */
   readonly passes?: PassRates;
 }
 
@@ -137,7 +137,7 @@ export interface Npu {
   readonly bandwidth: number;
 }
 
-/** What GPU and NPU of one chip share, and how they work together (HeteroLLM 3). */
+/** Memory and links that GPU and NPU of one chip share, and how they work together (HeteroLLM 3). */
 export interface Soc {
   /** Bytes per second that both processors reach together; one alone reaches its own `bandwidth` (3.3). */
   readonly bandwidth: number;

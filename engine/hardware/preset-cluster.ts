@@ -56,7 +56,7 @@ const AVAILABLE: Readonly<Record<CatalogueSystem, (memory: number) => number>> =
 };
 /** Cold pages of other apps, and room for them in swap, of a phone (prima.cpp App. A.4, as in datasets/clusters). */
 const PHONE_SWAP = { value: '1 GiB', source: 'assumed: as for the phone of prima.cpp App. A.4' };
-/** What a GPU keeps for itself, GB (HELM: calibrated to five published splits). */
+/** Memory that a GPU keeps for itself, GB (HELM: calibrated to five published splits). */
 const GPU_RESERVE = 0.5;
 /** Metal's recommended working set: two thirds of the RAM up to 32 GiB, three quarters above. */
 const metalShare = (memory: number): number => (memory > 32 ? 3 / 4 : 2 / 3);

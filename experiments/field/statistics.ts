@@ -44,7 +44,7 @@ export function groupErrors(
   }));
 }
 
-/** What several sources measured of the same machine, model, format and test. */
+/** Values that several sources measured of the same machine, model, format and test. */
 export interface Spread {
   readonly name: string;
   readonly sources: number;

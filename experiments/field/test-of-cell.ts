@@ -1,4 +1,4 @@
-/** What a test measures: a prompt's tokens processed together, or generated tokens at a context. */
+/** The work that a test times: a prompt's tokens processed together, or generated tokens at a context. */
 export type FieldTest =
   | { readonly phase: 'prefill'; readonly promptTokens: number }
   | {

@@ -29,7 +29,7 @@ export function createFolioStream(
   const window = readAhead / extentBytes;
   const severalFrom = Math.max(1, Math.floor(window));
   const hugeFrom = readAhead < HUGE_PAGE_BYTES ? Number.POSITIVE_INFINITY : Math.round((1 + SEVERAL_WINDOWS) * window);
-  /** Where the stream has got to, and how many extents that is from its beginning. */
+  /** The stream's position, and how many extents that is from its beginning. */
   let end = -1;
   let length = 0;
 

@@ -6,7 +6,7 @@ export interface Dropped extends Span {
   age: number | undefined;
 }
 
-/** What has been dropped and not been read again (Linux's shadow entries). */
+/** Pages that have been dropped and not been read again (Linux's shadow entries). */
 export interface History {
   record(span: Dropped): void;
   /** The parts of a span that were dropped, in order. */

@@ -5,7 +5,7 @@ import type { CacheState } from './state.ts';
 /** How often the statistics of all cgroups are brought up to date (FLUSH_TIME, mm/memcontrol.c). */
 const PERIOD_SECONDS = 2;
 
-/** What reclaim knows of the lists' lengths: not the current ones, but those of the last count. */
+/** The lists' lengths as reclaim knows them: not the current ones, but those of the last count. */
 export interface ListStatistics {
   /** Extents of the active list. */
   readonly activeExtents: number;
@@ -87,7 +87,7 @@ export function createInactiveOrder({ runs, lists }: Pick<CacheState, 'runs' | '
 }
 
 /**
- * What reclaim looks at in one go, bytes: 32 pages (SWAP_CLUSTER_MAX, mm/vmscan.c), or a folio if that is larger. For
+ * Bytes that reclaim looks at in one go: 32 pages (SWAP_CLUSTER_MAX, mm/vmscan.c), or a folio if that is larger. For
  * folios of several pages: the mean over windows with folios of 16 KiB, 64 KiB, 256 KiB and 1 MiB.
  */
 const BATCH_BYTES: Readonly<Record<Folios, number>> = {

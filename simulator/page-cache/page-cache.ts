@@ -21,7 +21,7 @@ export interface PageCacheOptions {
   readonly extentBytes?: number;
   /** The time, seconds, for what an operating system does by the clock; without it, that happens at every operation. */
   readonly now?: () => number;
-  /** What it holds at the beginning, saved by a cache with the same options; nothing unless given. */
+  /** Its contents at the beginning, saved by a cache with the same options; nothing unless given. */
   readonly saved?: SavedPages | undefined;
 }
 
@@ -88,8 +88,8 @@ export interface PageCache {
    */
   startRead(range: ByteRange, reader: Reader): readonly ByteRange[];
   /**
-   * What was being read in a range has arrived. Even if it exceeds the capacity it stays until the next operation, so
-   * that whoever waited for it can touch it.
+   * The pages that were being read in a range have arrived. Even if they exceed the capacity they stay until the next operation, so
+   * that whoever waited for them can touch them.
    */
   finishRead(range: ByteRange): void;
   /** Drops a range, except what is pinned or being read (MADV_DONTNEED and POSIX_FADV_DONTNEED). */
@@ -99,12 +99,12 @@ export interface PageCache {
   unpin(range: ByteRange): void;
   /** Changes the available memory, and reclaims at once. */
   setLimit(limit: number): void;
-  /** What is in memory, by position, in the longest possible ranges. */
+  /** The parts that are in memory, by position, in the longest possible ranges. */
   residentRanges(): ByteRange[];
   usage(): PageCacheUsage;
   counters(): PageCacheCounters;
   /**
-   * What another cache needs to go on from here; `undefined` while something is being read, and under
+   * The state from which another cache goes on; `undefined` while something is being read, and under
    * `linux-two-list` and `mglru`, which keep marks and go by the clock.
    */
   save(): SavedPages | undefined;

@@ -3,7 +3,7 @@ import type { PolicyParameters } from './policies.ts';
 import type { Reader, Stream } from './reclaimer.ts';
 import type { RunMap } from './runs.ts';
 
-/** What a reader makes the operating system read. */
+/** The reads that a reader causes in the operating system. */
 export interface WantedRead {
   /** Missing extents, in order. */
   readonly spans: readonly Span[];
@@ -19,14 +19,14 @@ export interface Readahead {
   readonly window: number;
   /** Most extents that a reader may ask for at once, so that it meets the marker on its way. */
   mostAtOnce(reader: Reader): number;
-  /** What is to be read for a range: nothing for a range that is in memory, unless it holds the marker. */
+  /** The part that is to be read for a range: nothing for a range that is in memory, unless it holds the marker. */
   wantedFor(range: ByteRange, span: Span, reader: Reader): WantedRead;
   /** Whether any extent is marked. */
   hasMarker(): boolean;
   /** The marked extent, or NOWHERE. */
   marker(): number;
   isMarked(span: Span): boolean;
-  /** Where a segment from `from` to `end` has to be cut so that the marked extent begins a segment of its own. */
+  /** The place at which a segment from `from` to `end` has to be cut so that the marked extent begins a segment of its own. */
   cutAtMarker(from: number, end: number): number;
 }
 
@@ -63,7 +63,7 @@ export function createReadahead({
   const extents = Math.ceil(size / extentBytes);
   const readsInWindows = readAround > 0 && window > 0;
   let marker = marked;
-  /** Where the last window ends. */
+  /** The end of the last window. */
   let aheadEnd = 0;
 
   const isMarked = ({ from, to }: Span): boolean => from <= marker && marker < to;
@@ -83,7 +83,7 @@ export function createReadahead({
   };
 
   /**
-   * Where a read without windows ends: past the range by whole extents of readahead, or at the first that is in memory.
+   * The end of a read without windows: past the range by whole extents of readahead, or at the first that is in memory.
    */
   const endOfRead = ({ to }: ByteRange, span: Span): number => {
     const reach = grid.inward({ from: 0, to: Math.min(size, to + readAhead) }).to;

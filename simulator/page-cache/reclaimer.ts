@@ -4,7 +4,7 @@ import type { Run } from './runs.ts';
 import type { Budget, CacheState } from './state.ts';
 
 /**
- * Who reads from the disk:
+ * The reader of the disk:
  * - `demand`: a computation that found bytes missing (a page fault);
  * - `willneed`: a prefetch that only brings bytes into memory (MADV_WILLNEED);
  * - `populate`: a prefetch that also maps them, which counts as a use (MADV_POPULATE_READ).

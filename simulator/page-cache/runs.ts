@@ -1,6 +1,6 @@
 import { firstEndingAfter, type Span } from './extents.ts';
 
-/** What the operating system records about a page; policies that don't use a mark leave it false. */
+/** Marks that the operating system keeps of a page; policies that don't use a mark leave it false. */
 export interface Marks {
   /** Used since reclaim last looked: the accessed bit of the page table. */
   young: boolean;

@@ -3,7 +3,7 @@ import { NO_MARKS, type Run } from './runs.ts';
 import type { CacheState } from './state.ts';
 
 /**
- * What a page cache holds between two operations, as plain data: a cache that is created with it goes on as the one that
+ * The contents of a page cache between two operations, as plain data: a cache that is created with it goes on as the one that
  * was saved would have, but counts from 0, and is to be given its pins anew. Two saved caches with the same JSON behave alike.
  */
 export interface SavedPages {

@@ -16,7 +16,7 @@ export interface PageCacheCounters {
 }
 
 /**
- * Where extents are:
+ * The places of extents:
  * - `reading`: being read from the disk, can't be evicted;
  * - `pinned`: never evicted;
  * - `passing`: read, not used yet, and to be evicted once used (only with the overflow policy);

@@ -55,7 +55,7 @@ export interface Tiers {
 export function createTiers({ bytesOf }: Pick<CacheState, 'bytesOf'>): Tiers {
   const zeros = (): number[] => Array.from({ length: TIERS }, () => 0);
   const [refaulted, total] = [zeros(), zeros()];
-  /** What was evicted from the oldest generation, by references. */
+  /** Ranges that were evicted from the oldest generation, by references. */
   const shadows: Span[][] = Array.from({ length: MOST_REFERENCES + 1 }, () => []);
   const pages = ({ from, to }: Span): number => bytesOf(from, to) / PAGE_BYTES;
   const add = (counts: number[], uses: number, span: Span): void => {
