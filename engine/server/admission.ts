@@ -5,8 +5,11 @@ export interface Place {
   /** Fires with `cancel`, and when the server stops and the request has not ended in time. */
   readonly signal: AbortSignal;
   cancel(): void;
-  /** Takes places for more texts of the same request. @throws ApiError 429 */
-  extend(texts: number): void;
+  /**
+   * Takes as many places for more texts of the same request as are free, at most `texts`: the others wait for these.
+   * @returns how many texts of the request run at once
+   */
+  extend(texts: number): number;
   /** Cancels what still runs, and gives all places back. */
   leave(): void;
 }
@@ -26,18 +29,17 @@ export function createAdmission(most: number): Admission {
   let texts = 0;
   let stopping = false;
   let onEmpty = (): void => {};
-  const take = (more: number): void => {
-    if (texts + more > most)
-      throw new ApiError(429, `the server has ${texts} texts to write, at most ${most}; try again later`, null, 'busy');
-    texts += more;
-  };
   return {
     get texts() {
       return texts;
     },
     enter() {
       if (stopping) throw STOPPED;
-      take(1);
+      if (texts >= most) {
+        const problem = `the server has ${texts} texts to write, at most ${most}; try again later`;
+        throw new ApiError(429, problem, null, 'busy');
+      }
+      texts += 1;
       let own = 1;
       const controller = new AbortController();
       present.add(controller);
@@ -45,8 +47,10 @@ export function createAdmission(most: number): Admission {
         signal: controller.signal,
         cancel: () => controller.abort(),
         extend(more) {
-          take(more);
-          own += more;
+          const taken = Math.min(more, most - texts);
+          texts += taken;
+          own += taken;
+          return own;
         },
         leave() {
           controller.abort();

@@ -194,12 +194,12 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   return inPlace(answering, async (place) => {
     const asked = await ask(model, request.body);
     if (asked.ignored.length > 0) tellIgnored(reply, asked.ignored, options.log);
-    place.extend(Math.min(asked.request.prompts.length * asked.request.count, MOST_AT_ONCE) - 1);
+    const atOnce = place.extend(Math.min(asked.request.prompts.length * asked.request.count, MOST_AT_ONCE) - 1);
     const open = () => {
       reply.hijack();
       return reply.raw;
     };
-    return await writeTexts({ model, asked, open, signal: place.signal, onEnd: metrics.written });
+    return await writeTexts({ model, asked, atOnce, open, signal: place.signal, onEnd: metrics.written });
   });
 }
 
@@ -218,7 +218,7 @@ function tellIgnored(reply: FastifyReply, ignored: readonly string[], log: (line
 }
 
 type AskEmbeddings = typeof askEmbeddings;
-type AnswerEmbeddings = (...parts: Parameters<typeof embed>) => Promise<object>;
+type AnswerEmbeddings = (...given: Parameters<typeof embed>) => Promise<object>;
 
 function answerEmbeddings({
   ask,
@@ -228,8 +228,8 @@ function answerEmbeddings({
   const { request, metrics, options } = answering;
   return inPlace(answering, async (place) => {
     const asked = await ask(options.model, request.body);
-    place.extend(Math.min(asked.texts.length, MOST_AT_ONCE) - 1);
-    const body = await answer(options.model, asked, place.signal);
+    const atOnce = place.extend(Math.min(asked.texts.length, MOST_AT_ONCE) - 1);
+    const body = await answer(options.model, { ...asked, atOnce }, place.signal);
     metrics.embedded(asked.texts.reduce((sum, { length }) => sum + length, 0));
     return body;
   });

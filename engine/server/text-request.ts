@@ -16,7 +16,7 @@ import { ApiError } from './api-error.ts';
 import { queuedRuns } from './queued.ts';
 import type { ServedModel } from './served-model.ts';
 
-/** Texts of a request that are continued at the same time. */
+/** Most texts of a request that are continued at the same time. */
 export const MOST_AT_ONCE = 8;
 
 /** Texts that a client asks for, whichever API it speaks: `count` continuations of each prompt. */
@@ -132,7 +132,11 @@ export async function promptOf(
  * Starts the texts. The first text of a seed is the one that `hearth generate` gives for it.
  * @throws ApiError 400 if a prompt leaves no room for an answer, before any has started
  */
-export function startTexts(model: ServedModel, request: TextRequest, signal: AbortSignal): Choice[] {
+export function startTexts(
+  model: ServedModel,
+  request: TextRequest,
+  { atOnce, signal }: { readonly atOnce: number; readonly signal: AbortSignal },
+): Choice[] {
   const {
     prompts,
     count,
@@ -144,7 +148,7 @@ export function startTexts(model: ServedModel, request: TextRequest, signal: Abo
     bias = new Map(),
     stopTokens,
   } = request;
-  const queued = queuedRuns(MOST_AT_ONCE);
+  const queued = queuedRuns(atOnce);
   for (const prompt of prompts) checkPrompt(prompt, model.contextLength, request.tokens);
   const seed = request.seed ?? randomInt(2 ** 32);
   return prompts.flatMap((prompt, promptIndex) =>

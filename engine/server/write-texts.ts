@@ -12,6 +12,8 @@ import { together } from './together.ts';
 export interface WriteParts {
   readonly model: ServedModel;
   readonly asked: Asked;
+  /** Texts that run at the same time; the others wait for them. */
+  readonly atOnce: number;
   /** Takes over the response, to stream it. */
   readonly open: () => ServerResponse;
   /** Fires when the client is gone, or the server stops. */
@@ -26,8 +28,8 @@ export interface WriteParts {
  * @throws ApiError before anything is sent; what goes wrong in a stream is told as its last event, and thrown
  */
 export async function writeTexts(parts: WriteParts): Promise<object | undefined> {
-  const { model, asked, signal, onEnd } = parts;
-  const choices = startTexts(model, asked.request, signal);
+  const { model, asked, atOnce, signal, onEnd } = parts;
+  const choices = startTexts(model, asked.request, { atOnce, signal });
   for (const { run } of choices) run.result.then(onEnd, () => onEnd(undefined));
   if (!asked.stream)
     return asked.form.whole(await Promise.all(choices.map((choice) => collect(choice, asked.reading))));

@@ -56,8 +56,8 @@ test('texts beyond the limit are refused at once, with retry-after', async () =>
   const messages = await server.post('/v1/messages', { model: 'alphabet', max_tokens: 1, messages: ask.messages });
   assert.match(await messages.text(), /^\{"type":"error","error":\{"type":"rate_limit_error"/);
   for (const response of running) await (await response).text();
-  const many = await server.post(CHAT, { ...ask, n: 3 });
-  assert.is(many.status, 429);
+  const many = await server.post(CHAT, { ...ask, stream: false, n: 3 });
+  assert.equal([many.status, ((await many.json()) as { choices: object[] }).choices.length], [200, 3]);
   await server.stop();
 });
 

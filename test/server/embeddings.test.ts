@@ -71,22 +71,50 @@ test('a text that fills the context is embedded', async () => {
   assert.is((await vectorsOf({ input: 'a'.repeat(256) })).length, 1);
 });
 
-test('texts take places like others, and tokens are counted', async () => {
+test('2,048 texts are embedded; those for which there is no place wait, and tokens are counted', async () => {
   const small = await alphabetServer({ mostTexts: 2 });
+  const input = Array.from({ length: 2048 }, (_, index) => 'abc'.slice(0, 1 + (index % 3)));
+  let [running, most] = [0, 0];
+  const { embed } = small.model.engine;
+  small.model.engine.embed = async (asked) => {
+    most = Math.max(most, ++running);
+    await setTimeout(1);
+    running -= 1;
+    return await embed(asked);
+  };
+  const answer = await small.post(PATH, { input });
+  assert.is(answer.status, 200);
+  const { data } = (await answer.json()) as { data: { embedding: number[]; index: number }[] };
+  const three = await vectorsOf({ input: ['a', 'ab', 'abc'] });
   assert.equal(
-    [
-      (await small.post(PATH, { input: ['a', 'b', 'c'] })).status,
-      (await small.post(PATH, { input: ['a', 'bc'] })).status,
-    ],
-    [429, 200],
+    data,
+    input.map((_, index) => ({ object: 'embedding', index, embedding: three[index % 3] })),
   );
+  assert.is(most, 2);
   const metrics = await (await fetch(`${small.url}/metrics`)).text();
   for (const line of [
-    'hearth_embedded_tokens_total 3',
+    `hearth_embedded_tokens_total ${input.join('').length}`,
     'hearth_prompt_tokens_total 0',
     'hearth_requests_total{path="/v1/embeddings",status="200"} 1',
   ])
     assert.ok(metrics.includes(`${line}\n`), line);
+  await small.stop();
+});
+
+test('texts take places like others', async () => {
+  const small = await alphabetServer({ mostTexts: 2 });
+  small.model.engine.embed = ({ signal }) =>
+    new Promise((resolve) => signal?.addEventListener('abort', () => resolve(undefined)));
+  const [gone, more] = [new AbortController(), { model: 'alphabet', input: ['a', 'b', 'c'] }];
+  const held = small.post(PATH, more, { signal: gone.signal }).catch(() => {});
+  let refused = await small.post('/tokenize', { content: 'a' });
+  while (refused.status !== 429) {
+    await setTimeout(5);
+    refused = await small.post('/tokenize', { content: 'a' });
+  }
+  gone.abort();
+  await held;
+  while ((await small.post('/tokenize', { content: 'a' })).status !== 200) await setTimeout(5);
   await small.stop();
 });
 

@@ -3,7 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import { ApiError, STOPPED } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, MOST_AT_ONCE } from '../text-request.ts';
+import { checkModel } from '../text-request.ts';
 import * as parameters from './parameters.ts';
 import { prompts, tokensOfPrompts } from './prompts.ts';
 
@@ -45,15 +45,22 @@ export async function askEmbeddings(model: ServedModel, json: unknown): Promise<
 
 /**
  * The mean hidden state of each text, of length 1 as OpenAI's embeddings are, in OpenAI's form.
+ * @param asked `atOnce`: texts that run at the same time, each followed by the next that waits
  * @param signal fires when the client is gone, or the server stops
  * @throws ApiError 503 then
  */
-export async function embed(model: ServedModel, { texts, format }: AskedEmbeddings, signal: AbortSignal) {
-  const means: (Float32Array | undefined)[] = [];
-  for (let at = 0; at < texts.length; at += MOST_AT_ONCE) {
-    const part = texts.slice(at, at + MOST_AT_ONCE).map((tokens) => start(model, tokens, signal));
-    means.push(...(await Promise.all(part)));
-  }
+export async function embed(
+  model: ServedModel,
+  asked: AskedEmbeddings & { readonly atOnce: number },
+  signal: AbortSignal,
+) {
+  const { texts, format, atOnce } = asked;
+  const means = Array<Float32Array | undefined>(texts.length);
+  const waiting = texts.entries();
+  const one = async (): Promise<void> => {
+    for (const [index, tokens] of waiting) means[index] = await start(model, tokens, signal);
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
   const tokens = texts.reduce((sum, { length }) => sum + length, 0);
   return {
     object: 'list',

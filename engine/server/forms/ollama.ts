@@ -7,7 +7,7 @@ import { ApiError, ollamaError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, type FinishedChoice, promptOf, samplingOf, type TextRequest } from '../text-request.ts';
-import { type AskedEmbeddings, askEmbeddings, embed } from './embeddings.ts';
+import { askEmbeddings, embed } from './embeddings.ts';
 import * as parameters from './parameters.ts';
 import { grammarOf } from './text-format.ts';
 import { thinkingVariables } from './thinking.ts';
@@ -272,8 +272,9 @@ export function askOllamaEmbeddings(model: ServedModel, json: unknown) {
   return askEmbeddings(model, { input });
 }
 
-export async function ollamaEmbed(model: ServedModel, asked: AskedEmbeddings, signal: AbortSignal) {
-  const { data, usage } = await embed(model, asked, signal);
+export async function ollamaEmbed(...given: Parameters<typeof embed>) {
+  const [model] = given;
+  const { data, usage } = await embed(...given);
   return {
     model: model.name,
     embeddings: data.map(({ embedding }) => embedding),
