@@ -46,6 +46,8 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
     const { prompt, topLogprobs, sampler } = request;
     const signal = AbortSignal.any([closing.signal, ...(request.signal === undefined ? [] : [request.signal])]);
     if (signal.aborted) return { ...NOTHING, promptTokens: prompt.length, cachedTokens: 0 };
+    const promptLogprobs = await probabilitiesOf(model, request);
+    if (promptLogprobs !== undefined) cached = prompt;
     // One token at least is evaluated, for its logits.
     const known = Math.min(commonLength(cached, prompt), prompt.length - 1, model.position);
     model.rewind(known);
@@ -82,7 +84,12 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
     });
     flush();
     cached = [...prompt, ...generated.tokens].slice(0, model.position);
-    return { ...generated, promptTokens: prompt.length, cachedTokens: known };
+    return {
+      ...generated,
+      promptTokens: prompt.length,
+      cachedTokens: known,
+      ...(promptLogprobs && { promptLogprobs }),
+    };
   }
 
   return {
@@ -120,6 +127,16 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
       await last;
     },
   };
+}
+
+/** Log-probabilities of a prompt's tokens from the second on, if they are asked for; all but the last are evaluated. */
+async function probabilitiesOf(model: RewindableModel, { prompt, promptLogprobs: most }: BatchRequest) {
+  if (most === undefined) return undefined;
+  model.rewind(0);
+  const found: ReturnType<typeof likely>[] = [];
+  for (const [index, next] of prompt.slice(1).entries())
+    found.push(likely(await model.evaluate([prompt[index] as number]), next, most));
+  return found;
 }
 
 const NOTHING: Generated = { text: '', tokens: [], reason: 'interrupt', firstTokenSeconds: undefined, laterSeconds: 0 };

@@ -146,7 +146,8 @@ function completionForm(
       tokens: tokens.map(({ token }) => token),
       token_logprobs: tokens.map(({ logprob }) => logprob),
       top_logprobs: tokens.map(({ top_logprobs: top }) =>
-        top === null ? null : Object.fromEntries(top.map(({ token, logprob }) => [token, logprob])),
+        // Tokens that are written alike, such as parts of a character, have the probability of the likeliest.
+        top === null ? null : Object.fromEntries(top.map(({ token, logprob }) => [token, logprob] as const).reverse()),
       ),
       text_offset: shown,
     };
