@@ -10,6 +10,7 @@ import type { FileMix } from '../../engine/model/mix.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { BF16_SETS, roundsMore } from '../support/rounding-sets.ts';
+import { ALL_MATRICES, withVectors } from './added-vectors.ts';
 import { floatVector, type MadeFile, madeFile } from './made-file.ts';
 import { nmse } from './nmse.ts';
 import { plainForward } from './plain-forward.ts';
@@ -37,23 +38,6 @@ const rotatedPart = (architecture: string): NonNullable<MadeFile['metadata']> =>
   [`${architecture}.rope.dimension_count`, { type: 'uint32', value: 20 }],
 ];
 const factors = Array.from({ length: 16 }, (_, i) => 1 + i / 2);
-
-const WIDTHS = { attn_q: 256, attn_k: 64, attn_v: 64, attn_output: 256, ffn_gate: 512, ffn_up: 512, ffn_down: 256 };
-/** Vectors that matrices of every layer get besides. */
-const withVectors =
-  (names: readonly (keyof typeof WIDTHS)[], what: 'bias' | 'scale') =>
-  (tensors: readonly TensorSource[]): readonly TensorSource[] => {
-    const layers = tensors.filter(({ name }) => name.endsWith('attn_norm.weight')).length;
-    const added = Array.from({ length: layers }, (_, layer) =>
-      names.map((name, index) => {
-        const width = what === 'scale' ? 1 : WIDTHS[name];
-        const values = Array.from({ length: width }, (_, i) => 0.7 + 0.5 * Math.sin(i + 3 * index + 7 * layer));
-        return floatVector(`blk.${layer}.${name}.${what}`, values);
-      }),
-    );
-    return [...tensors, ...added.flat()];
-  };
-const ALL_MATRICES = Object.keys(WIDTHS) as (keyof typeof WIDTHS)[];
 
 const MODELS: readonly Omit<MadeFile, 'folder'>[] = [
   { name: 'llama', shape: {} },
