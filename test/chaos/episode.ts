@@ -109,10 +109,11 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
   const text = request.output.find(({ at }) => at > (named ?? struckAt));
   const goingOn = wasOver || kind.strikes === 'head' ? undefined : (text?.at ?? endedAt) - struckAt;
   if (end.kind === 'wrong') broken.push(end.problem);
-  const isLate = (at: number): boolean => at - struckAt - request.waited(struckAt, at) > NAMED_WITHIN;
+  const isLate = (at: number, from = struckAt): boolean => at - from - request.waited(from, at) > NAMED_WITHIN;
   if (fault === 'never' && !wasOver && isLate(endedAt)) {
     const said = saysAfter(request, injectedAt, new RegExp(`^waits for .*\\b${victim}\\b`));
-    if (said === undefined || isLate(said)) broken.push('it was not said in time whom the head waits for');
+    if (said === undefined || isLate(said, Math.max(struckAt, promptedAt(request) ?? 0)))
+      broken.push('it was not said in time whom the head waits for');
   }
   if (loses && !wasOver && isLate(endedAt) && (named === undefined || isLate(named)))
     broken.push(naming === undefined ? 'the device was never named' : `named after ${naming.toFixed(1)} s`);
@@ -178,6 +179,17 @@ function greeted(
     return worker.lines.slice(served.get(worker) ?? 0).find(({ text }) => text.startsWith('serves '))?.at ?? [];
   });
   return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/**
+ * When the head sent the prompt: by its time of the first token. A worker may be struck before, as soon as it has its weights, and
+ * owes no result then.
+ */
+function promptedAt({ lines, output }: TimedProcess): number | undefined {
+  const seconds = lines.map(({ text }) => /, TTFT ([\d.]+) (ms|s)/.exec(text)).find((found) => found !== null);
+  const [first] = output;
+  if (seconds == null || first === undefined) return undefined;
+  return first.at - Number(seconds[1]) * (seconds[2] === 'ms' ? 1e-3 : 1);
 }
 
 /** Matches a line that says that something is wrong with a device, or with the link to it. */
