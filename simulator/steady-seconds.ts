@@ -50,21 +50,34 @@ export function steadySeconds({ cluster, model, workload, reclaim, runtime }: St
   return steadyMean(plan, decodeSeconds(trace.tokens));
 }
 
-/** Tokens in which what reads ahead settles, and those that count. */
-const OF_EXPERTS = { settling: 2, counted: 24 } as const;
+/** Tokens in which what reads ahead settles, those that count at least and at most, and the standard error of a mean that is enough. */
+const OF_EXPERTS = { settling: 2, least: 8, most: 24, error: 0.01 } as const;
 
-/** Tokens that use experts are not alike: the mean of many, in caches that are full. */
+/** Whether so many tokens give their mean well enough. */
+function isMeanKnown(seconds: readonly number[]): boolean {
+  const count = seconds.length;
+  if (count < OF_EXPERTS.least) return false;
+  const mean = meanOf(seconds);
+  const squares = seconds.reduce((sum, one) => sum + (one - mean) ** 2, 0);
+  return Math.sqrt(squares / (count * (count - 1))) <= OF_EXPERTS.error * mean;
+}
+
+/** Tokens that use experts are not alike: the mean of some, in caches that are full. */
 function expertsSeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {
   const { outOfMemory, trace } = simulate({
     ...{ cluster, model, plan, reclaim, record: 'tokens' },
     ...(runtime && { runtime }),
-    workload: { ...workload, promptTokens: 0, outputTokens: OF_EXPERTS.settling + OF_EXPERTS.counted },
+    workload: { ...workload, promptTokens: 0, outputTokens: OF_EXPERTS.settling + OF_EXPERTS.most },
+    isEnough: (tokens) => isMeanKnown(countedSeconds(tokens)),
     warm: true,
   });
   const [shortage] = outOfMemory;
   if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
-  const counted = decodeSeconds(trace.tokens).slice(OF_EXPERTS.settling);
-  return counted.reduce((sum, one) => sum + one, 0) / counted.length;
+  return meanOf(countedSeconds(trace.tokens));
+}
+
+function countedSeconds(tokens: readonly TokenInterval[]): number[] {
+  return decodeSeconds(tokens).slice(OF_EXPERTS.settling);
 }
 
 /** Without prefetching the first token is like all others: it finds what the prompt left, and leaves the same. */
@@ -75,8 +88,7 @@ export function areEnough(plan: Plan, seconds: readonly number[]): boolean {
 /** Mean seconds of the tokens of a plan's steady state. */
 export function steadyMean(plan: Plan, seconds: readonly number[]): number {
   const period = prefetches(plan) ? periodOf(seconds) : 1;
-  const steady = seconds.slice(period === undefined ? LONGEST.settling : -period);
-  return steady.reduce((sum, one) => sum + one, 0) / steady.length;
+  return meanOf(seconds.slice(period === undefined ? LONGEST.settling : -period));
 }
 
 function prefetches({ weights }: Plan): boolean {
@@ -99,4 +111,8 @@ function isSame(one: number, other: number): boolean {
 
 function decodeSeconds(tokens: readonly TokenInterval[]): number[] {
   return tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -260,7 +260,7 @@ interface DetailOptions {
 }
 
 function detail(asked: Question, { file, key, bought, drafts: draft }: DetailOptions): DetailedAnswer {
-  const plain = answer(asked, { simulates: true });
+  const plain = answer(asked, { simulates: true, carried: true });
   const drafts = draft === undefined || plain.status === 'does-not-fit' ? undefined : draftsOf(asked, plain, draft);
   const answered = drafts?.answered ?? plain;
   const { cluster, workload } = asked;

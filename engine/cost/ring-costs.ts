@@ -96,13 +96,49 @@ export interface RingCosts {
   readonly uniformHop: number | undefined;
 }
 
-/** Evaluates the coefficients of Appendix A.3 for every device. */
-export function createRingCosts(
-  cluster: Cluster,
-  model: Model,
-  workload: Workload,
-  runtime: Runtime = DEFAULT_RUNTIME,
-): RingCosts {
+type CreateCosts = (cluster: Cluster, model: Model, workload: Workload, runtime: Runtime) => RingCosts;
+
+/** Results that are kept for a cluster: a planner asks again for the same ones with every plan. */
+const REMEMBERED = 4;
+
+/** Evaluates costs once for the same objects; runtimes are compared by their fields. The default is DEFAULT_RUNTIME. */
+function remembered(
+  create: CreateCosts,
+): (cluster: Cluster, model: Model, workload: Workload, runtime?: Runtime) => RingCosts {
+  interface Known {
+    readonly model: Model;
+    readonly workload: Workload;
+    readonly runtime: Runtime;
+    readonly costs: RingCosts;
+  }
+  const byCluster = new WeakMap<Cluster, Known[]>();
+  return (cluster, model, workload, runtime = DEFAULT_RUNTIME) => {
+    const own = byCluster.get(cluster) ?? [];
+    byCluster.set(cluster, own);
+    const found = own.find(
+      (one) => one.model === model && one.workload === workload && isSameRuntime(one.runtime, runtime),
+    );
+    if (found !== undefined) return found.costs;
+    const costs = create(cluster, model, workload, runtime);
+    own.unshift({ model, workload, runtime, costs });
+    own.length = Math.min(own.length, REMEMBERED);
+    return costs;
+  };
+}
+
+function isSameRuntime(one: Runtime, other: Runtime): boolean {
+  return (
+    one === other ||
+    (one.cpuBufferBytes === other.cpuBufferBytes &&
+      one.gpuBufferBytes === other.gpuBufferBytes &&
+      one.headBufferBytes === other.headBufferBytes &&
+      one.activationBytes === other.activationBytes &&
+      one.partitions === other.partitions)
+  );
+}
+
+/** Evaluates the coefficients of Appendix A.3 for every device; the same objects have the same coefficients. */
+export const createRingCosts = remembered((cluster, model, workload, runtime) => {
   const message = runtime.activationBytes * model.hiddenSize * workload.batch;
   return {
     layers: model.layers,
@@ -118,18 +154,13 @@ export function createRingCosts(
     }),
     ...linksFor(cluster, message),
   };
-}
+});
 
 /**
  * The coefficients for a prompt, whose tokens go around the ring together: layers process all of them, links carry all
  * hidden states, and the output layer runs for the last token only. The KV cache holds the prompt.
  */
-export function createPrefillCosts(
-  cluster: Cluster,
-  model: Model,
-  workload: Workload,
-  runtime: Runtime = DEFAULT_RUNTIME,
-): RingCosts {
+export const createPrefillCosts = remembered((cluster, model, workload, runtime) => {
   const costs = createRingCosts(cluster, model, { ...workload, context: workload.promptTokens }, runtime);
   const message = runtime.activationBytes * model.hiddenSize * workload.batch * workload.promptTokens;
   const devices = costs.devices.map((device, index): DeviceCosts => {
@@ -156,7 +187,7 @@ export function createPrefillCosts(
     devices,
     ...linksFor(cluster, message),
   };
-}
+});
 
 /**
  * The coefficients of one pass that verifies several tokens of speculative decoding: processors compute all of them

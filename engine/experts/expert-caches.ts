@@ -36,18 +36,21 @@ export function createExpertCaches({ policy, slots, layers, experts }: ExpertCac
   const caches = policy.pool === 'all' ? [create(0)] : Array.from({ length: layers }, (_, layer) => create(layer));
   const cacheOf = (layer: number): UnitCache => (caches[layer] ?? caches[0]) as UnitCache;
   const unitOf = (layer: number, expert: number): number => layer * experts + expert;
-  const unitsOf = (layer: number, chosen: ArrayLike<number>): number[] =>
-    Array.from(chosen, (expert) => unitOf(layer, expert));
-  let running: ReadonlySet<number> = new Set();
+  const unitsOf = (layer: number, chosen: ArrayLike<number>): number[] => {
+    const units: number[] = [];
+    for (let index = 0; index < chosen.length; index++) units.push(unitOf(layer, chosen[index] as number));
+    return units;
+  };
+  let running: readonly number[] = [];
+  const isRunning = (unit: number): boolean => running.includes(unit);
   return {
     slots,
     unitOf,
     holds: (layer, expert) => cacheOf(layer).holds(unitOf(layer, expert)),
     need(layer, chosen) {
-      const units = unitsOf(layer, chosen);
-      running = new Set(units);
-      return cacheOf(layer).need(units);
+      running = unitsOf(layer, chosen);
+      return cacheOf(layer).need(running);
     },
-    bring: (layer, chosen) => cacheOf(layer).bring(unitsOf(layer, chosen), (unit) => running.has(unit)),
+    bring: (layer, chosen) => cacheOf(layer).bring(unitsOf(layer, chosen), isRunning),
   };
 }

@@ -222,12 +222,13 @@ export function expected(misses: MissShares): number {
 
 /** How likely so many of `tries` succeed, from 0 on. */
 export function binomial(tries: number, probability: number): number[] {
-  let shares = [1];
-  for (let one = 0; one < tries; one++)
-    shares = Array.from(
-      { length: shares.length + 1 },
-      (_, successes) => (shares[successes] ?? 0) * (1 - probability) + (shares[successes - 1] ?? 0) * probability,
-    );
+  const shares = new Array<number>(tries + 1).fill(0);
+  shares[0] = 1;
+  for (let done = 0; done < tries; done++)
+    for (let successes = done + 1; successes >= 0; successes--)
+      shares[successes] =
+        (shares[successes] as number) * (1 - probability) +
+        (successes === 0 ? 0 : (shares[successes - 1] as number) * probability);
   return shares;
 }
 

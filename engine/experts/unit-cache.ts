@@ -1,5 +1,6 @@
 import { type RandomStream, randomStream } from '../input/random-stream.ts';
 import { createRankedUnits } from './ranked-units.ts';
+import { RecencyList } from './recency-list.ts';
 
 /**
  * A cache of equal units, such as the experts of a layer or of a whole mixture, which decides what is held and what is
@@ -82,23 +83,26 @@ interface Policy {
    * The unit that leaves; `undefined` to keep the new one out.
    * @param held all units that are held, the least recently needed first
    */
-  victim(held: Iterable<number>, isSpared: (unit: number) => boolean): number | undefined;
+  victim(held: RecencyList, isSpared: (unit: number) => boolean): number | undefined;
 }
 
 /** @throws RangeError without a slot */
 export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCacheOptions): UnitCache {
   if (!(slots >= 1)) throw new RangeError(`a cache of ${slots} slots; one is the least`);
   const policy = policyOf(eviction, slots, seed);
+  const isOptional = eviction.kind === 'hottest';
   /** In order of the last need. */
-  const held = new Set<number>();
+  const held = new RecencyList();
   if (eviction.kind === 'pinned') for (const unit of eviction.units.slice(0, slots)) held.add(unit);
+  /** Units that are needed, or brought, together. */
+  let together: ArrayLike<number> = [];
+  const isTogether = (unit: number): boolean => includes(together, unit);
   const place = (unit: number, isSpared: (unit: number) => boolean): ReadUnit => {
     if (held.size < slots && eviction.kind !== 'pinned') return { unit, kept: true };
     // A unit that is needed now makes no room for one that may stay out.
-    const last = eviction.kind === 'hottest' ? undefined : () => policy.victim(held, () => false);
-    const victim = policy.victim(held, isSpared) ?? last?.();
+    const victim = policy.victim(held, isSpared) ?? (isOptional ? undefined : policy.victim(held, spareNone));
     if (victim === undefined) return { unit, kept: false };
-    held.delete(victim);
+    held.remove(victim);
     policy.evicted(victim);
     return { unit, victim, kept: true };
   };
@@ -108,12 +112,12 @@ export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCac
     },
     holds: (unit) => held.has(unit),
     need(units) {
-      const together = new Set(sparesNeeded ? Array.from(units) : []);
-      const isSpared = (unit: number): boolean => together.has(unit);
+      together = units;
+      const isSpared = sparesNeeded ? isTogether : spareNone;
       const read: ReadUnit[] = [];
       for (let index = 0; index < units.length; index++) {
         const unit = units[index] as number;
-        const isHeld = held.delete(unit);
+        const isHeld = held.remove(unit);
         policy.needed(unit, isHeld);
         if (!isHeld) {
           const placed = place(unit, isSpared);
@@ -127,26 +131,35 @@ export function createUnitCache({ slots, eviction, sparesNeeded, seed }: UnitCac
     },
     bring(units, isSpared) {
       if (eviction.kind === 'belady') throw new RangeError('belady has no units that are brought ahead');
-      const together = new Set(Array.from(units));
+      const isKept = (unit: number): boolean => includes(units, unit) || isSpared(unit);
       const read: ReadUnit[] = [];
-      for (const unit of together) {
+      for (let index = 0; index < units.length; index++) {
+        const unit = units[index] as number;
         if (held.has(unit)) continue;
         const isFree = held.size < slots && eviction.kind !== 'pinned';
         // A unit that wasn't needed is no hotter than any other.
-        const isOut = isFree || eviction.kind === 'hottest';
-        const victim = isOut ? undefined : policy.victim(held, (one) => together.has(one) || isSpared(one));
+        const isOut = isFree || isOptional;
+        const victim = isOut ? undefined : policy.victim(held, isKept);
         if (!isFree && victim === undefined) continue;
         if (victim !== undefined) {
-          held.delete(victim);
+          held.remove(victim);
           policy.evicted(victim);
         }
         policy.kept(unit);
         held.add(unit);
-        read.push({ unit, ...(victim !== undefined && { victim }), kept: true });
+        read.push(victim === undefined ? { unit, kept: true } : { unit, victim, kept: true });
       }
       return read;
     },
   };
+}
+
+const spareNone = (): boolean => false;
+
+/** Units of a few, which are searched one by one. */
+function includes(units: ArrayLike<number>, unit: number): boolean {
+  for (let index = 0; index < units.length; index++) if (units[index] === unit) return true;
+  return false;
 }
 
 function policyOf(eviction: Eviction, slots: number, seed: number): Policy {
@@ -177,13 +190,8 @@ function leastRecent(): Policy {
     needed() {},
     kept() {},
     evicted() {},
-    victim: (held, isSpared) => first(held, isSpared),
+    victim: (held, isSpared) => held.oldest(isSpared),
   };
-}
-
-function first(units: Iterable<number>, isSpared: (unit: number) => boolean): number | undefined {
-  for (const unit of units) if (!isSpared(unit)) return unit;
-  return undefined;
 }
 
 function leastOften(): Policy {
@@ -222,25 +230,25 @@ function mostOften(): Policy {
 }
 
 function segmented(protectedSlots: number): Policy {
-  const onProbation = new Set<number>();
-  const isProtected = new Set<number>();
+  const onProbation = new RecencyList();
+  const isProtected = new RecencyList();
   return {
     needed(unit, isHeld) {
       if (!isHeld) return;
-      onProbation.delete(unit);
-      isProtected.delete(unit);
+      onProbation.remove(unit);
+      isProtected.remove(unit);
       isProtected.add(unit);
       if (isProtected.size <= protectedSlots) return;
-      const [oldest] = isProtected as Iterable<number>;
-      isProtected.delete(oldest as number);
-      onProbation.add(oldest as number);
+      const oldest = isProtected.oldest(spareNone) as number;
+      isProtected.remove(oldest);
+      onProbation.add(oldest);
     },
-    kept: (unit) => void onProbation.add(unit),
+    kept: (unit) => onProbation.add(unit),
     evicted(unit) {
-      onProbation.delete(unit);
-      isProtected.delete(unit);
+      onProbation.remove(unit);
+      isProtected.remove(unit);
     },
-    victim: (_, isSpared) => first(onProbation, isSpared) ?? first(isProtected, isSpared),
+    victim: (_, isSpared) => onProbation.oldest(isSpared) ?? isProtected.oldest(isSpared),
   };
 }
 
@@ -375,6 +383,6 @@ function farthestNeed(needs: ArrayLike<number>): Policy {
     },
     kept: rank,
     evicted: held.remove,
-    victim: () => held.least(() => false),
+    victim: () => held.least(spareNone),
   };
 }

@@ -5,7 +5,7 @@ import type { Model } from '../model/model.ts';
 import type { Plan } from '../plan/plan.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
 import { believed } from './belief.ts';
-import { bestPlans, faster, isSimulated, memoryOf, type RankedPlan } from './best-plan.ts';
+import { type BestPlansOptions, bestPlans, faster, isSimulated, memoryOf, type RankedPlan } from './best-plan.ts';
 import { planningProblem, type Question } from './question.ts';
 import { type SimulatedTimes, simulatedTimes } from './simulated-times.ts';
 
@@ -26,7 +26,7 @@ export interface RunnableAnswer {
   readonly longestContext: number;
   /** The best plan of whole layers, where tensors that are cut among devices are faster. */
   readonly wholeLayers: RankedPlan | undefined;
-  /** The fastest plan that a program carries out, where devices of a faster ring would cache experts. */
+  /** The fastest plan that a program carries out, where devices of a faster ring would cache experts, if it was asked for. */
   readonly carried: RankedPlan | undefined;
 }
 
@@ -40,9 +40,7 @@ export interface UnrunnableAnswer {
 
 export type Answer = RunnableAnswer | UnrunnableAnswer;
 
-export interface AnswerOptions {
-  /** Whether plans are ranked by simulation, or by closed form. */
-  readonly simulates: boolean;
+export interface AnswerOptions extends BestPlansOptions {
   /** Whether plans count that cut tensors among devices; they do unless given. */
   readonly cuts?: boolean;
 }
@@ -51,9 +49,9 @@ export interface AnswerOptions {
  * The best plan for a model on a cluster: the fastest of all candidates in simulation or, without a simulation, by closed
  * form.
  */
-export function answer(question: Question, { simulates, cuts = true }: AnswerOptions): Answer {
+export function answer(question: Question, { cuts = true, ...options }: AnswerOptions): Answer {
   const { cluster, model, workload } = question;
-  const { whole, cut, carried } = bestPlans(question, { simulates });
+  const { whole, cut, carried } = bestPlans(question, options);
   const best = cuts ? faster(whole, cut) : whole;
   if (best === undefined) {
     const scheduled = optimal(planningProblem({ belief: believed(cluster), model, workload }));
@@ -65,7 +63,7 @@ export function answer(question: Question, { simulates, cuts = true }: AnswerOpt
   return {
     plan,
     predictedSeconds,
-    simulated: simulates && isSimulated(question, plan) ? simulatedTimes(question, plan, seconds) : undefined,
+    simulated: options.simulates && isSimulated(question, plan) ? simulatedTimes(question, plan, seconds) : undefined,
     status: reloadedBytes > 0 || plan.stages.some(({ streamed }) => streamed !== undefined) ? 'from-disk' : 'in-memory',
     model,
     reloadedBytes,

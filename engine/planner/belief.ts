@@ -11,16 +11,24 @@ const PARTLY_USED = 4 * DEFAULT_EXTENT_BYTES;
  * which prima.cpp's closed forms don't know. Plans fill memory to the last layer, and under LRU those that exceed it by
  * a page reload everything, so that without this some plans take a hundred times as long as predicted.
  */
-export function believed(cluster: Cluster): Cluster {
-  return withMemory(cluster, (available) => room(available) / (1 + PAGE_TABLES));
-}
+export const believed = remembered((cluster) =>
+  withMemory(cluster, (available) => room(available) / (1 + PAGE_TABLES)),
+);
 
 /**
  * The same for closed forms that count page tables themselves: those with overlap, and `ring-aware`, which minimises
  * them.
  */
-export function believedBesidePageTables(cluster: Cluster): Cluster {
-  return withMemory(cluster, room);
+export const believedBesidePageTables = remembered((cluster) => withMemory(cluster, room));
+
+/** The same belief of the same cluster, so that what follows from it is known too. */
+function remembered(believe: (cluster: Cluster) => Cluster): (cluster: Cluster) => Cluster {
+  const known = new WeakMap<Cluster, Cluster>();
+  return (cluster) => {
+    const belief = known.get(cluster) ?? believe(cluster);
+    known.set(cluster, belief);
+    return belief;
+  };
 }
 
 function room(available: number): number {

@@ -18,6 +18,13 @@ export interface RankedPlan {
   readonly seconds: number;
 }
 
+export interface BestPlansOptions {
+  /** Whether plans are ranked by simulation, or by closed form. */
+  readonly simulates: boolean;
+  /** Whether `carried` is looked for; it isn't unless given. */
+  readonly carried?: boolean;
+}
+
 /**
  * The fastest plan of whole layers, and the fastest that cuts tensors among devices; `undefined` where none can run, and
  * where cuts are provably no faster than whole layers.
@@ -25,7 +32,7 @@ export interface RankedPlan {
 export interface BestPlans {
   readonly whole: RankedPlan | undefined;
   readonly cut: RankedPlan | undefined;
-  /** The fastest plan of whole layers that a program carries out, if in `whole` devices of a ring cache experts; else `undefined`. */
+  /** The fastest plan of whole layers that a program carries out, if none does `whole` (isUncarried); else `undefined`. */
   readonly carried: RankedPlan | undefined;
 }
 
@@ -34,7 +41,7 @@ export interface BestPlans {
  * fastest are not simulated. Where the fastest reads weights from disks, how each of its devices keeps and reads them is
  * tried in other ways too (`refined`), since closed forms differ from the simulation there.
  */
-export function bestPlans(question: Question, { simulates }: { readonly simulates: boolean }): BestPlans {
+export function bestPlans(question: Question, { simulates, carried: seeks = false }: BestPlansOptions): BestPlans {
   const { cluster: belief, model, workload, head } = question;
   const planned = candidates({ belief, model, workload }, head);
   const found = withExperts(question, planned, (plan) =>
@@ -48,14 +55,15 @@ export function bestPlans(question: Question, { simulates }: { readonly simulate
   const whole = best(layered);
   const cuts = found.filter(({ plan }) => plan.kind === 'tensor-parallel');
   const carried =
-    whole !== undefined && isCachingRing(whole.plan)
-      ? best(layered.filter(({ plan }) => !isCachingRing(plan)))
+    seeks && whole !== undefined && isUncarried(whole.plan)
+      ? best(layered.filter(({ plan }) => !isUncarried(plan)))
       : undefined;
   return { whole, cut: best(cuts, whole?.seconds), carried };
 }
 
-function isCachingRing(plan: Plan): boolean {
-  return plan.kind === 'ring' && cachesExperts(plan);
+/** Whether no program carries a plan of whole layers out: a ring whose devices cache experts, with layers on a GPU. */
+function isUncarried(plan: Plan): boolean {
+  return plan.kind === 'ring' && cachesExperts(plan) && plan.stages.some(({ processor }) => processor === 'gpu');
 }
 
 /** The faster of two plans, of equals the first; `undefined` if there is none. */

@@ -64,7 +64,7 @@ export function plannedDrafts({ question, plain, draft, acceptanceRates, most }:
   const draftBytes = draft.bytes + draft.layers * keptBytes(draft, workload.context, workload.kvFormat);
   const beside = { ...question, head: device, cluster: withLess(question.cluster, device, draftBytes) };
   // Verifications of plans that cut tensors are not predicted.
-  const answered = answer(beside, { simulates: true, cuts: false });
+  const answered = answer(beside, { simulates: true, carried: true, cuts: false });
   const where = `${draft.name} takes ${formatBytes(draftBytes)} of ${device}`;
   if (answered.status === 'does-not-fit') throw new InputError('--draft', `${where}; without them: ${answered.reason}`);
   const { plan } = answered;

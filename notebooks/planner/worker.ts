@@ -41,7 +41,7 @@ function replyTo({ id, clusterText, clusterName, model, prompt, context, depth }
   const cluster = parseCluster(clusterText, clusterName);
   const workload = createWorkload({ promptTokens: prompt, context: Math.max(prompt, context) });
   const question = { cluster, model, workload };
-  const found = answer(question, { simulates: depth !== 'predict' });
+  const found = answer(question, { simulates: depth !== 'predict', carried: depth === 'detail' });
   const unified = cluster.devices.filter(hasUnifiedGpu).map(({ name }) => name);
   if (depth !== 'detail') return { id, answer: found, unified, without: [], upgrades: [], commands: [] };
   const carried = { cluster, clusterFile: 'cluster.json', file: `${model.name}-${model.mix}.gguf`, context };

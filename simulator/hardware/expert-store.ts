@@ -175,7 +175,8 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   /** Slots that are used: what the operating system had swapped out of them comes back. @returns bytes */
   const useSlots = (units: readonly number[]): number => {
     if (!isSwapping) return 0;
-    return units.filter((unit) => slotPages.use(places.get(unit) ?? -1)).length * expertBytes;
+    const slots = units.flatMap((unit) => places.get(unit) ?? []);
+    return slots.filter((slot) => slotPages.use(slot)).length * expertBytes;
   };
 
   function* swapIn(bytes: number): Steps {

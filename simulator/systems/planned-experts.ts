@@ -100,11 +100,24 @@ function checkRouting({ layers, experts, used }: Routing, model: Model): void {
     );
 }
 
-/** The part of a known routing that concerns a device's layers, or one that is drawn for them. */
+/**
+ * The part of a known routing that concerns a device's layers, or one that is drawn for them. The latter begins in the middle of
+ * what was drawn: the first tokens had few before them to copy from, and their experts come again more often than others.
+ */
 function routingOf({ one, places, routing }: PlannedExperts, known: Routing | undefined, seed: number): Routing {
   if (known !== undefined) return layersOf(known, places);
   const { layers, used } = one.mixture;
-  return drawnRouting(routing, { tokens: DRAWN_TOKENS, layers, used, seed });
+  return fromMiddle(drawnRouting(routing, { tokens: DRAWN_TOKENS, layers, used, seed }));
+}
+
+/** A routing whose second half comes first. */
+function fromMiddle(routing: Routing): Routing {
+  const { chosen } = routing;
+  const middle = chosen.length >> 1;
+  const turned = new Uint16Array(chosen.length);
+  turned.set(chosen.subarray(middle));
+  turned.set(chosen.subarray(0, middle), chosen.length - middle);
+  return { ...routing, chosen: turned };
 }
 
 /** Bytes of memory that can't be reclaimed. */

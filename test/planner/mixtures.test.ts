@@ -27,7 +27,7 @@ function machine(gibibytes: number) {
 
 function answered(name: string, cluster = machine(32)): RunnableAnswer {
   const question = { cluster, model: createNamedModel(catalogue, name), workload: createWorkload({ context: 1024 }) };
-  const found = answer(question, { simulates: true });
+  const found = answer(question, { simulates: true, carried: true });
   if (found.status === 'does-not-fit') throw new Error(found.reason);
   return found;
 }

@@ -100,7 +100,7 @@ function expertsOf(asked: PlannedExpertsCase, { index, stages, policy }: Caching
   return {
     device: device.name,
     layers,
-    places: layers.map((layer) => expertLayersOf(model, 0, layer).layers),
+    places: placesOf(model, layers),
     routing: usualRouting(shape),
     one: {
       mixture: {
@@ -145,6 +145,16 @@ function layersWithExperts({ kinds }: Model, ranges: readonly LayerRange[]): num
     .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, at) => from + at))
     .filter((layer) => kinds[layer]?.feedForward?.kind === 'experts')
     .sort((one, other) => one - other);
+}
+
+/** The places of some layers among all with experts. @param layers in ascending order */
+function placesOf(model: Model, layers: readonly number[]): number[] {
+  let [place, before] = [0, 0];
+  return layers.map((layer) => {
+    place += expertLayersOf(model, before, layer).layers;
+    before = layer;
+    return place;
+  });
 }
 
 /** Matrices of an expert, which lie apart in a model's file. */
