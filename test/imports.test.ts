@@ -93,7 +93,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     [
       ...['engine/input', 'engine/design', 'engine/text', 'engine/text/speculation'],
       // /metrics shows the counts of experts' reads.
-      ...['engine/runtime/weights', 'engine/runtime/batch'],
+      ...['engine/experts', 'engine/runtime/batch'],
     ],
   ],
   ['engine/terminal', ['engine/input']],
@@ -106,19 +106,23 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ],
   [
     'engine/ring/wire',
-    ['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/trace', 'engine/gguf', 'engine/kernels'],
+    [
+      ...['engine/input', 'engine/model', 'engine/experts', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...['engine/gguf', 'engine/kernels'],
+    ],
   ],
   [
     'engine/ring/device',
     [
-      ...['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/gguf', 'engine/kernels'],
+      ...['engine/input', 'engine/model', 'engine/experts', 'engine/plan', 'engine/cost', 'engine/gguf'],
+      'engine/kernels',
       ...['engine/runtime', 'engine/runtime/kv', 'engine/runtime/weights', 'engine/ring/wire'],
     ],
   ],
   [
     'engine/ring/head',
     [
-      'engine/batch',
+      ...['engine/batch', 'engine/experts'],
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/trace', 'engine/schedule'],
       ...['engine/runtime', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
     ],

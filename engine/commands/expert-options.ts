@@ -1,9 +1,11 @@
 import { type Command, Option } from 'commander';
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import {
   EXPERTS_EVICTIONS,
   type ExpertsEviction,
   type ExpertsPolicy,
   type Lookahead,
+  MOST_DEPTH,
   READ_METHODS,
   type ReadMethod,
   USUAL_EXPERTS,
@@ -15,7 +17,6 @@ import { formatBytes, formatPercent, formatSeconds } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import { fittingRouting } from '../runtime/replayed-routes.ts';
-import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import { readCount } from '../terminal/options.ts';
 import type { DraftTexts } from './speculation.ts';
 import { readTextFile } from './text-file.ts';
@@ -30,9 +31,6 @@ export interface ExpertTexts {
   readonly expertLookahead?: string;
   readonly packedExperts?: string;
 }
-
-/** Reads that may be under way at once, a thread each. */
-const MOST_DEPTH = 64;
 
 const EXPERT_OPTIONS = {
   slots: new Option(

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import { routingRecord } from '../experts/write-routing.ts';
 import { withFile } from '../gguf/file-source.ts';
 import type { Gguf } from '../gguf/gguf.ts';
@@ -15,7 +16,6 @@ import { observedRoutes } from '../runtime/observed-routes.ts';
 import { createChoiceRecorder } from '../runtime/record-routing.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
 import type { PartTime } from '../runtime/transformer.ts';
-import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { type Generated, generate, type LanguageModel, PROMPT_PART, type VerifyingModel } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';

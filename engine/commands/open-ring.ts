@@ -16,7 +16,7 @@ import { deviceProfile } from './device-profile.ts';
 import { findRingGpu } from './found-gpu.ts';
 import { idleWorkerLines } from './idle-workers.ts';
 import type { OutputFile } from './output-file.ts';
-import { readRing, ringPlanning } from './ring-planning.ts';
+import { readRing, readRingPlan, ringPlanning } from './ring-planning.ts';
 import type { RingRequest } from './ring-request.ts';
 
 export interface OpenRingOptions extends RingRequest {
@@ -57,6 +57,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   if (!loaded.held.outer) throw new InputError(options.model, 'has no embedding and output; the head needs them');
   const { model } = loaded.part;
   checkKvFormat(model, kvCache);
+  const given = readRingPlan(options, model);
   const ending = new AbortController();
   const profile = deviceProfile({
     file: options.profile,
@@ -87,6 +88,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
     await head.gather();
     const planning = await ringPlanning({
       request: options,
+      given,
       file,
       head,
       model,

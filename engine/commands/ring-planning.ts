@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { MOST_DEPTH } from '../experts/experts-policy.ts';
 import { type Cluster, withoutGpus } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { KvFormat } from '../model/kv-format.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { Model } from '../model/model.ts';
+import type { Place } from '../plan/plan.ts';
+import { validateExperts } from '../plan/validate-experts.ts';
 import type { RingHead } from '../ring/head/head.ts';
 import { surveyLinks } from '../ring/head/link-survey.ts';
 import { measuredCluster } from '../ring/head/measured-links.ts';
@@ -45,6 +48,8 @@ const SOLVER_SECONDS = 10;
 
 export interface RingPlanningParts {
   readonly request: RingRequest & { readonly saveCluster: OutputFile | undefined };
+  /** The plan of `--plan` (readRingPlan). */
+  readonly given: RingPlanning['plan'];
   readonly file: RingFile;
   /** All its members must be connected. */
   readonly head: RingHead;
@@ -59,13 +64,12 @@ export interface RingPlanningParts {
 /**
  * Collects the inputs of planning. If a plan has to be made and the cluster file has no hardware facts, the devices
  * describe themselves and the links are measured.
- * @throws InputError for a plan that can't be read, and for a device that can't describe itself
+ * @throws InputError for a device that can't describe itself
  */
 export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanning> {
-  const { request, file, head, model, context, kvFormat, log } = parts;
-  const { plan, scheduler, requested, maxPressure } = request;
-  const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
-  const given = plan === undefined ? undefined : { file: plan, plan: readRingPlan(plan) };
+  const { request, given, file, head, model, context, kvFormat, log } = parts;
+  const { scheduler, requested, maxPressure } = request;
+  const named = scheduler ?? (given === undefined ? 'optimal' : undefined);
   const unknown = file.cluster === undefined && named !== undefined;
   const cluster = unknown || request.saveCluster !== undefined ? await measure(parts) : file.cluster;
   const usable = cluster && withUsableGpus(cluster, head.gpus(), named === undefined ? () => {} : log);
@@ -87,16 +91,33 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
   };
 }
 
-/** @throws InputError for a plan that can't be read, and one whose devices cache experts, which a ring doesn't carry out */
-function readRingPlan(file: string): Plan {
+/**
+ * Reads the plan of `--plan`, if one is given, before any device is reached.
+ * @throws InputError for a plan that can't be read, and for experts that the devices of a ring don't cache so
+ */
+export function readRingPlan(
+  { plan: file, requested }: Pick<RingRequest, 'plan' | 'requested'>,
+  model: Model,
+): RingPlanning['plan'] {
+  if (file === undefined) return undefined;
   const plan = readPlan(file);
-  const caching = Object.keys(plan.weights).find((device) => plan.weights[device]?.experts !== undefined);
-  if (caching !== undefined)
-    throw new InputError(
-      `${file}: weights.${caching}.experts`,
-      'is predicted and simulated, but the devices of a ring leave experts to their operating systems; remove it, or run all layers on one device (hearth generate --memory)',
-    );
-  return plan;
+  for (const [device, { experts }] of Object.entries(plan.weights)) {
+    if (experts === undefined) continue;
+    const fail = (part: string, problem: string): never => {
+      throw new InputError(`${file}: weights.${device}.experts${part}`, problem);
+    };
+    const isOnGpu = (place: Place): boolean => place.device === device && place.processor === 'gpu';
+    if ([plan.embedding, plan.output, ...plan.stages].some(isOnGpu))
+      fail('', 'is for a device whose GPU has layers or the output; move them to its CPU, or remove "experts"');
+    if (experts.layout !== 'file')
+      fail('.layout', `is "${experts.layout}", which is read on one machine alone (--packed-experts); use "file"`);
+    if (experts.depth > MOST_DEPTH)
+      fail('.depth', `is ${experts.depth}; at most ${MOST_DEPTH} reads are under way at once`);
+    const option = requested.prefetch !== undefined ? '--prefetch' : requested.release !== undefined && '--release';
+    if (option) throw new InputError(option, `is not for devices that cache experts, as ${device} does; leave it out`);
+  }
+  validateExperts(plan, model, file);
+  return { file, plan };
 }
 
 /** The cluster without the GPUs that its devices don't use here. */

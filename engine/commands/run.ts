@@ -11,6 +11,7 @@ import type { Model } from '../model/model.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
 import { NoNumbersError } from '../ring/device/window-runner.ts';
 import type { RingHead } from '../ring/head/head.ts';
+import type { DeviceExpertReads } from '../ring/head/inquiries.ts';
 import type { RecoveringRing } from '../ring/head/lost-worker.ts';
 import { fittedPlan, planRing } from '../ring/head/planning.ts';
 import { createRingTexts, type RingModel, ringModel } from '../ring/head/ring-texts.ts';
@@ -25,6 +26,7 @@ import { createSampler } from '../text/sampling/sampler.ts';
 import { type LookAhead, lookAhead } from '../text/speculation/look-ahead.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { TokenInterval } from '../trace/trace.ts';
+import { describeReads } from './expert-options.ts';
 import { describePressure, type MemoryPressure, pressureOf } from './memory-pressure.ts';
 import { openRing } from './open-ring.ts';
 import { writeOutputFile } from './output-file.ts';
@@ -137,6 +139,7 @@ async function generateAll({
     if (speculation !== undefined) log(describeSpeculation(speculation, generated.tokens.length));
   }
   for (const one of memory) log(describePressure(one));
+  for (const { device, ...reads } of await readsOf(head)) log(`${device}: ${describeReads(reads)}`);
   setExitCode(texts);
   if (request.trace !== undefined) {
     const inOrder = intervals.sort((a, b) => a.start - b.start);
@@ -154,6 +157,16 @@ async function memoryOf(head: RingHead): Promise<MemoryPressure[]> {
     return (await head.heldMemory()).map(pressureOf);
   } catch (error) {
     log(`memory pressure isn't known: ${(error as Error).message}`);
+    return [];
+  }
+}
+
+/** Experts that devices which cache them have needed and read; none if a device doesn't answer. */
+async function readsOf(head: RingHead): Promise<DeviceExpertReads[]> {
+  try {
+    return await head.expertReads();
+  } catch (error) {
+    log(`reads of experts aren't known: ${(error as Error).message}`);
     return [];
   }
 }

@@ -29,6 +29,9 @@ export const USUAL_EXPERTS: ExpertsPolicy = {
   ...{ lookahead: { kind: 'none' }, hitsFirst: true },
 };
 
+/** Reads that may be under way at once, a thread each. */
+export const MOST_DEPTH = 64;
+
 /** Evictions that a plan names. */
 export const EXPERTS_EVICTIONS = ['lru', 'lfu', 'slru', 'lfru', 'least-stale', 'random', 'pinned-hottest'] as const;
 export type ExpertsEviction = EvictionName | 'least-stale' | 'pinned-hottest';

@@ -81,7 +81,7 @@ export interface FilePages {
    * Bytes that the threads have caused to be read from disk so far; undefined if the operating system doesn't count them.
    */
   readBytes(): number | undefined;
-  /** Ends the threads after their current pieces; jobs must not be used afterwards. */
+  /** Ends the threads after their current pieces and frees buffers; neither these nor jobs must be used afterwards. */
   close(): void;
 }
 

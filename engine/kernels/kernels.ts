@@ -66,6 +66,8 @@ export interface Kernels {
    * @throws InputError if the GPU is lost or has too little memory
    */
   read(vector: Vector): Promise<void> | undefined;
+  /** Opens kernels alike with memory of their own, which is the caller's to close; missing where files aren't mapped. */
+  readonly again?: () => Kernels;
   /** Ends the threads and frees matrices, mappings and caches; `run` must not be called afterwards. */
   close(): void;
 }

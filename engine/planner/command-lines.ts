@@ -28,8 +28,9 @@ export interface CarriedPlan {
 /**
  * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU, or one device has all layers
  * with the last on its GPU; llama.cpp's where one device has all layers; prima.cpp's where every round of a ring has the
- * same windows; distributed-llama's where tensors are cut evenly. Hearth alone carries out a ring whose devices cache experts. Programs
- * that can't place layers as planned are omitted. Other programs than Hearth pin no weights and prefetch in their own way.
+ * same windows; distributed-llama's where tensors are cut evenly. Hearth alone carries out a ring whose devices cache
+ * experts. Programs that can't place layers as planned are omitted. Other programs than Hearth pin no weights and prefetch
+ * in their own way.
  */
 export function commandLines(carried: CarriedPlan): CommandLine[] {
   const { plan } = carried;

@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
 import type { Routing } from '../experts/routing.ts';
 import { withFile } from '../gguf/file-source.ts';
@@ -23,14 +24,15 @@ import {
   type WeightsSource,
   weightsLoader,
 } from './transformer-weights.ts';
+import { slotRange } from './weights/expert-room.ts';
 import { type BroughtExperts, createExpertSlots, passingSlots } from './weights/expert-slots.ts';
-import type { AccessObserver, ExpertReads } from './weights/layer-experts.ts';
+import type { AccessObserver } from './weights/layer-experts.ts';
 import { createMappedExperts } from './weights/mapped-experts.ts';
 import { pagesOf } from './weights/mapped-weights.ts';
 import { type MemoryUse, planBudget } from './weights/memory-budget.ts';
 import { packedModelOf, placePacked, readPacked } from './weights/packed-experts.ts';
 import { placeTensors } from './weights/place-tensors.ts';
-import { type PlacedExperts, readingBytes, slotBytes } from './weights/placed-experts.ts';
+import type { PlacedExperts } from './weights/placed-experts.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-counters.ts';
 import { weightsPartOf } from './weights/weights-layout.ts';
 import { createWeightsStream } from './weights/weights-stream.ts';
@@ -205,20 +207,14 @@ function planExperts(
   const placed = [...layers.values()];
   // Slots beyond what the system leaves would be hits that are read back from elsewhere.
   const memory = Math.min(budget, isFit ? availableMemory() : Number.POSITIVE_INFINITY);
-  const room =
-    memory - kept - sum(all.map((tensors) => bytesOf(alwaysUsed(tensors)))) - readingBytes(placed, policy.depth);
-  const isPool = policy.pool === 'all';
-  const passing = passingSlots(policy, used);
-  const each = isPool ? slotBytes(placed) : sum(placed.map((one) => slotBytes([one])));
-  const experts = isPool ? sum(placed.map((one) => one.experts)) : Math.min(...placed.map((one) => one.experts));
-  const most = Math.min(Math.floor(room / each) - passing, experts);
-  const one = passing > 0 ? 1 : used;
+  const room = memory - kept - sum(all.map((tensors) => bytesOf(alwaysUsed(tensors))));
+  const { least: one, most } = slotRange({ policy, layers: placed, used, room });
   if (policy.slots !== 'fit') {
     if (policy.slots >= one && policy.slots <= most) return { policy, layers, slots: policy.slots, used, file };
     throw new InputError('--expert-slots', `${policy.slots} are asked for; ${one} to ${most} are possible here`);
   }
   // One cache for all layers hits nothing before it holds what a token uses in all of them.
-  const least = isPool ? one * layers.size : one;
+  const least = policy.pool === 'all' ? one * layers.size : one;
   return most < least ? undefined : { policy, layers, slots: most, used, file };
 }
 

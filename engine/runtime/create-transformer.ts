@@ -1,3 +1,4 @@
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
@@ -6,7 +7,6 @@ import type { Passes } from './passes.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
 import { createTokenHistory } from './token-history.ts';
 import { type Transformer, VERIFIED_TOKENS } from './transformer.ts';
-import type { ExpertReads } from './weights/layer-experts.ts';
 
 export interface TransformerParts {
   readonly model: Model;

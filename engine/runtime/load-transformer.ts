@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import type { ExpertsPolicy } from '../experts/experts-policy.ts';
 import type { Routing } from '../experts/routing.ts';
 import { withFile } from '../gguf/file-source.ts';
@@ -31,7 +32,7 @@ import { createTexts, type Texts } from './texts.ts';
 import type { PartTime, PassHooks, Transformer } from './transformer.ts';
 import { kvCacheBytes, kvCachesBytes } from './transformer-bytes.ts';
 import { loadWeights, type WeightsSource } from './transformer-weights.ts';
-import type { AccessObserver, ExpertReads } from './weights/layer-experts.ts';
+import type { AccessObserver } from './weights/layer-experts.ts';
 import { mappedWeights } from './weights/mapped-weights.ts';
 import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights, equalWindows, windowHooks } from './weights/window-weights.ts';

@@ -33,6 +33,8 @@ export interface ModelPart {
   load(from: number, to: number, withoutExperts?: number): void;
   /** Loads the experts of those of these layers that have any: what multiplies them for another processor. */
   experts(from: number, to: number): CrossedExperts;
+  /** The weights of a layer that is loaded. @throws RangeError for another */
+  weightsOf(layer: number): LayerWeights;
   /** Loads the output layer unless it is loaded already; `logits` does so too. */
   loadOutput(): void;
   /** In whose memory a layer's keys and values, or its states, are. */
@@ -84,6 +86,8 @@ export interface ModelPartOptions {
   readonly weights: WeightsLoader;
   readonly kernels: Kernels;
   readonly mostTokens: number;
+  /** Called before each layer, which then runs by itself; unless given, layers run together. */
+  readonly beforeLayer?: ((layer: number) => void) | undefined;
 }
 
 /** Seconds after which other events are handled: heartbeats distinguish a computing device from a lost one. */
@@ -97,6 +101,7 @@ export function createModelPart({
   weights,
   kernels,
   mostTokens,
+  beforeLayer,
 }: ModelPartOptions): ModelPart {
   if (model.layerInputs !== undefined)
     throw new InputError(
@@ -196,6 +201,11 @@ export function createModelPart({
       }
       return createCrossedExperts({ kernels, settings: layerSettings, activationsOf, weights: own });
     },
+    weightsOf(layer) {
+      const found = whole.get(layer);
+      if (found === undefined) throw new RangeError(`layer ${layer} is not loaded`);
+      return found;
+    },
     loadOutput() {
       output();
       logitsOf();
@@ -234,6 +244,10 @@ export function createModelPart({
           const batch = batches(layer);
           const { crossing } = batch;
           parts.push(batch);
+          if (beforeLayer !== undefined) {
+            beforeLayer(layer);
+            runTogether(kernels, parts.splice(0));
+          }
           if (crossing === undefined) continue;
           runTogether(kernels, parts);
           await cross({ layer, ...crossing }, segments, experts, () => kernels.run(crossing.meanwhile));

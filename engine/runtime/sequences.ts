@@ -1,3 +1,4 @@
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import { InputError } from '../input/input-error.ts';
 import type { MultiplyOperation } from '../kernels/operation.ts';
 import { isRecurrent } from '../model/layer-kind.ts';
@@ -10,7 +11,6 @@ import type { LayerPages, PagedLayers } from './layer-pages.ts';
 import { createTokenHistory, type TokenHistory } from './token-history.ts';
 import { VERIFIED_TOKENS } from './transformer.ts';
 import type { WantedRows } from './wanted-rows.ts';
-import type { ExpertReads } from './weights/layer-experts.ts';
 
 /** A text that a model continues, whose keys and values are in pages of a pool that all sequences share. */
 export interface Sequence {

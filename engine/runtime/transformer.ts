@@ -1,7 +1,7 @@
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { GreedyOptions } from '../kernels/kernels.ts';
 import type { Model } from '../model/model.ts';
-import type { ExpertReads } from './weights/layer-experts.ts';
 import type { PassPartName } from './weights/weights-layout.ts';
 
 /** Tokens of one verification: one row of logits has up to 600 kB. */

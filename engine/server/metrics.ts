@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import type { BatchLoad, BatchResult } from '../runtime/batch/batch-engine.ts';
-import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import type { ServedModel } from './served-model.ts';
 
 /** Figures of a server, for Prometheus. */

@@ -1,5 +1,5 @@
+import type { ExpertReads } from '../experts/expert-reads.ts';
 import type { BatchEngine } from '../runtime/batch/batch-engine.ts';
-import type { ExpertReads } from '../runtime/weights/layer-experts.ts';
 import type { Grammars } from '../text/grammar/text-form.ts';
 import type { Message } from '../text/message.ts';
 import type { ChatPrompt } from '../text/prompt-tokens.ts';

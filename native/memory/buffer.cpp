@@ -63,4 +63,9 @@ Buffer::~Buffer() {
   }
 }
 
+void Buffer::discard() {
+  // Fails only for memory that is locked, which then stays until the buffer is freed.
+  if (origin_ == Origin::mapped) madvise(data_, roundUp(size_, hugePage), MADV_DONTNEED);
+}
+
 }  // namespace hearth

@@ -27,6 +27,8 @@ class Buffer {
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
+  /** Gives the memory of a large buffer back while it is still held; what it had is lost. */
+  void discard();
 
  private:
   std::byte* data_;

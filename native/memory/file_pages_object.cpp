@@ -133,6 +133,8 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
 
   void close(const Napi::CallbackInfo&) {
     worker_.reset();
+    // Arrays hold the buffers until they are collected, and the collector doesn't know how much memory that is.
+    for (const auto& buffer : *buffers_) buffer->discard();
     buffers_ = std::make_shared<Buffers>();
   }
 

@@ -40,20 +40,6 @@ test('on a ring of processes it has the tokens of one file on one, whoever has i
   const alone = await runScript('bin/hearth.js', 'generate', '--model', whole, ...PROMPT);
   assert.is(ring.code, 0, ring.stderr);
   assert.equal(JSON.parse(ring.stdout).tokens, JSON.parse(alone.stdout).tokens);
-  const experts = { slots: 'fit', pool: 'layer', eviction: 'lru', method: 'direct', layout: 'file', depth: 1 };
-  const policy = { ...experts, lookahead: { kind: 'none' }, hitsFirst: true };
-  const weights = { w: { prefetch: 'none', release: 'none', experts: policy } };
-  const cachingPlan = join(folder, 'caching.json');
-  writeFileSync(
-    cachingPlan,
-    JSON.stringify({ rounds: 1, stages, embedding: head, output: head, kvCache: 'with-layers', weights }),
-  );
-  const caching = await runScript('bin/hearth.js', 'run', '--model', first, ...PROMPT, ...links, '--plan', cachingPlan);
-  assert.is(caching.code, 2);
-  assert.match(
-    caching.stderr,
-    /caching\.json: weights\.w\.experts: is predicted and simulated, but the devices of a ring leave experts/,
-  );
   for (const { running } of [worker, other]) {
     running.child.kill('SIGTERM');
     assert.is(await running.ended, 0);

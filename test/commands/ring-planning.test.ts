@@ -37,7 +37,8 @@ test('every scheduler that hearth run offers plans what a ring carries out', asy
 test('GPUs of a cluster that a ring can’t use are named', async () => {
   const lines: string[] = [];
   const { scheduling } = await ringPlanning({
-    request: { scheduler: 'optimal', plan: undefined, requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    request: { scheduler: 'optimal', requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    given: undefined,
     file: { head: 'desktop', members: [], cluster },
     head: { gpus: () => new Map([['macbook', 'M1']]) } as unknown as RingHead,
     ...{ model, context: 512, kvFormat: 'F16', profile: () => Promise.reject(new Error('not needed')) },
@@ -60,7 +61,8 @@ test('a device that nothing connects is left out, and one line says so', async (
   const cut = parseCluster(JSON.stringify({ ...json, links: { ...json.links, pairs: apart } }), 'cut.json');
   const lines: string[] = [];
   await ringPlanning({
-    request: { scheduler: 'optimal', plan: undefined, requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    request: { scheduler: 'optimal', requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    given: undefined,
     file: { head, members: [], cluster: withoutGpus(cut, () => true) },
     head: { gpus: () => new Map() } as unknown as RingHead,
     ...{ model, context: 512, kvFormat: 'F16', profile: () => Promise.reject(new Error('not needed')) },

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCluster } from '../../datasets/load.ts';
+import { USUAL_EXPERTS } from '../../engine/experts/experts-policy.ts';
 import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { commandLines } from '../../engine/planner/command-lines.ts';
@@ -127,6 +128,22 @@ test('a ring whose windows differ from round to round has no command line of pri
     commandLines({ ...settings, plan }).map(({ program }) => program),
     ['hearth'],
   );
+});
+
+test('a ring whose devices cache experts is carried out by hearth run alone, and by no program with layers on a GPU', () => {
+  const experts = { prefetch: 'none', release: 'none', experts: USUAL_EXPERTS } as const;
+  const linesOf = (processor: 'cpu' | 'gpu'): string[] => {
+    const stages = ['D1', 'D2'].map((device, at) => ({ device, processor, from: 16 * at, to: 16 * at + 16 }));
+    const head = { device: 'D1', processor: 'cpu' } as const;
+    const ring = { ...alone, stages, embedding: head, output: head, weights: { D2: experts } };
+    const plan = createPlan(ring);
+    assert.is(plan.kind, 'ring');
+    return commandLines({ ...settings, plan }).map(({ line }) => line);
+  };
+  assert.equal(linesOf('cpu'), [
+    'hearth run --model m.gguf --cluster home.json --plan plan.json --context 512 --prompt TEXT',
+  ]);
+  assert.equal(linesOf('gpu'), []);
 });
 
 test('distributed-llama has a line for each worker and for the root, in the order in which they start', () => {

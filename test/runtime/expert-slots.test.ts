@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
+import type { ExpertReads } from '../../engine/experts/expert-reads.ts';
 import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import { createUnitCache } from '../../engine/experts/unit-cache.ts';
 import { bufferSource } from '../../engine/gguf/byte-source.ts';
@@ -29,7 +30,7 @@ import {
   weightsLoader,
 } from '../../engine/runtime/transformer-weights.ts';
 import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
-import type { ExpertAccess, ExpertReads } from '../../engine/runtime/weights/layer-experts.ts';
+import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import { readPacked } from '../../engine/runtime/weights/packed-experts.ts';
 import { weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';

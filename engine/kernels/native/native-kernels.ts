@@ -26,10 +26,8 @@ export interface NativeOptions {
 }
 
 /** Kernels in C++. The addon knows formats by their numbers in GGUF files. */
-export function nativeKernels(
-  addon: NativeAddon,
-  { threads, instructionSet, pin, exact = false, fast = false }: NativeOptions,
-): Kernels {
+export function nativeKernels(addon: NativeAddon, options: NativeOptions): Kernels {
+  const { threads, instructionSet, pin, exact = false, fast = false } = options;
   const engine = new addon.Engine(instructionSet, threads, pin, exact, fast);
   const paths: string[] = [];
   const allPages: FilePages[] = [];
@@ -155,6 +153,7 @@ export function nativeKernels(
     },
     write() {},
     read: () => undefined,
+    again: () => nativeKernels(addon, options),
     close() {
       for (const opened of allPages.splice(0)) opened.close();
       for (const file of cacheFiles.splice(0)) file.close();

@@ -1,3 +1,4 @@
+import type { ExpertReads } from '../../experts/expert-reads.ts';
 import { type ActivationFrame, type Frame, FrameError, MOST_PAGES } from '../wire/frame.ts';
 import { type Assignment, FROM_HEAD, type MeasuredLink, type WeightsReport } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
@@ -28,6 +29,8 @@ export interface CarriedAssignment {
   receivesFrom(link: string): boolean;
   /** The device of the plan whose connection is named `link`, if it is one. */
   predecessor(link: string): string | undefined;
+  /** Experts that were needed and read; `undefined` if they are not cached. */
+  readonly expertReads: ExpertReads | undefined;
   /** Records the spans of weights so far. */
   collect(): void;
   /** Frees all memory of requests and closes the links. */
@@ -64,14 +67,19 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
   const { epoch, windows, predecessors } = assignment;
   const problem = misfit(assignment, loaded, memory);
   if (problem !== undefined) throw new Error(problem);
-  const device = await loadDevicePart({ loaded, gpu, windows, context: assignment.context, outer: [], wanted });
   const record = assignment.trace ? options.record : undefined;
+  const room = weightsRoom(assignment, loaded, memory);
+  const device = await loadDevicePart({
+    ...{ loaded, gpu, windows, context: assignment.context, outer: [], wanted, room, record },
+    experts: assignment.weights.experts,
+    hasOutput: false,
+  });
   const weights = createDeviceWeights({
     loaded,
     windows,
     output: 'elsewhere',
     requested: assignment.weights,
-    room: weightsRoom(assignment, loaded, memory),
+    room,
     record,
     onStill: options.onStill,
     onMoved: options.onMoved,
@@ -91,8 +99,11 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
   });
   return {
     epoch,
-    weights: weights?.report,
-    plannedBytes: plannedBytes(assignment, loaded, weights?.report),
+    weights: device.experts?.report ?? weights?.report,
+    plannedBytes: plannedBytes(assignment, loaded, { weights: weights?.report, experts: device.experts }),
+    get expertReads() {
+      return device.experts?.reads;
+    },
     link() {
       const { onLinked, onLost } = options;
       if (links !== undefined) throw new FrameError('a second request to link');

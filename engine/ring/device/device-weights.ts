@@ -102,7 +102,7 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
 }
 
 /** Records events of weights among a device's other spans, without those of no duration. */
-function weightsRecorder(record: (span: RingSpan) => void): WeightsRecorder {
+export function weightsRecorder(record: (span: RingSpan) => void): WeightsRecorder {
   return {
     span: ({ lane, cause, name, start, end, args }) => {
       if (end > start) record({ kind: 'weights', lane, cause, name, start, end, args });
@@ -113,6 +113,13 @@ function weightsRecorder(record: (span: RingSpan) => void): WeightsRecorder {
 
 /** A device's weights policy in one line, for people. */
 export function describeWeights({ policy, bytes }: WeightsReport): string {
+  const { experts } = policy;
+  if (experts !== undefined) {
+    const { slots, pool, method, depth } = experts;
+    const whose = pool === 'all' ? 'for all its layers together' : 'of each layer';
+    const stay = slots === 'fit' ? 'the page cache keeps what it has room for' : `${slots} stay ${whose}`;
+    return `${formatBytes(bytes)} of weights: of the experts ${stay}, others are read when tokens choose them (${method}, ${depth} at once)`;
+  }
   const kept =
     policy.release === 'pinned' ? `${formatBytes(policy.pinned)} stay in memory` : `release ${policy.release}`;
   return `${formatBytes(bytes)} of weights: ${kept}, prefetch ${policy.prefetch}`;

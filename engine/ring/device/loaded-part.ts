@@ -4,12 +4,15 @@ import { readGguf } from '../../gguf/read-gguf.ts';
 import { transformerSettings } from '../../gguf/transformer-settings.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
+import type { MappedFile } from '../../kernels/matrix.ts';
 import { createModelPart, type ModelPart } from '../../runtime/model-part.ts';
 import { readRotations } from '../../runtime/rotations.ts';
 import { activationsBytes } from '../../runtime/transformer-bytes.ts';
-import { weightsLoader } from '../../runtime/transformer-weights.ts';
+import { type WeightsLoader, weightsLoader } from '../../runtime/transformer-weights.ts';
+import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
 import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
-import { weightsLayout } from '../../runtime/weights/weights-layout.ts';
+import type { PlacedExperts } from '../../runtime/weights/placed-experts.ts';
+import { type WeightsPart, weightsLayout } from '../../runtime/weights/weights-layout.ts';
 import { type HeldLayers, heldLayers, readPartFile } from './part-file.ts';
 import { keptWeightsDigests, otherWeights, type WeightsDigests } from './weights-digests.ts';
 
@@ -25,8 +28,19 @@ export interface LoadedPart {
   readonly activationsBytes: number;
   /** Takes the rotations of a run whose requests have room for so many tokens. */
   useContext(context: number): void;
-  /** The same part on other kernels, such as a GPU's. They are the caller's to close. */
-  partOn(kernels: Kernels): ModelPart;
+  /** The path of its file. */
+  readonly path: string;
+  /** The kernels on which `part` computes. */
+  readonly kernels: Kernels;
+  /**
+   * The same part on other kernels, such as a GPU's. They are the caller's to close.
+   * @param beforeLayer called before each layer (ModelPartOptions)
+   */
+  partOn(kernels: Kernels, beforeLayer?: (layer: number) => void): ModelPart;
+  /** Places in the file of the experts of a layer that it holds; `undefined` for a layer without. */
+  experts(layer: number): PlacedExperts | undefined;
+  /** Bytes of the file that are of a part. */
+  bytesOf(part: WeightsPart): number;
   /** Its weights in the page cache; `undefined` if the kernels hold them in their own memory. */
   mapWeights(recorder: WeightsRecorder | undefined): MappedWeights | undefined;
   close(): void;
@@ -58,13 +72,25 @@ export function loadPart(
   const header = { ...file.whole, tensors: gguf.tensors };
   let rotations = readRotations(header, source, model, settings.contextLength);
   const mapped = kernels.mapFile(path);
-  const partOn = (computing: Kernels, file = computing.mapFile(path)): ModelPart => {
-    const weights = weightsLoader({ gguf, bytes: source, file, kernels: computing }, model);
-    return createModelPart({ model, settings, rotations: () => rotations, weights, kernels: computing, mostTokens });
-  };
+  const layout = weightsLayout(gguf, model);
+  const loaderOn = (computing: Kernels, file: MappedFile): WeightsLoader =>
+    weightsLoader({ gguf, bytes: source, file, kernels: computing }, model);
+  const partOf = (computing: Kernels, weights: WeightsLoader, beforeLayer?: (layer: number) => void): ModelPart =>
+    createModelPart({
+      ...{ model, settings, rotations: () => rotations, weights, kernels: computing, mostTokens, beforeLayer },
+    });
+  const own = loaderOn(kernels, mapped);
   return {
-    part: partOn(kernels, mapped),
-    partOn,
+    path,
+    kernels,
+    part: partOf(kernels, own),
+    partOn: (computing, beforeLayer) => partOf(computing, loaderOn(computing, computing.mapFile(path)), beforeLayer),
+    experts(layer) {
+      const { feedForward } = model.kinds[layer] ?? {};
+      if (feedForward?.kind !== 'experts') return undefined;
+      return { experts: feedForward.router.experts, matrices: own.expertBytes(layer) };
+    },
+    bytesOf: (part) => totalBytes(layout.ranges(part)),
     useContext(context) {
       rotations = readRotations(header, source, model, context);
     },
@@ -73,7 +99,7 @@ export function loadPart(
     digests: new Map([...file.digests, ...digests]),
     activationsBytes: activationsBytes(model, rotations, mostTokens),
     mapWeights: (recorder) =>
-      kernels.name === 'native' ? mappedWeights(kernels, mapped, weightsLayout(gguf, model), recorder) : undefined,
+      kernels.name === 'native' ? mappedWeights(kernels, mapped, layout, recorder) : undefined,
     close() {
       kernels.close();
       close();

@@ -41,14 +41,17 @@ function cacheBytes({ windows, kvCache, ...pages }: Caches, shape: Shape): numbe
   }, 0);
 }
 
-/** Bytes that a device can't give back under an assignment: full KV caches, activations and pinned weights. */
+/** Bytes that a device can't give back under an assignment: full KV caches, activations, pinned weights and slots of experts. */
 export function plannedBytes(
   assignment: Caches,
   { part, activationsBytes }: LoadedPart,
-  weights: WeightsReport | undefined,
+  {
+    weights,
+    experts,
+  }: { readonly weights: WeightsReport | undefined; readonly experts: { readonly bytes: number } | undefined },
 ): number {
   const pinned = weights?.policy.release === 'pinned' ? weights.policy.pinned : 0;
-  return cacheBytes(assignment, part.model) + activationsBytes + pinned;
+  return cacheBytes(assignment, part.model) + activationsBytes + pinned + (experts?.bytes ?? 0);
 }
 
 /** Memory that this process holds now, next to what was planned. */

@@ -171,6 +171,9 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
         case 'memory':
           tell({ kind: 'memory', ...heldMemory(memoryLimit, current?.plannedBytes ?? 0) });
           return;
+        case 'experts':
+          if (concerned !== undefined) tell({ kind: 'experts', epoch: message.epoch, reads: concerned.expertReads });
+          return;
         case 'profile':
           options.profile(message.fresh).then(
             (facts) => tell({ kind: 'profiled', facts }),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { pairKey } from '../../hardware/cluster.ts';
 import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
-import { heldMemory, missingCacheMemory } from '../device/memory.ts';
+import { heldMemory, missingCacheMemory, weightsRoom } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
 import { type ActivationFrame, activationBytes, FrameError, mostFrameBytes } from '../wire/frame.ts';
@@ -16,6 +16,7 @@ import { chunkTokens } from './chunk-tokens.ts';
 import { DeviceLostError, RingChangedError, RingError } from './errors.ts';
 import {
   createInquiries,
+  type DeviceExpertReads,
   type DeviceFacts,
   type DeviceHeldMemory,
   type DeviceSpans,
@@ -77,6 +78,8 @@ export interface RingHead extends RingPasses {
   collectSpans(): Promise<DeviceSpans[]>;
   /** Memory that the devices of the current assembly hold now and can't reclaim, the head first. */
   heldMemory(): Promise<DeviceHeldMemory[]>;
+  /** Experts that the devices of the current assembly which cache them have needed and read, the head first. */
+  expertReads(): Promise<DeviceExpertReads[]>;
   close(): Promise<void>;
 }
 
@@ -177,6 +180,10 @@ export function startHead(options: HeadOptions): RingHead {
     ring = undefined;
   };
 
+  const record = (span: RingSpan): void => {
+    if (settings.trace && spans.length < MOST_SPANS) spans.push(span);
+  };
+
   /** Creates an assembly in which only the head's own windows are prepared. */
   const createRing = async (layout: RingLayout): Promise<Ring> => {
     const assigned = assignments(layout, head, addressOf, settings);
@@ -187,6 +194,9 @@ export function startHead(options: HeadOptions): RingHead {
     const { windows, onGpu: outer = [] } = layout;
     const device = await loadDevicePart({
       ...{ loaded, gpu: options.gpu, windows: assignment.windows, context: assignment.context, outer },
+      ...{ experts: assignment.weights.experts, hasOutput: true },
+      room: weightsRoom(assignment, loaded, options.memory),
+      record: settings.trace ? record : undefined,
       wanted: () => !closed,
     }).catch((error: Error) => {
       throw new RingError(head, error.message);
@@ -208,9 +218,7 @@ export function startHead(options: HeadOptions): RingHead {
       assembly,
       memory: options.memory,
       send: (device, frame) => memberOf(device).send(frame),
-      record(span) {
-        if (settings.trace && spans.length < MOST_SPANS) spans.push(span);
-      },
+      record,
       onFailed: (error) => assembly.breakUp(Object.assign(new RingError(head, error.message), { cause: error })),
     });
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
@@ -287,6 +295,12 @@ export function startHead(options: HeadOptions): RingHead {
       const { assembly, own } = ring as Ring;
       const held = heldMemory(options.memoryLimit, own.plannedBytes);
       return [{ device: head, ...held }, ...(await inquiries.heldMemory(assembly.devices))];
+    },
+    async expertReads() {
+      const { assembly, own } = ring as Ring;
+      const caching = assembly.devices.filter((device) => assembly.weights.get(device)?.policy.experts !== undefined);
+      const others = await assembly.whileWhole(inquiries.expertReads(assembly.epoch, caching));
+      return [...(own.expertReads === undefined ? [] : [{ device: head, ...own.expertReads }]), ...others];
     },
     async close() {
       closed = true;

@@ -1,3 +1,4 @@
+import type { ExpertReads } from '../../experts/expert-reads.ts';
 import { probeLink } from '../wire/link-probe.ts';
 import type { HeldMemory, MeasuredLink, WorkerMessage } from '../wire/message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
@@ -32,6 +33,11 @@ export interface DeviceHeldMemory extends HeldMemory {
   readonly device: string;
 }
 
+/** Experts that a device needed and read. */
+export interface DeviceExpertReads extends ExpertReads {
+  readonly device: string;
+}
+
 /** Requests from the head to its members other than running windows. */
 export interface HeadInquiries {
   /** Handles answers; other messages are ignored. */
@@ -46,6 +52,8 @@ export interface HeadInquiries {
   collectSpans(): Promise<DeviceSpans[]>;
   /** Memory that `devices` hold now. */
   heldMemory(devices: readonly string[]): Promise<DeviceHeldMemory[]>;
+  /** Experts that `devices` have needed and read under the assembly of this number; those that cache none are omitted. */
+  expertReads(epoch: number, devices: readonly string[]): Promise<DeviceExpertReads[]>;
   /** Ends all waits. */
   close(): void;
 }
@@ -70,6 +78,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
   let onSpans: (from: string, spans: readonly RingSpan[]) => void = () => {};
   let onProfile: (from: string, facts: string | Error) => void = () => {};
   let onMemory: (from: string, held: HeldMemory) => void = () => {};
+  let onExperts: (from: string, reads: ExpertReads | undefined) => void = () => {};
   let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
   /** How to end each wait, and the device whose answer it is for. */
@@ -96,6 +105,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       if (message.kind === 'unprofiled') onProfile(from, new RingError(from, message.reason));
       if (message.kind === 'measured') onMeasured(from, message.links);
       if (message.kind === 'memory') onMemory(from, message);
+      if (message.kind === 'experts') onExperts(from, message.reads);
     },
     lost(device, reason) {
       for (const [end, asked] of waits) if (asked === device) end(new RingError(device, reason));
@@ -144,6 +154,17 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
         }));
       });
       return Promise.all(asked);
+    },
+    async expertReads(epoch, devices) {
+      const listeners = new Map<string, (reads: ExpertReads | undefined) => void>();
+      onExperts = (from, reads) => listeners.get(from)?.(reads);
+      const asked = devices.map(async (device): Promise<DeviceExpertReads[]> => {
+        const told = new Promise<ExpertReads | undefined>((resolve) => listeners.set(device, resolve));
+        memberOf(device).tell({ kind: 'experts', epoch });
+        const reads = await answer(device, REPORTING, told, 'report of experts');
+        return reads === undefined ? [] : [{ device, ...reads }];
+      });
+      return (await Promise.all(asked)).flat();
     },
     async collectSpans() {
       const found: DeviceSpans[] = [{ device: head, offset: 0, offsetError: 0, spans: ownSpans.splice(0) }];

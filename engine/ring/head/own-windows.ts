@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { TokenRange } from '../../runtime/forward.ts';
 import { outputMultiplied } from '../../runtime/layer-batches.ts';
 import { rowsOf } from '../../runtime/wanted-rows.ts';
@@ -27,6 +28,8 @@ export interface OwnWindows {
   readonly weights: WeightsReport | undefined;
   /** Bytes that can't be given back (plannedBytes). */
   readonly plannedBytes: number;
+  /** Experts that were needed and read; `undefined` if they are not cached. */
+  readonly expertReads: ExpertReads | undefined;
   /** Embeds tokens and runs the first window, or sends the activations to its device. */
   enter(frame: EnteringFrame): Promise<void>;
   /** Runs one of the head's windows. @throws FrameError for a frame that does not fit the plan */
@@ -141,8 +144,11 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   });
 
   return {
-    weights: weights?.report,
-    plannedBytes: plannedBytes(assignment, loaded, weights?.report),
+    weights: options.device.experts?.report ?? weights?.report,
+    plannedBytes: plannedBytes(assignment, loaded, { weights: weights?.report, experts: options.device.experts }),
+    get expertReads() {
+      return options.device.experts?.reads;
+    },
     enter({ tokens, ...frame }) {
       const [first] = assembly.windows;
       const number = entered++;

@@ -135,6 +135,7 @@ export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights,
   const holders = new Set([plan.output, ...plan.stages].map(({ device }) => device));
   const weights = [...holders].map((device): [string, WeightsPolicy] => {
     const planned = plan.weights[device];
+    if (planned?.experts !== undefined) return [device, planned];
     const base = planned === undefined || (scheduled && planned.release === 'none') ? FIT_POLICY : planned;
     const asked = prefetch ?? base.prefetch;
     const released = release ?? base.release;

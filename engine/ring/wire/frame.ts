@@ -2,7 +2,7 @@ import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
 import type { MultiplyOperation } from '../../kernels/operation.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 6;
+export const PROTOCOL_VERSION = 7;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;

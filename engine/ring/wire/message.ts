@@ -1,3 +1,4 @@
+import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import type { FittedPolicy, WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { ActivationFormat } from './frame.ts';
@@ -96,6 +97,8 @@ export type HeadMessage =
   | { readonly kind: 'clock'; readonly sentAt: number }
   | { readonly kind: 'report' }
   | { readonly kind: 'memory' }
+  /** Asks for the experts that were needed and read under an assignment. */
+  | { readonly kind: 'experts'; readonly epoch: number }
   /** `fresh`: measured again, unless it comes from a file. */
   | { readonly kind: 'profile'; readonly fresh: boolean }
   | { readonly kind: 'bye' };
@@ -139,6 +142,8 @@ export type WorkerMessage =
   | { readonly kind: 'profiled'; readonly facts: string }
   | { readonly kind: 'unprofiled'; readonly reason: string }
   | ({ readonly kind: 'memory' } & HeldMemory)
+  /** Missing reads: it doesn't cache experts. */
+  | { readonly kind: 'experts'; readonly epoch: number; readonly reads: ExpertReads | undefined }
   | { readonly kind: 'spans'; readonly spans: readonly RingSpan[] };
 
 /** The measured latency and bandwidth of a link. */

@@ -1,4 +1,14 @@
 import { CAUSES } from '../../cost/breakdown.ts';
+import type { ExpertReads } from '../../experts/expert-reads.ts';
+import {
+  EXPERTS_EVICTIONS,
+  EXPERTS_LAYOUTS,
+  type ExpertsPolicy,
+  type Lookahead,
+  MOST_DEPTH,
+  READ_METHODS,
+} from '../../experts/experts-policy.ts';
+import { POOLS } from '../../experts/replay-routing.ts';
 import { KV_FORMATS } from '../../model/kv-format.ts';
 import {
   type FittedPolicy,
@@ -65,17 +75,45 @@ const WINDOW = object<WindowAssignment>({
   }),
 });
 
+/** Experts of all layers of a model, and choices of a router: a thousand each. */
+const MOST_EXPERTS = 1e6;
+const MOST_RANKS = 1000;
+const SLOTS = whole(1, MOST_EXPERTS);
+const EXPERTS = object<ExpertsPolicy>({
+  slots: (value, where) => (value === 'fit' ? value : SLOTS(value, where)),
+  pool: oneOf(...POOLS),
+  eviction: oneOf(...EXPERTS_EVICTIONS),
+  method: oneOf(...READ_METHODS),
+  layout: oneOf(...EXPERTS_LAYOUTS),
+  depth: whole(1, MOST_DEPTH),
+  lookahead: variant<Lookahead>({
+    none: object({ kind: oneOf('none') }),
+    'next-router': object({ kind: oneOf('next-router'), ranks: whole(1, MOST_RANKS) }),
+    'previous-token': object({ kind: oneOf('previous-token') }),
+  }),
+  hitsFirst: truth,
+});
+
 const PINNED_BYTES = number(0, LARGEST);
-const POLICY_MEMBERS = object<{ prefetch: WeightsPolicy['prefetch']; release: Release; pinned?: number | 'fit' }>({
+const POLICY_MEMBERS = object<{
+  prefetch: WeightsPolicy['prefetch'];
+  release: Release;
+  pinned?: number | 'fit';
+  experts?: ExpertsPolicy;
+}>({
   prefetch: oneOf('fit', ...PREFETCHES),
   release: oneOf(...RELEASES),
   pinned: optional((value, where) => (value === 'fit' ? value : PINNED_BYTES(value, where))),
+  experts: optional(EXPERTS),
 });
 const POLICY: Shape<WeightsPolicy> = (value, where) => {
-  const { prefetch, release, pinned } = POLICY_MEMBERS(value, where);
+  const { prefetch, release, pinned, experts } = POLICY_MEMBERS(value, where);
+  if (experts !== undefined && !(prefetch === 'none' && release === 'none'))
+    throw new FrameError(`a message whose ${where} has experts, beside which prefetch and release are "none"`);
   if ((release === 'pinned') !== (pinned !== undefined))
     throw new FrameError(`a message whose ${where} needs pinned weights if, and only if, its release is "pinned"`);
-  return release === 'pinned' ? { prefetch, release, pinned: pinned as number | 'fit' } : { prefetch, release };
+  if (release === 'pinned') return { prefetch, release, pinned: pinned as number | 'fit' };
+  return { prefetch, release, ...(experts && { experts }) };
 };
 const FITTED_POLICY: Shape<FittedPolicy> = (value, where) => {
   const policy = POLICY(value, where);
@@ -117,6 +155,7 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   clock: object({ kind: oneOf('clock'), sentAt: TIME }),
   report: object({ kind: oneOf('report') }),
   memory: object({ kind: oneOf('memory') }),
+  experts: object({ kind: oneOf('experts'), epoch: UINT32 }),
   profile: object({ kind: oneOf('profile'), fresh: truth }),
   bye: object({ kind: oneOf('bye') }),
 });
@@ -167,6 +206,16 @@ const WEIGHTS_REPORT = object<WeightsReport>({
 
 const EPOCH = { epoch: UINT32 };
 
+const COUNT = whole(0, LARGEST);
+const EXPERT_READS = object<ExpertReads>({
+  needs: COUNT,
+  reads: COUNT,
+  ahead: COUNT,
+  wrong: COUNT,
+  bytes: number(0, LARGEST),
+  waited: number(0, 1e12),
+});
+
 export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   welcome: object({
     kind: oneOf('welcome'),
@@ -201,6 +250,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     planned: number(0, LARGEST),
     measured: optional(number(0, LARGEST)),
   }),
+  experts: object({ kind: oneOf('experts'), ...EPOCH, reads: optional(EXPERT_READS) }),
   spans: object({ kind: oneOf('spans'), spans: list(SPAN, 20_000) }),
 });
 

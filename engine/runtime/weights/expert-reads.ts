@@ -13,7 +13,10 @@ export function isRead({ jobs }: ExpertRead): boolean {
 }
 
 /** Waits for an expert's reads and records them. */
-export function finishRead({ jobs, what }: ExpertRead, recorder: RunRecorder | undefined): readonly PageOutcome[] {
+export function finishRead(
+  { jobs, what }: ExpertRead,
+  recorder: Pick<RunRecorder, 'span'> | undefined,
+): readonly PageOutcome[] {
   const outcomes = jobs.map((job) => job.wait());
   for (const { start, end, bytes } of outcomes)
     recorder?.span({ lane: 'disk', cause: 'disk', name: 'prefetch', start, end, args: { bytes, what } });

@@ -1,4 +1,5 @@
 import { createExpertCaches } from '../../experts/expert-caches.ts';
+import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
 import type { ReadUnit } from '../../experts/unit-cache.ts';
 import {
@@ -16,7 +17,6 @@ import type { RunRecorder } from '../../trace/run-recorder.ts';
 import { type ExpertRead, finishRead, isRead, nextRead } from './expert-reads.ts';
 import {
   type AccessObserver,
-  type ExpertReads,
   type LayerExperts,
   type NeededExperts,
   noReads,
@@ -44,7 +44,7 @@ export interface ExpertSlotsOptions {
   /** Experts that pass through, besides (passingSlots). */
   readonly passing: number;
   readonly observe?: AccessObserver | undefined;
-  readonly recorder?: RunRecorder | undefined;
+  readonly recorder?: Pick<RunRecorder, 'span'> | undefined;
 }
 
 /** The experts of a mixture, and what was read of them. */

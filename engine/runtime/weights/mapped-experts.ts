@@ -13,7 +13,7 @@ export interface MappedExpertsOptions {
   readonly layers: ReadonlyMap<number, PlacedExperts>;
   readonly productOf: (layer: number, role: ExpertMatrix) => ExpertProduct;
   readonly observe?: AccessObserver | undefined;
-  readonly recorder?: RunRecorder | undefined;
+  readonly recorder?: Pick<RunRecorder, 'span'> | undefined;
 }
 
 /**

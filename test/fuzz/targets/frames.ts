@@ -67,6 +67,12 @@ const ASSIGNMENT: Json = {
 };
 const SUCCESSOR = { name: 'b', address: 'tcp://10.0.0.2:7401', publicKey: 'f'.repeat(64), linkName: '2'.repeat(32) };
 
+const NONE = { prefetch: 'none', release: 'none' };
+const EXPERTS: Json = {
+  ...{ slots: 4, pool: 'all', eviction: 'lru', method: 'direct', layout: 'file', depth: 2, hitsFirst: true },
+  lookahead: { kind: 'next-router', ranks: 1 },
+};
+
 const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'prepare', assignment: ASSIGNMENT },
   { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), successors: [SUCCESSOR] } },
@@ -74,6 +80,8 @@ const HEAD_MESSAGES: readonly Json[] = [
     kind: 'prepare',
     assignment: { ...(ASSIGNMENT as object), weights: { prefetch: 'fit', release: 'pinned', pinned: 'fit' } },
   },
+  { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), weights: { ...NONE, experts: EXPERTS } } },
+  { kind: 'experts', epoch: 7 },
   { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64), ring: '3'.repeat(32) },
   { kind: 'link', epoch: 7 },
   { kind: 'measure', epoch: 7, bytes: 1000 },
@@ -91,6 +99,8 @@ const WORKER_MESSAGES: readonly Json[] = [
     epoch: 7,
     weights: { policy: { prefetch: 'willneed', release: 'pinned', pinned: 5 }, bytes: 10 },
   },
+  { kind: 'prepared', epoch: 7, weights: { policy: { ...NONE, experts: EXPERTS }, bytes: 10 } },
+  { kind: 'experts', epoch: 7, reads: { needs: 9, reads: 4, ahead: 1, wrong: 0, bytes: 1e6, waited: 0.1 } },
   { kind: 'linked', epoch: 7 },
   { kind: 'failed', epoch: 7, reason: 'no memory' },
   { kind: 'lost', epoch: 7, device: 'b', reason: 'gone' },
@@ -243,7 +253,8 @@ function hear(session: WorkerSession, frame: Frame, successors: boolean): boolea
   return message.kind === 'prepare' ? message.assignment.successors.length > 0 : successors;
 }
 
-const WORKER_KINDS = /^\{"kind":"(welcome|refused|prepared|linked|failed|lost|invalid|measured|profiled|spans)"/;
+const WORKER_KINDS =
+  /^\{"kind":"(welcome|refused|prepared|linked|failed|lost|invalid|measured|profiled|experts","epoch":\d+,"reads|spans)"/;
 
 function isOfWorker({ payload }: Frame): boolean {
   return WORKER_KINDS.test(new TextDecoder().decode(payload.subarray(0, 40)));

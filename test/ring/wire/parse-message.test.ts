@@ -38,6 +38,58 @@ const heardOf = (message: object): string => {
   }
 };
 
+/** How a worker takes a weights policy of its head. */
+const policyRefusal = (weights: object): string => {
+  const { assignment } = JSON.parse(new TextDecoder().decode((prepareFrame([]) as { payload: Uint8Array }).payload));
+  const message = JSON.stringify({ kind: 'prepare', assignment: { ...assignment, weights } });
+  try {
+    readMessage({ kind: 'message', payload: new TextEncoder().encode(message) }, HEAD_MESSAGE);
+    return 'accepted';
+  } catch (error) {
+    assert.instance(error, FrameError);
+    return (error as FrameError).message.replace('a message whose message.assignment.weights', '…');
+  }
+};
+
+test('a policy of experts is read whole, within bounds that a peer can’t exceed', () => {
+  const none = { prefetch: 'none', release: 'none' };
+  const cache = { slots: 'fit', pool: 'all', eviction: 'lfru', method: 'direct', layout: 'file', depth: 64 };
+  const experts = { ...cache, lookahead: { kind: 'next-router', ranks: 2 }, hitsFirst: false };
+  const refusalOfPart = (part: object): string => policyRefusal({ ...none, experts: { ...experts, ...part } });
+  assert.is(refusalOfPart({}), 'accepted');
+  assert.is(refusalOfPart({ slots: 3, lookahead: { kind: 'previous-token' } }), 'accepted');
+  assert.is(refusalOfPart({ depth: 65 }), '….experts.depth is not a number from 1 to 64');
+  assert.is(refusalOfPart({ slots: 1e9 }), '….experts.slots is not a number from 1 to 1000000');
+  assert.is(refusalOfPart({ slots: 0 }), '….experts.slots is not a number from 1 to 1000000');
+  assert.is(refusalOfPart({ hitsFirst: undefined }), '….experts.hitsFirst is not true or false');
+  assert.is(refusalOfPart({ path: '/etc/passwd' }), '….experts has an unknown member');
+  assert.match(refusalOfPart({ eviction: 'belady' }), /^….experts.eviction is not one of lru, lfu, /);
+  assert.match(refusalOfPart({ lookahead: { kind: 'known' } }), /^….experts.lookahead.kind is not one of none, /);
+  const beside = '… has experts, beside which prefetch and release are "none"';
+  assert.is(policyRefusal({ prefetch: 'populate', release: 'none', experts }), beside);
+  assert.is(policyRefusal({ prefetch: 'none', release: 'pinned', pinned: 'fit', experts }), beside);
+});
+
+test('a worker’s counts of experts are whole numbers of none and more', () => {
+  const reads = { needs: 4, reads: 2, ahead: 1, wrong: 0, bytes: 2e9, waited: 0.5 };
+  const heard = (part: object): string => heardOf({ kind: 'experts', epoch: 7, reads: { ...reads, ...part } });
+  assert.is(heard({}), 'accepted');
+  assert.is(heardOf({ kind: 'experts', epoch: 7 }), 'accepted');
+  for (const part of [
+    { reads: -1 },
+    { needs: 1.5 },
+    { ahead: '9' },
+    { bytes: null },
+    { waited: undefined },
+    { hits: 1 },
+  ])
+    assert.match(
+      heard(part),
+      /^a message whose message\.reads(\.\w+)? (is not a|has an unknown)/,
+      JSON.stringify(part),
+    );
+});
+
 test('names and reasons are lines that can’t control a terminal', () => {
   const reason = 'a message whose message.reason is not without control characters';
   for (const text of ['\u001b[2J', 'two\nlines', '\u009b2J', '\u007f'])
