@@ -4,12 +4,12 @@ import { bufferedReads, pieceReads } from '../../engine/cost/experts/piece-reads
 import { swapSeconds } from '../../engine/cost/experts/pressure.ts';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
 import type { ReadUnit } from '../../engine/experts/unit-cache.ts';
-import { hold, type Steps } from '../event-loop/effect.ts';
+import { hold, holdUntil, type Steps } from '../event-loop/effect.ts';
 import type { OneShot } from '../event-loop/one-shot.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import type { DiskThrottle } from './disk.ts';
-import { createReadBus, createReadLanes, type ReadBus } from './read-lanes.ts';
+import { createOwnLanes, createReadBus, createReadLanes, type KnownRead, type ReadBus } from './read-lanes.ts';
 import { createSlotPages } from './slot-pages.ts';
 
 /** How often experts were needed, and what was read. */
@@ -74,10 +74,8 @@ export interface ExpertStoreParts {
   readonly onRead: (read: FinishedRead) => void;
 }
 
-/** A read of an expert under way. */
-interface Fetch {
-  readonly pieces: readonly OneShot<void>[];
-}
+/** A read of an expert under way: the arrivals of its pieces, or when the last of them ends. */
+type Fetch = readonly OneShot<void>[] | number;
 
 export function createExpertStore({ simulation, one, shares, throttle, onRead }: ExpertStoreParts): ExpertStore {
   const { mixture, memory, policy, disk } = one;
@@ -86,6 +84,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   const bus = createReadBus(simulation, disk, throttle);
   const lanes = createReadLanes(simulation, policy.depth);
   const { bytes: pieceBytes, disk: pieceDisk } = pieceReads(one);
+  const ownLanes = createOwnLanes(simulation, { bus, depth: policy.depth, latency: pieceDisk.latency });
   const counts = {
     ...{ needs: 0, hits: 0, demanded: 0, guessed: 0 },
     ...{ bytes: 0, copiedBytes: 0, swappedBytes: 0, denseBytes: 0 },
@@ -94,6 +93,10 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   const slotPages = createSlotPages(shares.residentSlots);
   const places = new Map<number, number>();
   const isSwapping = shares.residentSlots < shares.allSlots;
+  /** Whether nothing but experts is read, past the page cache. */
+  const readsAlone = policy.method === 'direct' && memory.dense === 'anonymous' && !isSwapping;
+  /** Reads that were requested of a disk that has no others, and hadn't ended when the counts were asked for last. */
+  let known: KnownRead[] = [];
   const fetches = new Map<number, Fetch>();
 
   // The file: matrix by matrix, in each all experts of a layer, then what every token uses. A piece is an extent.
@@ -158,19 +161,37 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     pages.touch(range);
   }
 
-  const fetch = (unit: number, name: 'experts' | 'prefetch'): Fetch => {
-    const pieces = Array.from({ length: readsPerExpert }, (_, piece) =>
-      lanes.request(() => readPiece(unit, piece, name)),
-    );
-    const own = { pieces };
-    fetches.set(unit, own);
-    return own;
+  const fetch = (unit: number, name: 'experts' | 'prefetch'): void => {
+    if (!readsAlone) {
+      const pieces = Array.from({ length: readsPerExpert }, (_, piece) =>
+        lanes.request(() => readPiece(unit, piece, name)),
+      );
+      fetches.set(unit, pieces);
+      return;
+    }
+    let end = 0;
+    for (let piece = 0; piece < readsPerExpert; piece++) {
+      const read = ownLanes(pieceBytes);
+      known.push(read);
+      onRead({ name, ...read });
+      end = read.end;
+    }
+    fetches.set(unit, end);
   };
 
-  function* awaitFetch(unit: number, { pieces }: Fetch): Steps {
-    for (const piece of pieces) if (piece.state === 'pending') yield piece.wait();
+  function* awaitFetch(unit: number, fetched: Fetch): Steps {
+    if (typeof fetched !== 'number') {
+      for (const piece of fetched) if (piece.state === 'pending') yield piece.wait();
+    } else if (fetched > simulation.now) yield holdUntil(fetched);
     fetches.delete(unit);
   }
+
+  /** What has been read until now. */
+  const countKnown = (): void => {
+    const ended = known.filter(({ end }) => end <= simulation.now);
+    counts.bytes += ended.reduce((sum, { bytes }) => sum + bytes, 0);
+    known = known.slice(ended.length);
+  };
 
   /** Slots that are used: what the operating system had swapped out of them comes back. @returns bytes */
   const useSlots = (units: readonly number[]): number => {
@@ -222,7 +243,10 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   return {
     bus,
     pages,
-    counts,
+    get counts() {
+      countKnown();
+      return counts;
+    },
     together: isMapped ? layers * experts : shares.slots,
     need(layer, chosen) {
       const units = chosen.map((expert) => layer * experts + expert);

@@ -8,6 +8,8 @@ import { createThrottledReads, type DiskThrottle } from './disk.ts';
 export interface ReadBus {
   /** Waits for the latency, then for the bytes, behind those of reads that were ready before. */
   read(latency: number, bytes: number): Steps;
+  /** The end of a read that is ready for its bytes at a time, which is no earlier than that of the read before. */
+  arrival(ready: number, bytes: number): number;
   /** Seconds, until now, in which bytes came. */
   busySeconds(): number;
 }
@@ -17,17 +19,18 @@ export function createReadBus(simulation: Simulation, { bandwidth }: DiskReads, 
   let free = 0;
   let busy = 0;
   const limit = throttle && createThrottledReads(bandwidth, throttle.sliceSeconds);
-  const arrival = (bytes: number): number => {
-    if (limit !== undefined) return limit.end(simulation.now, bytes, throttle?.diskRate ?? bandwidth);
+  const arrival = (ready: number, bytes: number): number => {
+    if (limit !== undefined) return limit.end(ready, bytes, throttle?.diskRate ?? bandwidth);
     const seconds = bytes / bandwidth;
     busy += seconds;
-    free = Math.max(simulation.now, free) + seconds;
+    free = Math.max(ready, free) + seconds;
     return free;
   };
   return {
+    arrival,
     *read(latency, bytes) {
       if (latency > 0) yield hold(latency);
-      if (bytes > 0) yield holdUntil(arrival(bytes));
+      if (bytes > 0) yield holdUntil(arrival(simulation.now, bytes));
     },
     busySeconds: () => limit?.busySeconds(simulation.now) ?? busy - Math.max(0, free - simulation.now),
   };
@@ -64,5 +67,28 @@ export function createReadLanes(simulation: Simulation, depth: number): ReadLane
     get pending() {
       return waiting.length + lanes;
     },
+  };
+}
+
+/** A read whose end is known. */
+export interface KnownRead {
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: number;
+}
+
+/** As many reads at once as `depth`, all of one latency, of a disk that nothing else reads: each one's end is known at its request. */
+export function createOwnLanes(
+  simulation: Simulation,
+  { bus, depth, latency }: { readonly bus: ReadBus; readonly depth: number; readonly latency: number },
+): (bytes: number) => KnownRead {
+  const free = new Float64Array(depth);
+  return (bytes) => {
+    let lane = 0;
+    for (let other = 1; other < depth; other++) if ((free[other] as number) < (free[lane] as number)) lane = other;
+    const start = Math.max(simulation.now, free[lane] as number);
+    const end = bus.arrival(start + latency, bytes);
+    free[lane] = end;
+    return { start, end, bytes };
   };
 }
