@@ -143,6 +143,8 @@ export interface Experts {
   readonly bias?: true;
   /** Whether scores have a bias where experts are chosen (DeepSeek-V3). */
   readonly choiceBias?: true;
+  /** Whether each expert's last product is multiplied with a number of its own (`ffn_down_exps.scale`). */
+  readonly scaled?: true;
   readonly shared?: SharedExpert;
   /**
    * Inner width of a dense network next to the mixture. Both then have norms of their own before and after them, the

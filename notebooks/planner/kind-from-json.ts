@@ -80,7 +80,7 @@ const ROUTER: Fields<Router> = {
 const SHARED: Fields<SharedExpert> = { size: needed(count), gated: bool };
 const EXPERTS: Fields<Experts> = {
   ...{ router: needed(object(ROUTER)), size: needed(count), activation: needed(one(ACTIVATIONS)), ungated: flag },
-  ...{ bias: flag, choiceBias: flag, shared: optional(object(SHARED)), beside: optional(count) },
+  ...{ bias: flag, choiceBias: flag, scaled: flag, shared: optional(object(SHARED)), beside: optional(count) },
 };
 const NETWORKS: Readonly<Record<'dense' | 'experts', Readonly<Record<string, Field>>>> = {
   dense: DENSE,

@@ -128,7 +128,6 @@ function besidePart(experts: Experts, size: number, hiddenSize: number): BlockPa
       ...denseWeights(inner, hiddenSize, DENSE),
       ...expertWeights(experts, hiddenSize),
       vector('ffn_gate_inp_scale', hiddenSize),
-      vector('ffn_down_exps_scale', experts.router.experts),
       ...(['post_ffw_norm_1', 'pre_ffw_norm_2', 'post_ffw_norm_2'] as const).map((norm) => vector(norm, hiddenSize)),
     ],
     widths: { ...denseWidths(inner), ...expertWidths(experts, hiddenSize), mixture: hiddenSize },
@@ -148,7 +147,7 @@ function besidePart(experts: Experts, size: number, hiddenSize: number): BlockPa
 }
 
 function expertWeights(experts: Experts, hiddenSize: number): LayerWeight[] {
-  const { router, size, bias, choiceBias, ungated } = experts;
+  const { router, size, bias, choiceBias, scaled, ungated } = experts;
   const ofExperts = (role: ExpertMatrix | ExpertBias, rows: number, columns: number): LayerWeight => ({
     ...{ role, rows: router.experts * rows, columns, experts: router.experts },
   });
@@ -166,6 +165,7 @@ function expertWeights(experts: Experts, hiddenSize: number): LayerWeight[] {
         ]
       : []),
     ...(choiceBias ? [vector('exp_probs_b_bias', router.experts)] : []),
+    ...(scaled ? [vector('ffn_down_exps_scale', router.experts)] : []),
   ];
 }
 
@@ -177,7 +177,8 @@ function expertWidths({ router, size, ungated }: Experts, hiddenSize: number): B
   };
 }
 
-function routeSteps({ bias, choiceBias, beside }: Experts): LayerStep[] {
+/** A number that multiplies an expert's result multiplies its weight in the sum of results. */
+function routeSteps({ bias, choiceBias, scaled }: Experts): LayerStep[] {
   return [
     {
       ...{ kind: 'multiply', weight: 'ffn_gate_inp', x: 'h', y: 'routerLogits' },
@@ -186,7 +187,7 @@ function routeSteps({ bias, choiceBias, beside }: Experts): LayerStep[] {
     {
       kind: 'route',
       ...(choiceBias && { bias: 'exp_probs_b_bias' }),
-      ...(beside !== undefined && { scales: 'ffn_down_exps_scale' }),
+      ...(scaled && { scales: 'ffn_down_exps_scale' }),
     },
   ];
 }
