@@ -129,7 +129,8 @@ export interface RequestedWeights {
  * The plan with a weights policy for every device that holds weights: the user's request, else the plan's policy, else
  * FIT_POLICY.
  * @param scheduled whether a scheduler made the plan. If such a plan leaves memory to the operating system, as the
- * papers' systems do, FIT_POLICY takes its place; a plan written by hand is not changed.
+ * papers' systems do, FIT_POLICY takes its place; a plan written by hand is not changed, and neither is the policy of a
+ * device that caches experts.
  */
 export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights, scheduled: boolean): Plan {
   const holders = new Set([plan.output, ...plan.stages].map(({ device }) => device));

@@ -207,7 +207,7 @@ const WEIGHTS_REPORT = object<WeightsReport>({
 const EPOCH = { epoch: UINT32 };
 
 const COUNT = whole(0, LARGEST);
-const EXPERT_READS = object<ExpertReads>({
+const EXPERT_COUNTS = object<ExpertReads>({
   needs: COUNT,
   reads: COUNT,
   ahead: COUNT,
@@ -215,6 +215,11 @@ const EXPERT_READS = object<ExpertReads>({
   bytes: number(0, LARGEST),
   waited: number(0, 1e12),
 });
+const EXPERT_READS: Shape<ExpertReads> = (value, where) => {
+  const counts = EXPERT_COUNTS(value, where);
+  if (counts.reads > counts.needs) throw new FrameError(`a message whose ${where} has more reads than needs`);
+  return counts;
+};
 
 export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   welcome: object({

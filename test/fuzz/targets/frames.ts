@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TINY } from '../../../engine/gguf/make/made-model.ts';
+import { loadCatalogue } from '../../../datasets/load.ts';
 import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
+import type { CatalogueModel } from '../../../engine/gguf/parse-models.ts';
 import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { uniformShape } from '../../../engine/model/architecture.ts';
+import type { Shape } from '../../../engine/model/architecture.ts';
+import type { LayerKind } from '../../../engine/model/layer-kind.ts';
 import { type LoadedPart, loadPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession, type WorkerSession } from '../../../engine/ring/device/session.ts';
 import {
@@ -21,8 +23,8 @@ import { concat, mutateBytes } from '../mutate-bytes.ts';
 import { type Json, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
 
-/** Model of the worker: two layers of 64 values, so that a window takes some microseconds. */
-const SHAPE = uniformShape({ ...TINY, hiddenSize: 256, ffnSize: 256, heads: 2, kvHeads: 1, vocabularySize: 260 });
+/** Model of the worker: two small layers with four experts each, so that a window takes some microseconds. */
+const SHAPE = smallMixture();
 const CHUNK = 8;
 /** Eight pages: two requests of 32 tokens. */
 const PAGE_TOKENS = 8;
@@ -43,12 +45,27 @@ export async function open(): Promise<FuzzTarget> {
   return { input: conversation, read: (input) => converse(input, loaded) };
 }
 
+function smallMixture(): Shape {
+  const { shape } = loadCatalogue().find((one) => one.shape.name === 'Qwen3-30B-A3B') as CatalogueModel;
+  const kinds = shape.kinds.slice(0, 2).map((kind): LayerKind => {
+    const { mixer, feedForward } = kind;
+    if (mixer?.kind !== 'attention' || feedForward?.kind !== 'experts') throw new RangeError('another mixture');
+    const router = { ...feedForward.router, experts: 4, used: 2 };
+    return {
+      ...kind,
+      mixer: { ...mixer, heads: 2, kvHeads: 1, headSize: 128 },
+      feedForward: { ...feedForward, size: 256, router },
+    };
+  });
+  return { ...shape, name: 'small', layers: 2, kinds, hiddenSize: 256, vocabularySize: 260 };
+}
+
 const ASSIGNMENT: Json = {
   epoch: 7,
   windowCount: 2,
   windows: [
-    { index: 0, from: 0, to: 1, next: { kind: 'head' } },
-    { index: 1, from: 1, to: 2, next: { kind: 'device', name: 'b' } },
+    { index: 0, from: 0, to: 1, onGpu: [], next: { kind: 'head' } },
+    { index: 1, from: 1, to: 2, onGpu: [], next: { kind: 'device', name: 'b' } },
   ],
   successors: [],
   predecessors: [{ name: 'b', publicKey: 'f'.repeat(64), linkName: '1'.repeat(32) }],
@@ -73,6 +90,8 @@ const EXPERTS: Json = {
   lookahead: { kind: 'next-router', ranks: 1 },
 };
 
+const CACHED: Json = { ...(ASSIGNMENT as object), weights: { ...NONE, experts: EXPERTS } };
+
 const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'prepare', assignment: ASSIGNMENT },
   { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), successors: [SUCCESSOR] } },
@@ -80,7 +99,7 @@ const HEAD_MESSAGES: readonly Json[] = [
     kind: 'prepare',
     assignment: { ...(ASSIGNMENT as object), weights: { prefetch: 'fit', release: 'pinned', pinned: 'fit' } },
   },
-  { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), weights: { ...NONE, experts: EXPERTS } } },
+  { kind: 'prepare', assignment: CACHED },
   { kind: 'experts', epoch: 7 },
   { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64), ring: '3'.repeat(32) },
   { kind: 'link', epoch: 7 },
@@ -114,6 +133,7 @@ const WORKER_MESSAGES: readonly Json[] = [
 ];
 
 const PREPARE = encodeMessage(HEAD_MESSAGES[0] as Json);
+const CACHING = encodeMessage({ kind: 'prepare', assignment: CACHED });
 
 function encodeMessage(message: Json): Uint8Array {
   return encodeFrame({ kind: 'message', payload: new TextEncoder().encode(JSON.stringify(message)) });
@@ -122,7 +142,7 @@ function encodeMessage(message: Json): Uint8Array {
 /** One to four frames, half of them mutated, after a valid assignment in most conversations. */
 function conversation(random: RandomStream): Uint8Array {
   const frames = Array.from({ length: random.integer(1, 4) }, () => randomFrame(random));
-  return encodeConversation(random.integer(0, 3) === 0 ? frames : [PREPARE, ...frames]);
+  return encodeConversation(random.integer(0, 3) === 0 ? frames : [random.pick([PREPARE, CACHING]), ...frames]);
 }
 
 export function encodeConversation(frames: readonly Uint8Array[]): Uint8Array {

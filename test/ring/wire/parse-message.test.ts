@@ -75,6 +75,7 @@ test('a worker’s counts of experts are whole numbers of none and more', () => 
   const heard = (part: object): string => heardOf({ kind: 'experts', epoch: 7, reads: { ...reads, ...part } });
   assert.is(heard({}), 'accepted');
   assert.is(heardOf({ kind: 'experts', epoch: 7 }), 'accepted');
+  assert.is(heard({ reads: 5 }), 'a message whose message.reads has more reads than needs');
   for (const part of [
     { reads: -1 },
     { needs: 1.5 },
