@@ -14,6 +14,7 @@ export const REASONS = {
   input: 'a fact about a model, a device, a network or a workload, which the models take as given',
   'worked example': 'arithmetic that the paper shows; a test holds our formula to it',
   derived: 'follows from other printed figures, which are compared',
+  'not comparable': 'stated relative to something that is not what it is called, or zero here by construction',
   'own prediction': 'the paper’s own prediction or its error, not a measurement',
   'earlier version': 'the paper’s first version prints the same quantity, measured with an older program',
   'other program': 'a program that is not modelled',

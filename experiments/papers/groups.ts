@@ -4,7 +4,7 @@
  */
 
 import { BLIND, type RegisteredError } from '../../datasets/register.ts';
-import { type Accuracy, accuracyOf } from './accuracy.ts';
+import { accuracyOf } from './accuracy.ts';
 import {
   ANSWERS,
   type Answer,
@@ -59,13 +59,24 @@ export function errorsText(comparisons: readonly Comparison[], answer: Answer): 
   const parts = ['', 'share', OCTAVES].flatMap((kind): string[] => {
     const own = comparisons.filter(({ unit }) => kindOf(unit) === kind);
     const accuracy = accuracyOf(own.flatMap((one) => one[`${answer}Error`] ?? []));
-    return accuracy === undefined ? [] : [accuracyText(kind, accuracy)];
+    if (accuracy === undefined) return [];
+    const worst = own.find((one) => one[`${answer}Error`] === accuracy.worst);
+    return [`${medianText(kind, accuracy.median)} (${errorText(kind, accuracy.worst)}${digitRange(worst, answer)})`];
   });
   return parts.join(', ') || '–';
 }
 
-const accuracyText = (unit: string, { median, worst }: Accuracy): string =>
-  `${medianText(unit, median)} (${errorText(unit, worst)})`;
+/** Half-width from which a print's last digit is worth telling beside an error. */
+const COARSE = 0.1;
+
+/** `; −41 % to +76 % within its digit`: the error over all values that a coarse print may stand for. */
+function digitRange(one: Comparison | undefined, answer: Answer): string {
+  const error = one?.[`${answer}Error`];
+  const { noise = 0, unit = '', cell } = one ?? {};
+  if (error === undefined || cell?.noiseFrom !== 'rounding' || noise < COARSE || inPoints(unit)) return '';
+  const [low, high] = [1 + noise, 1 - noise].map((share) => errorText(unit, (1 + error) / share - 1));
+  return `; ${low} to ${high} within its digit`;
+}
 
 /** groups.md: a line for every paper and group as Markdown. */
 export function groupsMarkdown(comparisons: readonly Comparison[], blind: BlindCells): string {

@@ -9,14 +9,14 @@ import { simulate } from '../../../simulator/simulate.ts';
 import { type HelmConstants, requestStartOf } from './constants.ts';
 import { fittedMachine } from './machine.ts';
 import type { HelmQuantity } from './quantities.ts';
-import { type HelmSystem, kernelBandwidth } from './systems.ts';
+import type { HelmSystem } from './systems.ts';
 
 /**
  * A prompt of 128 tokens, then 128 decoded ones (5.4, Table 6.1); every token is taken to be like the middle one of
  * these.
  */
-const PROMPT = 128;
-const OUTPUT = 128;
+export const PROMPT = 128;
+export const OUTPUT = 128;
 const MIDDLE = PROMPT + OUTPUT / 2;
 /** Tokens decoded in simulation; the first finds memory as the prompt left it, and isn't counted. */
 const DECODED = 3;
@@ -31,6 +31,8 @@ export interface HelmCase {
    * Bytes per second of the GPU's memory by §5.1; undefined where the machine's file has what the profiler measured.
    */
   readonly specifiedBandwidth: number | undefined;
+  /** Tokens in the KV cache of a decoded token; those of the middle one unless given. */
+  readonly context?: number;
 }
 
 /** The plan of a case, or the reason why it doesn't run. */
@@ -39,12 +41,12 @@ export type HelmPlan =
   | { readonly outcome: 'fails'; readonly why: string };
 
 /** The workload of Table 6.1 with the batch of the case. */
-export function workloadOf({ quantity: { batch } }: HelmCase): Workload {
+export function workloadOf({ quantity: { batch }, context = MIDDLE }: HelmCase): Workload {
   return createWorkload({
     promptTokens: PROMPT,
     outputTokens: DECODED,
     batch,
-    context: MIDDLE,
+    context,
     reservedContext: PROMPT + OUTPUT,
   });
 }
@@ -84,7 +86,6 @@ function withVram(cluster: Cluster, { vram }: HelmSystem): Cluster {
 
 function machineOf(one: HelmCase, constants: HelmConstants): Cluster {
   const { quantity, system, cluster, model, specifiedBandwidth } = one;
-  const kernel = kernelBandwidth(system, cluster);
   const gpu = (cluster.devices[0] as Device).gpu as DiscreteGpu;
   return fittedMachine(cluster, constants, {
     launch: system.launch,
@@ -92,7 +93,7 @@ function machineOf(one: HelmCase, constants: HelmConstants): Cluster {
     model,
     workload: workloadOf(one),
     specifiedBandwidth,
-    ...(kernel !== undefined && { cpuBandwidth: kernel }),
+    ...(system.cpuBandwidth !== undefined && { cpuBandwidth: system.cpuBandwidth }),
     ...(system.dynamicCache === true && { dynamicCache: true }),
     ...(system.pageable === true && { pageable: true }),
     ...(system.vram && { vram: system.vram(gpu) }),

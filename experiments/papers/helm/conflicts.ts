@@ -149,7 +149,7 @@ function statements({ scalings, constants }: ConflictInputs): Conflict[] {
       subject: 'AVX2 kernel off, 14B on the 3090',
       printed: '−17.9 % (6.4.2)',
       against: '−62.3 % (Table 6.3), which follows from its own throughputs',
-      here: 'the fallback’s rate is stated for the laptop alone',
+      here: 'the fallback’s one stated rate, that of the laptop',
     },
     {
       subject: 'AVX2 kernel off, 4B and 8B on the 3090',
@@ -205,7 +205,7 @@ function fallbackConflict(comparisons: readonly HelmComparison[]): Conflict[] {
       printed: '2.3 tok/s (14B) and 0.1 tok/s (32B)',
       against:
         'beside some 45 ms of the GPU, the first leaves 390 ms for 7 blocks of 661 MB, 11.9 GB/s; the second, at most 0.15 tok/s, leaves 6.6 s or more for 42 blocks of 977 MB, at most 6.2 GB/s',
-      here: `one rate for a core: ${text(middle)} and ${text(large)} tok/s`,
+      here: `one rate, as stated: ${text(middle)} and ${text(large)} tok/s`,
     },
   ];
 }

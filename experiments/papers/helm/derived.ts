@@ -1,5 +1,5 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
-import { type Answer, type Comparison, compare, type Quantity, type Rule } from '../comparison.ts';
+import { type Answer, type Comparison, compare, OCTAVES, type Quantity, type Rule } from '../comparison.ts';
 import type { ContextComparison } from './contexts.ts';
 import { secondsOf } from './quantities.ts';
 import type { HelmComparison } from './rules.ts';
@@ -13,7 +13,7 @@ export interface DerivedInputs {
 
 /** A figure that follows from compared ones. */
 interface Derivation {
-  readonly unit: 'x' | 'share';
+  readonly unit: 'x' | 'share' | typeof OCTAVES;
   /** The quantities behind it; it tests nothing where all of them were fitted to. */
   readonly from: readonly Comparison[];
   readonly value: (answer: Answer) => number | undefined;
@@ -61,7 +61,6 @@ function derivationOf(cell: PublishedCell, inputs: DerivedInputs): Derivation | 
   }
   if (table === 'Fig. 6.1' && column === 'HELM / Accelerate') return contextRatio(cell, inputs);
   if (column === 'HELM / strongest feasible baseline throughput') return meanSpeedup(inputs);
-  if (column === 'difference from Accelerate and DeepSpeed') return largestDifference(inputs);
   if (table === '§6.4.1' && metric === 'speedup') return scaling(cell, inputs);
   if (metric !== 'throughput-change') return undefined;
   if (cell.model === '') return meanDrop(cell, inputs);
@@ -127,14 +126,6 @@ const CONSTRAINED = [
   ['helm-3090', 'Qwen3-14B'],
   ['helm-l40s', 'Qwen3-32B'],
 ] as const;
-/** Cases in which it does. */
-const RESIDENT = [
-  ['helm-3090', 'Qwen3-4B'],
-  ['helm-3090', 'Qwen3-8B'],
-  ['helm-l40s', 'Qwen3-4B'],
-  ['helm-l40s', 'Qwen3-8B'],
-  ['helm-l40s', 'Qwen3-14B'],
-] as const;
 
 function meanSpeedup(inputs: DerivedInputs): Derivation {
   const pairs = CONSTRAINED.map(([machine, model]) => pairOf(inputs, machine, model, 'accelerate'));
@@ -143,18 +134,6 @@ function meanSpeedup(inputs: DerivedInputs): Derivation {
     from: known(pairs.flat()),
     value: (answer) => mean(pairs.map(([one, other]) => rateRatio(one, other, answer))),
     configuration: 'mean speedup',
-  };
-}
-
-function largestDifference(inputs: DerivedInputs): Derivation {
-  const pairs = RESIDENT.flatMap(([machine, model]) =>
-    ['accelerate', 'deepspeed'].map((system) => pairOf(inputs, machine, model, system)),
-  );
-  return {
-    unit: 'share',
-    from: known(pairs.flat()),
-    value: (answer) => Math.max(...pairs.map(([one, other]) => Math.abs((rateRatio(one, other, answer) ?? 1) - 1))),
-    configuration: 'difference',
   };
 }
 
@@ -203,7 +182,8 @@ function contextRatio({ cluster, model }: PublishedCell, { contexts }: DerivedIn
     contexts.find(({ cell }) => cell.cluster === cluster && cell.model === model && cell.system === system);
   const [helm, other] = [of('helm'), of('accelerate')];
   return {
-    unit: 'x',
+    // Of lengths that are powers of two.
+    unit: OCTAVES,
     from: [helm, other].filter((one): one is ContextComparison => one !== undefined),
     value: (answer) => {
       const [top, bottom] = [helm?.[answer], other?.[answer]];

@@ -24,6 +24,7 @@ import { derivedComparisons } from './derived.ts';
 import { helmQuantity } from './quantities.ts';
 import { rateComparisons } from './rates.ts';
 import { scalings } from './ratios.ts';
+import { helmRemarks } from './remarks.ts';
 import { helmPage } from './report.ts';
 import { helmRules } from './rules.ts';
 import { splitChecks, splitComparisons } from './splits.ts';
@@ -40,6 +41,7 @@ export interface HelmReproduction extends HelmResults {
   readonly constants: HelmConstants;
   readonly summary: readonly SummaryRow[];
   readonly conflicts: readonly Conflict[];
+  readonly remarks: Reproduced['remarks'];
 }
 
 /** Fits the constants that no source states, and compares every cell. */
@@ -55,7 +57,7 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
     contexts,
     units: splitComparisons(cells, clusterOf, modelOf),
     derived: derivedComparisons({ cells, comparisons, contexts }),
-    rates: rateComparisons(cells, constants, clusterOf),
+    rates: rateComparisons(cells, constants),
   };
   return {
     clusters,
@@ -63,6 +65,7 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
     ...results,
     summary: helmSummary(results),
     conflicts: helmConflicts({ ...results, cells, constants }),
+    remarks: helmRemarks({ cells, constants, caseOf, clusterOf }),
   };
 }
 
@@ -127,7 +130,9 @@ function gpuBandwidth(cells: readonly PublishedCell[], machine: string): number 
 }
 
 /** Every compared cell, with ratios of batches next to the throughputs that they are made of. */
-export function allComparisons(result: Omit<HelmReproduction, 'clusters' | 'summary' | 'conflicts'>): Comparison[] {
+export function allComparisons(
+  result: Omit<HelmReproduction, 'clusters' | 'summary' | 'conflicts' | 'remarks'>,
+): Comparison[] {
   const { comparisons, scalings, contexts, units, derived, rates } = result;
   return [...comparisons, ...scalings, ...contexts, ...units, ...derived, ...rates];
 }
@@ -141,7 +146,7 @@ export function helmReproduced(result: HelmReproduction): Reproduced {
     summary,
     aims: helmAims(result),
     conflicts,
-    remarks: [],
+    remarks: result.remarks,
     page: helmPage(result),
     clusters: [...clusters.values()],
     csv: cellsCsv(all, blindCells(loadRegister())),

@@ -1,7 +1,6 @@
 import { CUDA_CONTEXT_BYTES } from '../../../engine/cost/pytorch-memory.ts';
 import { ROOFLINE_RUNTIME } from '../../../engine/cost/roofline.ts';
 import type { Runtime } from '../../../engine/cost/runtime.ts';
-import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device, DiscreteGpu } from '../../../engine/hardware/device.ts';
 import { layerStreaming } from '../../../engine/schedule/baselines/layer-streaming.ts';
 import { cpuGpuSplit, splitPlan } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
@@ -21,8 +20,8 @@ export interface HelmSystem {
   readonly dynamicCache?: boolean;
   /** Whether it takes HELM's time before a request's prompt. */
   readonly startsRequests?: boolean;
-  /** Bytes per second at which a core of the CPU's kernel reads weights; HELM's kernel unless given. */
-  readonly coreBandwidth?: number;
+  /** Bytes per second at which the CPU's kernel reads weights; HELM's kernel unless given. */
+  readonly cpuBandwidth?: number;
   /** Why the system is represented like this. */
   readonly reason: string;
 }
@@ -30,14 +29,10 @@ export interface HelmSystem {
 /** vLLM takes 90 % of the installed memory (5.3). */
 const VLLM_UTILISATION = 0.9;
 /**
- * Physical cores. Specification: Core i7-13700H (6 + 8), EPYC 7H12, EPYC 7413; the thesis counts 16, 128 (threads) and 24.
+ * PyTorch's fp16 linear layers, a scalar loop per thread, read 3.7 GB/s on the laptop (4.1.5): the one rate of a CPU
+ * without HELM's kernel that the thesis states, taken on every machine.
  */
-const CORES: Readonly<Record<string, number>> = { 'helm-4060': 14, 'helm-3090': 64, 'helm-l40s': 24 };
-/**
- * PyTorch's fp16 linear layers, a scalar loop per thread, read 3.7 GB/s on the laptop (4.1.5). Assumed: the rate grows
- * with the cores, whatever their clock.
- */
-const FALLBACK_CORE_BANDWIDTH = 3.7e9 / 14;
+export const FALLBACK_BANDWIDTH = 3.7e9;
 
 const HELM: HelmSystem = {
   launch: 'dispatched',
@@ -56,9 +51,9 @@ const SYSTEMS: Readonly<Record<string, HelmSystem>> = {
   helm: HELM,
   'helm-no-avx2': {
     ...HELM,
-    coreBandwidth: FALLBACK_CORE_BANDWIDTH,
+    cpuBandwidth: FALLBACK_BANDWIDTH,
     reason:
-      'HELM’s plan with the rate of PyTorch’s fallback, which 4.1.5 states for the laptop; on the servers the same rate for a core',
+      'HELM’s plan with the rate of PyTorch’s fallback that 4.1.5 states; it is measured on the laptop, and no other is stated for the servers',
   },
   'helm-no-kv-offload': {
     ...HELM,
@@ -99,10 +94,4 @@ export function helmSystem(name: string): HelmSystem | undefined {
 /** All systems by name. */
 export function helmSystems(): [string, HelmSystem][] {
   return Object.entries(SYSTEMS);
-}
-
-/** The rate of the CPU's kernel on a machine; undefined for HELM's own, which is fitted. */
-export function kernelBandwidth({ coreBandwidth }: HelmSystem, { name }: Cluster): number | undefined {
-  const cores = CORES[name];
-  return coreBandwidth === undefined || cores === undefined ? undefined : coreBandwidth * cores;
 }

@@ -2,6 +2,7 @@ import type { ReclaimPolicy } from '../../../engine/cost/reclaim.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Prefetch } from '../../../engine/plan/weights-policy.ts';
 import type { SimulationOptions } from '../../../simulator/options.ts';
+import type { FootprintOf } from './footprint.ts';
 import type { Planner } from './planners.ts';
 import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program } from './program.ts';
 
@@ -34,6 +35,14 @@ export interface SystemPolicy {
   readonly mix?: Mix;
   /** OPERATING_SYSTEMS with the testbed's memory unless given. */
   readonly reclaiming?: Reclaiming;
+  /** Whether the optimum of Eq. 1 stands in where the planner finds no plan, as the paper's program found one. */
+  readonly standIn?: boolean;
+  /** Whose own formats decide what devices hold and whether it fits; the plan's unless given. */
+  readonly footprint?: FootprintOf;
+  /** Devices on which the system doesn't run, by name. */
+  readonly leavesOut?: readonly string[];
+  /** Whether the head drafts tokens (App. A.9). */
+  readonly drafts?: boolean;
   /** Whether it stands for the published column; the other readings are shown for comparison. */
   readonly claimed: boolean;
   readonly reason: string;
@@ -57,9 +66,10 @@ const HALDA_PROGRAM = {
   program: PRIMA_CPP,
   planner: 'halda-line-13',
   prefetch: 'willneed-whole',
+  standIn: true,
   claimed: true,
   reason:
-    'Halda as prima.cpp’s program has it, with line 13 as the paper prints it, in the version that the cell was measured with: that of April 2025 where the paper’s first version prints the same figure, else that of July',
+    'Halda as prima.cpp’s program has it, with line 13 as the paper prints it, in the version that the cell was measured with: that of April 2025 where the paper’s first version prints the same figure, else that of July; where it finds no plan, the optimum of Eq. 1 stands for the version that did',
 } as const satisfies SystemPolicy;
 
 /** App. A.3's own assumption, with the memory that the paper states. */
@@ -97,6 +107,7 @@ const RINGS: readonly SystemPolicy[] = [
     ...HALDA_PROGRAM,
     name: 'halda-program, line 13 of its source',
     planner: 'halda-program',
+    standIn: false,
     claimed: false,
     reason:
       'the same with line 13 as the program’s source has it: in April 2025 a device with free VRAM never counts as overloaded, though its RAM is exceeded; in July it does, and nothing is calibrated while a device has one layer and none on a GPU',
@@ -105,6 +116,7 @@ const RINGS: readonly SystemPolicy[] = [
     ...HALDA_PROGRAM,
     name: 'halda',
     planner: 'halda',
+    standIn: false,
     claimed: false,
     reason: 'Algorithm 1 as the paper prints it',
   },
@@ -112,6 +124,7 @@ const RINGS: readonly SystemPolicy[] = [
     ...HALDA_PROGRAM,
     name: 'halda, any GPU',
     planner: 'halda-any',
+    standIn: false,
     claimed: false,
     reason:
       'Algorithm 1 where line 13 also counts the GPU that has free memory while its own device is overloaded, as in the paper’s example (3.3)',
@@ -120,6 +133,7 @@ const RINGS: readonly SystemPolicy[] = [
     ...HALDA_PROGRAM,
     name: 'halda-repaired',
     planner: 'halda-repaired',
+    standIn: false,
     claimed: false,
     reason: 'Algorithm 1 with its defects mended',
   },
@@ -160,6 +174,8 @@ const EXO = {
   program: OTHER_PROGRAM,
   planner: 'exo',
   prefetch: 'none',
+  // The phone of Table 3, which counts as Linux for prima.cpp: exo gives 9, 10 and 13 layers to D1, D2 and D3 (4.1).
+  leavesOut: ['D4'],
   claimed: false,
   reason:
     'all layers on accelerators, in proportion to installed memory, weights pinned (4.1, A.8); exo computes in 4 bits on macOS and in 16 and 32 bits on Linux, while a plan has one format: both ends are shown and nothing is claimed',
@@ -167,14 +183,44 @@ const EXO = {
 
 const SYSTEMS: Readonly<Record<string, readonly SystemPolicy[]>> = {
   'llama.cpp': withReclaiming(ALONE),
-  exo: [EXO, { ...EXO, name: 'pinned, 16 bits', mix: 'F16', reason: 'the same in 16 bits on all devices' }],
+  exo: [
+    EXO,
+    {
+      ...EXO,
+      name: 'pinned, formats by device',
+      footprint: 'exo',
+      reason:
+        'the same with the formats of App. A.8: 4 bits on macOS, on Linux 16 bits in RAM beside 32 in VRAM; of layers alone, as the paper doesn’t say who has embedding and output. Memory, and what doesn’t fit',
+    },
+    { ...EXO, name: 'pinned, 16 bits', mix: 'F16', reason: 'the same in 16 bits on all devices' },
+  ],
   dllama: [
     {
       ...EXO,
       name: 'pinned',
       planner: 'dllama',
+      leavesOut: [],
       reason:
         'tensors cut evenly among all CPUs, weights pinned (A.8); dllama has Q4_0, which takes as many bytes as the Q4_K taken here. The paper names neither its version nor what an all-reduce over Wi-Fi takes beyond the latency: nothing is claimed',
+    },
+    {
+      ...EXO,
+      name: 'pinned, head loads all',
+      planner: 'dllama',
+      leavesOut: [],
+      footprint: 'dllama',
+      reason:
+        'the same where the head holds the whole file as well, which it loads before it cuts it (App. A.8); Q4_0 with an embedding in 32 bits, as dllama converts models; weights alone',
+    },
+  ],
+  'prima.cpp-speculative': [
+    {
+      ...HALDA_PROGRAM,
+      name: 'halda-program, five drafted',
+      drafts: true,
+      claimed: false,
+      reason:
+        'the same with five tokens drafted on the head (App. A.9), by models of the sizes and on the processors of Table 10; one acceptance rate, calibrated to the 70B with 442 ms, for all',
     },
   ],
   'prima.cpp-no-halda': [

@@ -29,10 +29,11 @@ const WARM_UP = 1;
 /** The closed form's result for a cell, `failed` without a plan; undefined for a metric that it doesn't have. */
 export function predictedQuantity(
   cell: PublishedCell,
-  { predicted, why }: Execution,
+  { predicted, footprints, why }: Execution,
   truth: Cluster,
 ): Quantity | undefined {
   if (predicted === undefined) return why === '' ? undefined : 'failed';
+  if (footprints !== undefined) return heldQuantity(cell, footprints);
   if (predicted.infeasible.length > 0) return 'OOM';
   switch (metricOf(cell)) {
     case 'tpot':
@@ -49,6 +50,14 @@ export function predictedQuantity(
   }
 }
 
+/** Memory held under a program's own formats: `OOM` where a device is exceeded; times have no answer. */
+function heldQuantity(cell: PublishedCell, footprints: NonNullable<Execution['footprints']>): Quantity | undefined {
+  if ([...footprints.values()].some(({ isExceeded }) => isExceeded)) return 'OOM';
+  if (metricOf(cell) !== 'memory-pressure') return undefined;
+  const held = footprints.get(deviceOf(cell));
+  return held === undefined ? 0 : held.bytes / held.installed;
+}
+
 /** Mean seconds of a trace's decoded tokens, but for the first. */
 export function decodedSeconds({ tokens }: Pick<Trace, 'tokens'>): number {
   const decoded = tokens.filter(({ phase }) => phase === 'decode').slice(WARM_UP);
@@ -56,7 +65,11 @@ export function decodedSeconds({ tokens }: Pick<Trace, 'tokens'>): number {
 }
 
 /** The simulation's result for a cell; undefined where nothing was simulated. */
-export function simulatedQuantity(cell: PublishedCell, { simulated, predicted }: Execution): Quantity | undefined {
+export function simulatedQuantity(
+  cell: PublishedCell,
+  { simulated, predicted, footprints }: Execution,
+): Quantity | undefined {
+  if (footprints !== undefined) return heldQuantity(cell, footprints);
   if (simulated === undefined) return predicted === undefined ? 'failed' : undefined;
   if (simulated.outOfMemory.length > 0 || (predicted?.infeasible.length ?? 0) > 0) return 'OOM';
   const { tokens } = simulated.trace;

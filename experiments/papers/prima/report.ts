@@ -7,7 +7,7 @@ import type { Block, Page, Section, TableBlock, Tone } from '../../report/page/p
 import { againstPublished } from '../charts.ts';
 import { ANSWERS, type Answer, isUpperBound } from '../comparison.ts';
 import { bothAnswers, type ValueText } from '../tables.ts';
-import { halfWidthText, quantityText, relativeErrorText } from '../text.ts';
+import { halfWidthText, quantityText, rangeText, relativeErrorText } from '../text.ts';
 import type { PaperFigure, PrimaFigureComparison } from './figures/figure.ts';
 import { figureSections } from './figures/figures.ts';
 import { primaFindings } from './findings.ts';
@@ -137,6 +137,9 @@ function tableSection(table: PaperTable, comparisons: readonly PrimaComparison[]
   };
 }
 
+/** Memories' last digits leave the plan as it is where they move its time by less. */
+const FLIPPED = 1.02;
+
 function columnOf({ cell }: PrimaComparison): string {
   const metric = metricOf(cell);
   return `${systemName(cell.system)}, ${metric === undefined ? '' : METRIC_NAMES[metric]}`;
@@ -157,6 +160,12 @@ function cellTable(title: string, all: readonly PrimaComparison[]): TableBlock {
     { title: 'noise', value: once(({ unit, noise }) => halfWidthText(unit, noise)), align: 'right' },
     { title: 'policy', value: ({ policy }) => policy || 'not modelled', label: true },
     ...bothAnswers(valueText, toneOf),
+    {
+      title: 'predicted within\nprinted digits',
+      value: ({ unit, detail: { digits } }) =>
+        digits === undefined || digits[1] < FLIPPED * digits[0] ? '' : rangeText(unit, digits),
+      align: 'right',
+    },
     {
       title: 'k',
       value: ({ cell, detail: { execution } }) =>

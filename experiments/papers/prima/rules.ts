@@ -6,6 +6,8 @@ import type { Model } from '../../../engine/model/model.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { type Comparison, type Rule, useOf } from '../comparison.ts';
 import type { Contradiction } from './contradictions.ts';
+import { digitRange } from './digits.ts';
+import { draftOf } from './drafts.ts';
 import { type Execution, execute, type Job } from './execute.ts';
 import type { PrimaOptions } from './options.ts';
 import { policiesOf, type SystemPolicy } from './policies.ts';
@@ -26,6 +28,8 @@ export interface PrimaDetail {
   readonly contradiction: Contradiction | undefined;
   /** A value of the testbed was chosen with the cell. */
   readonly seen: boolean;
+  /** Predicted seconds over the memories that round to the printed ones; undefined where they are not asked. */
+  readonly digits?: readonly [low: number, high: number] | undefined;
 }
 
 const NEWEST = 'prima-cpp';
@@ -61,11 +65,14 @@ export function cellsOf(cells: readonly PublishedCell[], table: PaperTable): Pub
 export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
   const { table, cells, testbed } = inputs;
   const executions = new Map<string, Execution>();
+  const fitted = new Set(
+    inputs.published.filter((cell) => isFitted(testbed, cell)).map((cell) => configurationOf(inputs, cell)),
+  );
   return cells.flatMap((cell): Rule<PrimaDetail>[] => {
     if (cell.value === 'unsupported') return [];
     // Alternatives differ in where layers run and what is reloaded, which is shown for the time of a token only.
     const all = policiesOf(cell.system, table.number);
-    const policies = cell.metric === 'tpot' ? all : all.slice(0, 1);
+    const policies = cell.metric === 'tpot' ? all : [mainFor(cell, all)].flatMap((one) => one ?? []);
     const printed = typeof cell.value === 'number' ? cell.value : undefined;
     const unit = unitOf(cell.metric);
     const given = {
@@ -75,7 +82,8 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
       published: quantityOf(cell),
       noise:
         cell.noise === undefined || printed === undefined ? undefined : cell.noise / (unit === 'share' ? 100 : printed),
-      use: wasSeen(testbed, cell) ? 'fit' : useOf(cell),
+      // Other prints of a fitted quantity are fitted too, in all but name.
+      use: fitted.has(configurationOf(inputs, cell)) ? 'fit' : useOf(cell),
       configuration: configurationOf(inputs, cell),
     } as const;
     if (policies.length === 0) return [{ ...given, policy: '', answer: () => notModelled(table) }];
@@ -87,11 +95,24 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
   });
 }
 
+/** The reading that stands for a cell of TTFT or memory: of memory the one that has the program's own formats. */
+function mainFor({ metric }: PublishedCell, all: readonly SystemPolicy[]): SystemPolicy | undefined {
+  const own = metric === 'memory-pressure' ? all.find(({ footprint }) => footprint !== undefined) : undefined;
+  return own ?? all[0];
+}
+
 /** Subject of a print: distillations have the shapes of what they are distilled into. */
 function configurationOf({ testbed, published }: PrimaInputs, cell: PublishedCell): string {
   const { system, model, metric } = cell;
   const device = metric === 'memory-pressure' ? deviceOf(cell) : '';
-  return [testbed.name, system, versionOf(cell, published), model, metric, device].join('\n');
+  // Drafts differ between models of one shape, and so does how many are accepted.
+  const drafted = system === 'prima.cpp-speculative' ? cell.row : '';
+  return [testbed.name, system, versionOf(cell, published), model, metric, device, drafted].join('\n');
+}
+
+/** Whether a constant or a value of the testbed was chosen with the cell. */
+function isFitted(testbed: Testbed, cell: PublishedCell): boolean {
+  return wasSeen(testbed, cell) || (cell.use === 'fit' && cell.cluster.startsWith(testbed.belief));
 }
 
 /** Whether a value of the testbed was chosen with the cell. */
@@ -107,7 +128,8 @@ export function jobOf(inputs: PrimaInputs, cell: PublishedCell, policy: SystemPo
   const settings = settingsOf({ testbed, stated, published, options, program, cell, model });
   const isStated = policy.reclaiming?.memory === 'stated';
   const truth = isStated ? trueCluster({ stated: testbed.stated, unknowns: [] }, settings.belief) : settings.truth;
-  return { policy, model, warm: options.warm === 'run', ...settings, truth };
+  const draft = policy.drafts === true ? draftOf(cell, published, modelOf) : undefined;
+  return { policy, model, warm: options.warm === 'run', ...settings, truth, draft };
 }
 
 /** @param executions what cells of one policy and model share */
@@ -119,17 +141,21 @@ function answered(
 ): ReturnType<Rule<PrimaDetail>['answer']> {
   const { table } = inputs;
   const job = jobOf(inputs, cell, policy);
-  const key = [policy.name, policy.prefetch, policy.planner, job.version, job.model.name, job.model.mix].join('\n');
+  const { version, model, draft } = job;
+  const { name, mix } = model;
+  const key = [policy.name, policy.prefetch, policy.planner, version, name, mix, draft?.model.name].join('\n');
   const execution = executions.get(key) ?? execute(job, inputs.solver);
   executions.set(key, execution);
   const isClaimed = cell.metric === 'tpot' && policy.claimed;
   const contradiction = isClaimed ? contradictionOf(inputs, cell) : undefined;
+  const digits =
+    isClaimed && policy.planner === 'halda-line-13' ? digitRange(inputs.testbed, job, inputs.solver) : undefined;
   const aim = isClaimed && contradiction === undefined ? targetOf(table.number, cell.system, cell.model) : undefined;
   return {
     predicted: predictedQuantity(cell, execution, job.truth),
     simulated: simulatedQuantity(cell, execution),
     target: aim?.limit,
-    detail: { table, policy, execution, aim, contradiction, seen: wasSeen(inputs.testbed, cell) },
+    detail: { table, policy, execution, aim, contradiction, seen: wasSeen(inputs.testbed, cell), digits },
   };
 }
 

@@ -17,8 +17,9 @@ interface SchedulerRow {
   /** The cells that nothing was fitted to. */
   readonly tested: readonly PrimaComparison[];
   readonly accuracy: Accuracy | undefined;
-  /** Cells for which the scheduler finds no plan, or one that runs out of memory. */
+  /** Cells for which the scheduler finds no plan, or one that runs out of memory; for some the optimum stands in. */
   readonly unanswered: number;
+  readonly standIns: number;
   /** The numbers of rounds (k) of its plans. */
   readonly rounds: readonly number[];
   readonly isAimed: boolean;
@@ -39,6 +40,7 @@ function rowsOf(comparisons: readonly PrimaComparison[]): SchedulerRow[] {
         tested,
         accuracy: accuracyOf(tested.flatMap(({ simulatedError }) => simulatedError ?? [])),
         unanswered: tested.filter(({ simulatedError }) => simulatedError === undefined).length,
+        standIns: tested.filter(({ detail }) => detail.execution?.standsIn === true).length,
         rounds: [...new Set(rounds)].sort((one, other) => one - other),
         isAimed: AIMED.includes(table.number),
       };
@@ -65,7 +67,7 @@ export function schedulersMarkdown(comparisons: readonly PrimaComparison[]): str
     row.rounds.join(', '),
     String(row.tested.length),
     String(configurationCount(row.tested)),
-    row.unanswered === 0 ? '' : String(row.unanswered),
+    row.unanswered > 0 ? String(row.unanswered) : row.standIns > 0 ? `${row.standIns}, optimum` : '',
     row.accuracy === undefined ? '–' : medianText('s', row.accuracy.median),
     errorText('s', row.accuracy?.worst),
     verdict(row),

@@ -5,7 +5,7 @@ import { bothAnswers, type ValueText } from '../tables.ts';
 import { quantityText, rangeText } from '../text.ts';
 import type { Contradiction } from './contradictions.ts';
 import { OPERATING_SYSTEMS } from './machines.ts';
-import { LLAMA_CPP, PRIMA_CPP } from './program.ts';
+import { PRIMA_CPP } from './program.ts';
 import { systemName } from './quantities.ts';
 import type { PrimaComparison } from './rules.ts';
 import { type Sensitivity, UNCERTAIN_INPUTS } from './sensitivity.ts';
@@ -68,7 +68,7 @@ export function policiesSection(comparisons: readonly PrimaComparison[]): Sectio
       },
       {
         kind: 'text',
-        text: `llama.cpp has room for ${LLAMA_CPP.room} tokens, as in the commands of prima.cpp’s documentation (-c 1024); Table 5’s llama.cpp column agrees. prima.cpp has room for ${PRIMA_CPP.room}: Table 5 leaves it at most 330 (see there), and so many do the documented commands decode (-n 256). Beside its buffers, whose size follows from the model’s shape, the released prima.cpp leaves ${formatBytes(PRIMA_CPP.keptBack['july-2025'])} of VRAM to CUDA, which the program of April 2025 did not: so it holds for Tables 7, 8 and 10, which the paper’s first version of that month lacks, and not for Tables 4 and 9, whose times of 30B and more stand there already.`,
+        text: `Both programs have room for ${PRIMA_CPP.room} tokens, as in the commands of prima.cpp’s documentation (-c 1024); Table 5 leaves prima.cpp 330 at most (see there). Beside its buffers, whose size follows from the model’s shape, the released prima.cpp leaves ${formatBytes(PRIMA_CPP.keptBack['july-2025'])} of VRAM to CUDA, and the program of April 2025 ${formatBytes(PRIMA_CPP.keptBack['april-2025'])}: the first holds for Tables 7, 8 and 10, which the paper’s first version of that month lacks, the second for Tables 4 and 9, whose times of 30B and more stand there already.`,
       },
       tableBlock({
         columns: [

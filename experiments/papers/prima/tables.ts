@@ -48,7 +48,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
       'What the table says of the KV cache differs between systems. A token takes 32 KiB of it per layer at 65B. llama.cpp’s 15.6 % on D3, less the 2.0 % at 8B where all is on the GPU, are the cache of 57 layers: of some 1000 tokens with 16 GiB installed (the slope from 30B to 65B gives 1110, the difference 1250).',
       'prima.cpp’s KV caches are at most 1.0 % on the same device, which has 13 layers or more on its CPU: of 80, at most 44 fit into the VRAM of D2 and D3, 5 and 4 into the RAM of D1 and D4, and D2 takes no more than D3 of the rest. So prima.cpp had room for at most (1.0 / 13.6) · (57 / 13) of llama.cpp’s tokens, whatever is installed: 330 of 1024.',
       'At 8B and 14B the paper reports pressure on D1 and D2, though its Halda runs these models on D3 alone: the table is that of its older version, unchanged, in which every device had to take a layer.',
-      'exo holds its weights in RAM in 16 bits beside those in VRAM, and dllama’s head loads the whole model before it cuts it (App. A.8): neither is modelled, and both are missing on D2 and D3.',
+      'exo holds weights in 16 bits in RAM beside 32 bits in VRAM on Linux, and in 4 bits on macOS; dllama’s head loads the whole model before it cuts it (App. A.8). Both are answered by weights alone, without KV cache and buffers, which the paper states for neither program, and exo without embedding and output layer, whose devices it doesn’t name.',
       '"≤ 1.0 %" is an upper bound, and held against as such. On D4 it leaves 82 MiB: the activations alone that the program reckons with at 1024 tokens are 98 to 194 MiB on each device.',
     ],
   },
@@ -69,12 +69,12 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     testbed: 'prima-a5',
     notes: [
       'The program counts half of a container’s cached bytes as available, so "8 GiB RAM (4 GiB available)" is what it prints once the cache is full of weights: all 8 GiB can hold them. With 4 GiB prima.cpp’s 60B would take 9.2 s (391 ms are printed). llama.cpp at 14B needs 3.5 GiB and fits under either reading; its 2243 ms are a full reload of 4.5 GB.',
-      'The released program finds no plan from 60B on: n starts at w, so that all containers count as fitting, and 80 layers don’t fit. The paper printed figures, so another version ran.',
+      'The released program finds no plan from 60B on: n starts at w, so that all containers count as fitting, and 80 layers don’t fit. The paper printed figures, so another version ran; the optimum of Eq. 1 stands in for it, and is counted.',
       'What of 5 GiB a GPU can use decides up to 45B. prima.cpp keeps 700 MiB back for CUDA, beside its buffers: then the output layer of the 8B is left to the CPU (4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB), and so are four layers of the 30B and 18 of the 45B. With nothing kept back, 8B, 30B and 45B would come out 55, 43 and 34 % too fast.',
       'llama.cpp’s layers on the GPU are set by hand: 600 MiB are taken to be left free, the middle of the 400 to 900 MiB with which its 8B holds (15 ms; with nothing left free 7 ms). Its 30B is then +5.1 %, beyond the target of 5 %; with 500 MiB it would be +2.9 %.',
       'The paper names no CPU. What a container’s 8 cores can read is not a quarter of the socket: in a ring one container computes at a time, and prima.cpp’s documentation pins them (--cpuset-cpus), so the links of their two chiplets bound them. dllama’s containers compute at once and do share the socket, so it is too fast here; nothing is claimed about it.',
       '70B: with 8 GiB each nothing is reloaded (458 ms where layers are shared evenly, 1128 ms are printed); with 23 layers on one container, which Eq. 1 holds no worse, 7.4 s.',
-      'exo’s OOM at 8B comes from its 32 bits on the GPU (App. A.8), a format that no plan here has.',
+      'exo’s OOM at 8B comes from its 32 bits on the GPU (App. A.8), of which a container’s 5 GiB hold five layers.',
     ],
   },
   {
@@ -96,7 +96,8 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
       'The testbed states disks of 600 MB/s, while its llama.cpp column implies about 1.6 GB/s; CPUs and available RAM are not stated. The numbers are shown, but nothing is claimed.',
       'GPUs: an RTX 4090 reads the 8B in 7 ms, where 20 ms are printed: 0.4 of its rates are taken, whatever limits them. Then the 32B, which lies in the VRAM of two of them, takes 89 ms; by bytes, 20 ms at 8B are 81 ms at 32B, and the printed 55 ms at 32B are 14 ms at 8B. The two exclude each other.',
       'prima.cpp at 72B: with room for 1024 tokens the program’s plan reloads at every memory up to the 8 GiB that are stated (6.0 s, where 963 ms are printed), so no memory is inferred from it. The optimum of Eq. 1 takes 878 ms with 7.1 GiB.',
-      'Speculative decoding: App. A.9 states the size of each draft model and that five tokens are drafted, but not how many are accepted, so its column has no answer. The TPOTs ask for 1.00 to 1.82 tokens of every verification (20 over 20 ms at 8B, 803 over 442 ms at 70B) if drafts cost nothing and a verification takes as long as a token; any dearer draft asks for more. With an acceptance rate chosen for each cell all would agree, and nothing would be tested.',
+      'Speculative decoding: App. A.9 states the size of each draft model and that five tokens are drafted, but not how many are accepted. One rate for all, 0.70, is calibrated to the 70B’s 442 ms; the TPOTs alone ask for 1.00 to 1.82 tokens of every verification (20 over 20 ms at 8B, 803 over 442 ms at 70B) if drafts cost nothing and a verification takes as long as a token.',
+      'A draft model in VRAM is loaded before the program looks at what is free; one in RAM is mapped beside the ring’s weights. So the 8B on the CPU, 4.9 GB of the head’s RAM, makes the distilled 70B reload here, which 593 ms exclude: the head had more memory than the other cells show, or the draft was elsewhere.',
     ],
   },
   {

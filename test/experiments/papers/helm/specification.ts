@@ -210,6 +210,23 @@ export function helmSpecification(helm: HelmReproduction): void {
     );
   });
 
+  test('HELM: the fallback has one rate, as stated; the 3090’s 0.1 tok/s is within its digit, its 14B is not', () => {
+    const cells = inTable('Table 6.3', /no AVX2/);
+    const errors = new Map(cells.map(({ cell, predictedError = 1 }) => [cell.row, predictedError]));
+    assert.ok(Math.abs(errors.get('3090 / Qwen3-32B') ?? 1) < 0.5);
+    assert.ok((errors.get('3090 / Qwen3-14B') ?? 0) < -0.6);
+  });
+
+  test('HELM: halving the CPU’s rate does nothing where all is in VRAM (6.4.3), and costs splits a fifth or more', () => {
+    const text = helm.remarks.find(({ title }) => title.startsWith('§6.4.3'))?.texts.join(' ') ?? '';
+    assert.match(text, /the 5 configurations in VRAM lose 0\.0 % at most, and the 5 splits 22 % to 49 %/);
+  });
+
+  test('HELM: what is not comparable isn’t compared', () => {
+    const compared = helmReproduced(helm).comparisons.map(({ cell }) => `${cell.table} ${cell.column}`);
+    assert.not.ok(compared.some((place) => /^§7\.1|difference from Accelerate|PyTorch fp16 GEMM/.test(place)));
+  });
+
   test('HELM: what the thesis prints twice is shown twice; report and JSON name every table', () => {
     assert.ok(conflicts.some(({ printed, against }) => printed.startsWith('27.1') && /21\.1.*50\.5/.test(against)));
     const { page, data } = helmReproduced(helm);

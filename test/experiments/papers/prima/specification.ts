@@ -17,6 +17,7 @@ interface Cell {
   readonly predictedError?: number;
   readonly simulatedError?: number;
   readonly target?: number;
+  readonly why?: string;
 }
 
 interface Result {
@@ -81,7 +82,8 @@ export function primaSpecification(prima: Reproduced): void {
       cells.find(({ row }) => row === '45B'),
       undefined,
     );
-    assert.is(cells.length, 13);
+    // Table 9's distilled 8B is another print of Table 4's 8B, which may be fitted to.
+    assert.is(cells.length, 12);
     assert.ok(worst(cells) <= 0.15);
   });
 
@@ -95,13 +97,16 @@ export function primaSpecification(prima: Reproduced): void {
     near(worst(column('4', 'prima.cpp', 'halda-program, line 13 of its source')), 4.68, 0.01);
   });
 
-  test('Table 8: the program’s Halda is within 16 % up to 45B but for the 30B, and finds no plan beyond', () => {
+  test('Table 8: the program’s Halda is within 16 % up to 45B but for the 30B; beyond, where it finds no plan, the optimum stands in', () => {
     const cells = column('8', 'prima.cpp', 'halda-program');
-    const found = cells.filter(({ simulated }) => typeof simulated === 'number');
-    assert.is(found.length, 4);
+    const found = cells.slice(0, 4);
     assert.ok(worst(found.filter(({ row }) => row !== 'Llama 1-30B')) <= 0.16);
     near(worst(found), 0.461, 0.005);
-    for (const { simulated } of cells.slice(4)) assert.is(simulated, 'failed');
+    assert.equal(
+      cells.slice(4).map(({ simulatedError = 0 }) => simulatedError.toFixed(2)),
+      ['-0.17', '-0.17', '-0.62'],
+    );
+    for (const { why = '' } of cells.slice(4)) assert.match(why, /the optimum of Eq\. 1 stands in$/);
   });
 
   test('where the paper ran out of memory with a 70B, so do exo and dllama here', () => {
@@ -110,6 +115,57 @@ export function primaSpecification(prima: Reproduced): void {
     );
     assert.ok(cells.length > 0);
     for (const { predicted } of cells) assert.is(predicted, 'OOM');
+  });
+
+  test('Table 5: with formats by device and a head that loads all, exo and dllama are within 10 points on every device, and dllama’s head within 1', () => {
+    const cells = result.cells.filter(
+      ({ table, row, system }) => table === 'Table 5' && row === '8B' && (system === 'exo' || system === 'dllama'),
+    );
+    assert.is(cells.length, 7);
+    for (const { column: name, predictedError = 1 } of cells) {
+      const limit = name === 'dllama D3' ? 0.01 : 0.1;
+      assert.ok(Math.abs(predictedError) < limit, name);
+    }
+  });
+
+  test('exo runs out of memory by its formats in Table 8, as printed, and not in Table 4; in Table 7 its layers alone fit', () => {
+    const outcomes = result.cells.filter(
+      ({ policy, row }) => policy === 'pinned, formats by device' && /8B$/.test(row),
+    );
+    assert.equal(
+      outcomes.filter(({ metric }) => metric === 'tpot').map(({ table, predicted }) => [table, predicted]),
+      [
+        ['Table 4', undefined],
+        ['Table 7', undefined],
+        ['Table 8', 'OOM'],
+      ],
+    );
+  });
+
+  test('Table 10: eight cells with drafts, one of which one acceptance rate is calibrated to', () => {
+    const cells = result.cells.filter(({ system }) => system === 'prima.cpp-speculative');
+    assert.is(cells.length, 8);
+    const fitted = cells.filter(({ use }) => use === 'fit');
+    assert.equal(
+      fitted.map(({ row }) => row),
+      ['Llama 3.3-70B'],
+    );
+    near(fitted[0]?.predictedError ?? 1, 0, 0.01);
+  });
+
+  test('prints of one quantity have one use: other prints of a fitted one are fitted too', () => {
+    const uses = new Map<string, Set<string>>();
+    for (const { configuration, use } of prima.comparisons) {
+      if (configuration !== undefined) uses.set(configuration, (uses.get(configuration) ?? new Set()).add(use));
+    }
+    for (const [configuration, found] of uses) assert.is(found.size, 1, configuration);
+  });
+
+  test('a last digit of Table 3 that flips a plan shows as a range', () => {
+    const [header = '', ...lines] = prima.csv.trimEnd().split('\n');
+    const at = (name: string): number => header.split(',').indexOf(name);
+    assert.ok(at('digits_low') > 0 && at('digits_high') === at('digits_low') + 1);
+    assert.ok(lines.some((line) => /,halda-program,halda-line-13,/.test(line)));
   });
 
   test('uncertain inputs are tried on the largest misses, and inputs have sources', () => {
