@@ -222,7 +222,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
   [
     'another version of a message',
     { kind: 'message', payload: new TextEncoder().encode('{"kind":"hullo"}') },
-    'a message whose message.kind is not one of hello, prepare, link, measure, clock, report, memory, profile, bye',
+    'a message whose message.kind is not one of hello, prepare, link, measure, clock, report, memory, experts, profile, bye',
   ],
   ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is not JSON'],
   [
