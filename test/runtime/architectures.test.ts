@@ -100,6 +100,15 @@ for (const model of MODELS) {
   });
 }
 
+test('weights in BF16 are as exact by default as those in F16: with a cache in F32, nothing is rounded', async () => {
+  const path = await madeFile({ folder, name: 'llama-BF16', mix: 'BF16' });
+  const truth = plainForward(path, TOKENS).flat();
+  for (const set of NATIVE_SETS) {
+    const error = nmse(logits(path, { implementation: 'native', instructionSet: set }), truth);
+    assert.ok(error <= 1e-10, `${set}: ${error}`);
+  }
+});
+
 for (const mix of ['F32', 'Q8_0', 'Q6_K'] as const) {
   test(`Q, K and V in one ${mix} matrix give bitwise the results of three matrices`, async () => {
     const separate = await madeFile({ folder, name: 'separate', mix });
