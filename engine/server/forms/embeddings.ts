@@ -58,7 +58,10 @@ export async function embed(
   const means = Array<Float32Array | undefined>(texts.length);
   const waiting = texts.entries();
   const one = async (): Promise<void> => {
-    for (const [index, tokens] of waiting) means[index] = await start(model, tokens, signal);
+    for (const [index, tokens] of waiting) {
+      if (signal.aborted) return;
+      means[index] = await start(model, tokens, signal);
+    }
   };
   await Promise.all(Array.from({ length: atOnce }, one));
   const tokens = texts.reduce((sum, { length }) => sum + length, 0);
