@@ -62,7 +62,7 @@ export function openDeviceExperts(options: DeviceExpertsOptions): DeviceExperts 
       running = layer;
     });
     for (const layer of layersOf(options.windows)) part.load(layer, layer + 1);
-    const file = kernels.mapFile(loaded.path);
+    const file = loaded.mapOn(kernels);
     const pages = pagesOf(kernels, file, { threads: policy.depth, cached: policy.method === 'pread' });
     const common = {
       ...{ pages, layers, recorder },

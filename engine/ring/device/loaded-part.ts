@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { partPaths } from '../../gguf/file-parts.ts';
 import { openFile } from '../../gguf/file-source.ts';
 import { modelFromGguf } from '../../gguf/model-from-gguf.ts';
 import { readGguf } from '../../gguf/read-gguf.ts';
@@ -28,15 +30,16 @@ export interface LoadedPart {
   readonly activationsBytes: number;
   /** Takes the rotations of a run whose requests have room for so many tokens. */
   useContext(context: number): void;
-  /** The path of its file. */
-  readonly path: string;
   /** The kernels on which `part` computes. */
   readonly kernels: Kernels;
   /**
    * The same part on other kernels, such as a GPU's. They are the caller's to close.
    * @param beforeLayer called before each layer (ModelPartOptions)
+   * @throws Error as mapOn does
    */
   partOn(kernels: Kernels, beforeLayer?: (layer: number) => void): ModelPart;
+  /** Its file, mapped by other kernels. @throws Error if another file has taken its path since it was loaded */
+  mapOn(kernels: Kernels): MappedFile;
   /** Places in the file of the experts of a layer that it holds; `undefined` for a layer without. */
   experts(layer: number): PlacedExperts | undefined;
   /** Bytes of the file that are of a part. */
@@ -44,6 +47,16 @@ export interface LoadedPart {
   /** Its weights in the page cache; `undefined` if the kernels hold them in their own memory. */
   mapWeights(recorder: WeightsRecorder | undefined): MappedWeights | undefined;
   close(): void;
+}
+
+/** What tells the files of a model from others at their paths. */
+function fileIdentity(path: string): string {
+  return partPaths(path)
+    .map((part) => {
+      const { dev, ino } = statSync(part, { bigint: true });
+      return `${dev}/${ino}`;
+    })
+    .join();
 }
 
 /**
@@ -80,11 +93,20 @@ export function loadPart(
       ...{ model, settings, rotations: () => rotations, weights, kernels: computing, mostTokens, beforeLayer },
     });
   const own = loaderOn(kernels, mapped);
+  const identity = fileIdentity(path);
+  const mapOn = (other: Kernels): MappedFile => {
+    const again = other.mapFile(path);
+    if (fileIdentity(path) !== identity)
+      throw new Error(
+        `another file has taken the place of ${path} since it was loaded; start it again to use that one`,
+      );
+    return again;
+  };
   return {
-    path,
     kernels,
     part: partOf(kernels, own),
-    partOn: (computing, beforeLayer) => partOf(computing, loaderOn(computing, computing.mapFile(path)), beforeLayer),
+    partOn: (computing, beforeLayer) => partOf(computing, loaderOn(computing, mapOn(computing)), beforeLayer),
+    mapOn,
     experts(layer) {
       const { feedForward } = model.kinds[layer] ?? {};
       if (feedForward?.kind !== 'experts') return undefined;
