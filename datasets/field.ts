@@ -251,3 +251,40 @@ export function loadFirstPredictions(): ReadonlyMap<number, number> {
     }),
   );
 }
+
+/** How far predictions from specifications alone are off where one kind of processor computes. */
+export interface FieldAccuracy {
+  /** Kinds of processors; on one machine, or on several that cut tensors. */
+  readonly processor: FieldProcessor;
+  readonly several: boolean;
+  readonly phase: 'decode' | 'prefill';
+  readonly cells: number;
+  readonly machines: number;
+  /** |predicted / measured| as factors above 1: the median, and what 90 % are within. */
+  readonly median: number;
+  readonly ninetieth: number;
+}
+
+export const ACCURACY_COLUMNS = [
+  'processor',
+  'machines_together',
+  'phase',
+  'cells',
+  'machines',
+  'median',
+  'ninetieth',
+] as const;
+
+/** The table that `npm run field` writes of all judged cells. @throws InputError */
+export function loadFieldAccuracy(): FieldAccuracy[] {
+  const file = 'datasets/field/accuracy.csv';
+  return parseCsv(text('accuracy.csv'), file, ACCURACY_COLUMNS).map(({ cell, oneOf, where }) => ({
+    processor: oneOf('processor', FIELD_PROCESSORS),
+    several: oneOf('machines_together', ['one', 'several'] as const) === 'several',
+    phase: oneOf('phase', ['decode', 'prefill'] as const),
+    cells: whole(cell('cells'), where('cells')),
+    machines: whole(cell('machines'), where('machines')),
+    median: Number(cell('median')),
+    ninetieth: Number(cell('ninetieth')),
+  }));
+}

@@ -1,8 +1,10 @@
+import { ACCURACY_COLUMNS } from '../datasets/field.ts';
 import { fieldCells } from './field/cells.ts';
 import type { JudgedCell } from './field/efficiency.ts';
 import { CELL_COLUMNS, factorText, fieldPage, GROUP_COLUMNS, shareText } from './field/report.ts';
 import { type GroupErrors, groupErrors, spreads } from './field/statistics.ts';
 import { tableCsv, tableJson, terminalTable } from './report/columns.ts';
+import { toCsv } from './report/csv.ts';
 import { runExperiment } from './report/experiment.ts';
 import { median } from './report/median.ts';
 
@@ -12,7 +14,7 @@ await runExperiment({
     'Holds what the planner predicts from specifications against tokens per second that others published. Predictions were fixed before a value was read; an efficiency for every program is fitted on a third of the machines and judged on the others.',
   options: {},
   json: 'field.json',
-  files: ['field.csv'],
+  files: ['field.csv', 'accuracy.csv'],
   run() {
     const { cells, efficiencies, unpredicted, changed } = fieldCells();
     const judged = cells.filter(({ use }) => use === 'judged');
@@ -59,10 +61,27 @@ await runExperiment({
         terminalTable({ columns: GROUP_COLUMNS, rows: tables.programs }),
       ],
       page: fieldPage(cells, unpredicted, tables),
-      files: { 'field.csv': tableCsv(table) },
+      files: { 'field.csv': tableCsv(table), 'accuracy.csv': accuracyCsv(judged) },
     };
   },
 });
+
+/** How far predictions from specifications are off by kind of processor: what `hearth plan` says beside its own. */
+function accuracyCsv(judged: readonly JudgedCell[]): string {
+  const groups = groupErrors(judged, ({ known: { processor, count, test } }) =>
+    [processor, count > 1 ? 'several' : 'one', test.phase].join('/'),
+  );
+  return toCsv(
+    ACCURACY_COLUMNS,
+    groups
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      .map(({ name, cells, machines, plain }) => [
+        ...name.split('/'),
+        ...[cells, machines],
+        ...[plain.median, plain.ninetieth].map((log) => Math.exp(log).toPrecision(3)),
+      ]),
+  );
+}
 
 /** Whether a cell comes second in the report. */
 function isPrefill({ known }: JudgedCell): boolean {

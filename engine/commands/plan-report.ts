@@ -1,3 +1,4 @@
+import type { FieldAccuracy } from '../../datasets/field.ts';
 import { heldWeights } from '../cost/held-weights.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import { formatBytes, formatDeviation, formatPercent, formatSeconds, gibibytes, threeDigits } from '../input/format.ts';
@@ -8,6 +9,7 @@ import type { Change } from '../planner/changes.ts';
 import { type CommandLine, programsText } from '../planner/command-lines.ts';
 import type { PlannedDrafts } from '../planner/draft-answers.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { accuracyText } from './plan-accuracy.ts';
 
 /** An answer with what else there is to say of it. */
 export interface DetailedAnswer {
@@ -74,6 +76,7 @@ function lineOf(answer: Answer, { devices }: Cluster): string[] {
 /** All about one model: times, memory of each device, what each device and each upgrade is worth, command lines. */
 export function detailText(
   cluster: Cluster,
+  accuracy: readonly FieldAccuracy[],
   { answered, without, upgrades, commands, drafts }: DetailedAnswer,
 ): string {
   const { model } = answered;
@@ -83,7 +86,7 @@ export function detailText(
   const before = answered.simulated?.tokenSeconds ?? answered.predictedSeconds;
   const streams = answered.status === 'from-disk' ? `It streams from disk: ${rate(before)} tokens/s\n` : '';
   const parts = [
-    `${streams}${title}\n${summary(answered, commands)}`,
+    `${streams}${title}\n${summary(answered, commands, accuracyText(answered, cluster, accuracy))}`,
     memoryTable(answered),
     ...(model.layer.routed.length > 0 && answered.plan.kind !== 'tensor-parallel' ? [expertsTable(answered)] : []),
     ...(drafts === undefined ? [] : [draftsText(drafts)]),
@@ -99,7 +102,7 @@ export function detailText(
   return parts.join('\n');
 }
 
-function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): string {
+function summary(answered: RunnableAnswer, commands: readonly CommandLine[], accuracy: string): string {
   const { plan, predictedSeconds, simulated, status, reloadedBytes, wholeLayers, carried } = answered;
   const isMixture = answered.model.layer.routed.length > 0;
   const isCached = isMixture && cachesExperts(plan);
@@ -122,7 +125,11 @@ function summary(answered: RunnableAnswer, commands: readonly CommandLine[]): st
       `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
     ]);
   } else if (isMixture) rows.push(['simulated', 'not where no policy says how experts are read from disks']);
-  rows.push(['context', contextText(answered)], ['carried out by', programsText(carried === undefined ? own : [])]);
+  rows.push(
+    ['accuracy', accuracy],
+    ['context', contextText(answered)],
+    ['carried out by', programsText(carried === undefined ? own : [])],
+  );
   if (wholeLayers !== undefined)
     rows.push(['without cuts', `${placesText(wholeLayers.plan)}: ${rate(wholeLayers.seconds)} tokens/s`]);
   if (carried !== undefined)

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
+import { loadFieldAccuracy } from '../../datasets/field.ts';
 import { createNamedModel, loadCatalogue, loadCluster, loadDevices } from '../../datasets/load.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
@@ -131,7 +132,8 @@ function run(options: Options): void {
   if (saved !== undefined) saveCluster(saved, chosen, detailed);
   if (output !== undefined) savePlan(detailed, output);
   if (options.json) process.stdout.write(`${JSON.stringify(detailed.map(jsonOf), null, 2)}\n`);
-  else if (options.model.length > 0) process.stdout.write(detailed.map((one) => detailText(cluster, one)).join('\n'));
+  else if (options.model.length > 0)
+    process.stdout.write(detailed.map((one) => detailText(cluster, loadFieldAccuracy(), one)).join('\n'));
   else
     process.stdout.write(
       answerLines(

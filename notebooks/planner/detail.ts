@@ -42,7 +42,7 @@ function weightsText(answer: RunnableAnswer): string {
   const runs =
     carried === undefined
       ? ''
-      : ` No program caches experts in a ring; the fastest plan that one carries out: ${placesText(carried.plan)}, ${threeDigits(1 / carried.seconds)} tokens/s.`;
+      : ` No program caches experts on a device of a ring that computes on its GPU too; the fastest plan that one carries out: ${placesText(carried.plan)}, ${threeDigits(1 / carried.seconds)} tokens/s.`;
   return `${weights}${first}. Context: ${contextText(answer)}.${uncut}${runs}`;
 }
 

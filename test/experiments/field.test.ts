@@ -42,6 +42,15 @@ test('the document says what the program prints, and its tables are the programâ
   }
 });
 
+test('the accuracy that hearth plan says is the programâ€™s', () => {
+  const written = readFileSync(join(directory, 'accuracy.csv'), 'utf8');
+  assert.is(
+    readFileSync('datasets/field/accuracy.csv', 'utf8'),
+    written,
+    `copy ${join(directory, 'accuracy.csv')} there`,
+  );
+});
+
 test('every measurement is predicted or has a reason, and first predictions stay on file', () => {
   const { counts, unpredicted } = JSON.parse(stdout) as {
     counts: Record<string, number>;
