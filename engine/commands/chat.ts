@@ -24,6 +24,7 @@ import {
   readRouting,
 } from './expert-options.ts';
 import { DEFAULT_TOKENS } from './generate-options.ts';
+import { writeReadAheadNotice } from './read-ahead-notice.ts';
 import {
   OPTIONS,
   optional,
@@ -104,6 +105,7 @@ async function run(options: Options): Promise<void> {
       ...{ request, file, tokenizer, vocabularySize: shape.vocabularySize },
       ...{ kernels: () => kernels, context, sampling, stream },
     });
+    if (memory === undefined && experts === undefined) writeReadAheadNotice(file, shape);
     const model = loadTransformer(file, {
       ...{ gguf, kernels, context, kvCache: readKvCache(options.kv) },
       ...{ experts, packedExperts: options.packedExperts, routing: openRouting(record, shape) },

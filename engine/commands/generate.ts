@@ -28,6 +28,7 @@ import { createRunRecorder } from '../trace/run-recorder.ts';
 import { describeReads, openRouting } from './expert-options.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
 import { openSplit } from './open-split.ts';
+import { writeReadAheadNotice } from './read-ahead-notice.ts';
 import { describeSpeculation, openDrafts } from './speculation.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
@@ -164,6 +165,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   // A replayed routing is on record already.
   const choices =
     recorder === undefined || layers === 0 || routing !== undefined ? undefined : createChoiceRecorder(layers);
+  if (memory === undefined && request.experts === undefined) writeReadAheadNotice(path, shape);
   const loaded = loadTransformer(path, {
     gguf,
     kernels: choices === undefined ? kernels : observedRoutes(kernels, choices.observe),

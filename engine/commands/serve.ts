@@ -33,6 +33,7 @@ import { createChatPrompts } from './chat-prompt.ts';
 import { npxEnded } from './npx-parent.ts';
 import { openRing } from './open-ring.ts';
 import { openSplit } from './open-split.ts';
+import { writeReadAheadNotice } from './read-ahead-notice.ts';
 import { type RingWatch, watchRing } from './ring-watch.ts';
 import { CONTEXT, createServeCommand, type ServeRequest } from './serve-options.ts';
 import { openServedDrafts } from './speculation.ts';
@@ -236,6 +237,7 @@ async function openSequences(
       };
       if (split !== undefined) return { sequences: split.result, kernels: () => kernels, close };
     }
+    if (memory === undefined && experts === undefined) writeReadAheadNotice(path, shape);
     const sequences = loadSequences(path, {
       kernels,
       gguf,

@@ -158,7 +158,7 @@ function placesOf(model: Model, layers: readonly number[]): number[] {
 }
 
 /** Matrices of an expert, which lie apart in a model's file. */
-function matricesOfExpert({ tensors }: Model): number {
+export function matricesOfExpert({ tensors }: Model): number {
   const first = tensors.find(({ experts }) => experts !== undefined);
   return tensors.filter((one) => one.experts !== undefined && one.layer === first?.layer && !isVector(one)).length;
 }

@@ -145,7 +145,7 @@ function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, rea
 }
 
 /** Pieces that are read behind another, at most so many, up to the first that is in memory, as a share of them is. */
-function piecesBehind(most: number, held: number): number {
+export function piecesBehind(most: number, held: number): number {
   let behind = 0;
   for (let piece = 1; piece <= most; piece++) behind += (1 - held) ** piece;
   return behind;
