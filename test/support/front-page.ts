@@ -46,7 +46,9 @@ function laboratory(): string {
 function field(): string {
   const text = readFileSync('docs/measurements/contradictions.md', 'utf8');
   const [, signs, series, sizes] = /(\d+) of (\d+) signs are right, and (\d+) sizes within 15 %/.exec(text) ?? [];
-  return `- **Field**: of ${series} effects published by users of mixtures on disks, ${signs} have the right sign in simulation, ${sizes} the right size within 15 % ([findings](docs/measurements/contradictions.md)).`;
+  const measured = readFileSync('docs/measurements/field.md', 'utf8');
+  const [, machines, off] = /^Tier A, decode, \d+ cells of (\d+) machines: (off by .*?);/m.exec(measured) ?? [];
+  return `- **Field**: tokens per second that others measured on ${machines} machines are ${off}, from predictions by specification with an efficiency for each program ([field](docs/measurements/field.md)); of ${series} effects published by users of mixtures on disks, ${signs} have the right sign in simulation, ${sizes} the right size within 15 % ([findings](docs/measurements/contradictions.md)).`;
 }
 
 function papers(): string {
