@@ -21,8 +21,8 @@ export interface MappedMixture {
 }
 
 /**
- * What page faults of a mixture that exceeds its memory read besides the experts that tokens choose, as the closed form counts
- * it (piecesBehind), and what to do; `undefined` where it is at most a fifth.
+ * Says how much page faults of a mixture that exceeds its memory read besides the experts that tokens choose, as the
+ * closed form counts it (piecesBehind), and what to do; `undefined` where it is at most a fifth.
  */
 export function readAheadNotice({ file, model, available, readAhead }: MappedMixture): string | undefined {
   const { layers, experts } = expertLayersOf(model, 0, model.layers);

@@ -186,7 +186,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     fetches.delete(unit);
   }
 
-  /** What has been read until now. */
+  /** Counts the reads that have ended by now. */
   const countKnown = (): void => {
     const ended = known.filter(({ end }) => end <= simulation.now);
     counts.bytes += ended.reduce((sum, { bytes }) => sum + bytes, 0);

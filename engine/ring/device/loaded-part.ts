@@ -49,7 +49,7 @@ export interface LoadedPart {
   close(): void;
 }
 
-/** What tells the files of a model from others at their paths. */
+/** Devices and inodes of the files of a model, which tell them from others at their paths. */
 function fileIdentity(path: string): string {
   return partPaths(path)
     .map((part) => {

@@ -182,7 +182,7 @@ function contextRatio({ cluster, model }: PublishedCell, { contexts }: DerivedIn
     contexts.find(({ cell }) => cell.cluster === cluster && cell.model === model && cell.system === system);
   const [helm, other] = [of('helm'), of('accelerate')];
   return {
-    // Of lengths that are powers of two.
+    // Lengths are powers of two.
     unit: OCTAVES,
     from: [helm, other].filter((one): one is ContextComparison => one !== undefined),
     value: (answer) => {

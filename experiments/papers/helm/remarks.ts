@@ -6,7 +6,7 @@ import { type HelmConstants, promptRateOf } from './constants.ts';
 import { helmQuantity, quantityKey } from './quantities.ts';
 import { FALLBACK_BANDWIDTH } from './systems.ts';
 
-/** What the thesis says without a figure, with what follows here. */
+/** Statements of the thesis without a figure, with what follows here. */
 interface HelmRemark {
   readonly title: string;
   readonly texts: readonly string[];
