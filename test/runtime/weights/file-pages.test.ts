@@ -201,7 +201,7 @@ withKernels('jobs that are given up end early; a drop goes before them', () => {
     return { at, dropped: drop.wait(), last: many.at(-1) as PageJob };
   };
   let tried = givenUp();
-  // Where this thread had no processor for as long as 39 jobs take, the last one has begun.
+  // If this thread had no processor for as long as 39 jobs take, the last one has begun.
   for (let times = 1; times < 5 && tried.last.wait().start < tried.at; times++) tried = givenUp();
   const { dropped, last } = tried;
   assert.is(last.wait().cancelled, true);
