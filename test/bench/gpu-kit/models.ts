@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadCatalogue } from '../../../datasets/load.ts';
 import { tensorBytes } from '../../../engine/gguf/encode-header.ts';
@@ -115,7 +115,5 @@ export function modelsFolder(temporary: string): string {
 function roomIn(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   const room = bavail * bsize;
-  if (!folder.startsWith('/dev/shm')) return room;
-  const available = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
-  return Math.min(room, 1024 * Number(available ?? 0));
+  return folder.startsWith('/dev/shm') ? Math.min(room, process.availableMemory()) : room;
 }
