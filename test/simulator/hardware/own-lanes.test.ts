@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
+import type { DiskThrottle } from '../../../simulator/hardware/disk.ts';
 import { createOwnLanes, createReadBus, createReadLanes } from '../../../simulator/hardware/read-lanes.ts';
 
 /** Requests, as a pause before each and its bytes. */
@@ -11,7 +12,7 @@ type Requests = readonly (readonly [pause: number, bytes: number])[];
 interface Lanes {
   readonly depth: number;
   readonly latency: number;
-  readonly throttle: { readonly sliceSeconds: number } | undefined;
+  readonly throttle: DiskThrottle | undefined;
 }
 
 const DISK = { latency: 0, bandwidth: 1e9 };
@@ -46,7 +47,7 @@ test('ends of reads that are known at the request are those of lanes that go thr
       fc.record({
         depth: fc.integer({ min: 1, max: 5 }),
         latency: fc.constantFrom(0, 80e-6, 1e-3),
-        throttle: fc.constantFrom(undefined, { sliceSeconds: 0.1 }),
+        throttle: fc.constantFrom(undefined, { sliceSeconds: 0.1, diskRate: 2e9 }),
       }),
       fc.array(fc.tuple(fc.constantFrom(0, 1e-4, 3e-3), fc.integer({ min: 1, max: 5_000_000 })), { maxLength: 40 }),
       (lanes, requests) => {
