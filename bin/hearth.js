@@ -1,6 +1,10 @@
 #!/usr/bin/env node
-// tsx compiles TypeScript while loading it.
-import { register } from 'tsx/esm/api';
+import { bundledCommandLine } from './bundle.js';
 
-register();
-await import('./hearth.ts');
+const bundle = await bundledCommandLine();
+if (bundle !== undefined) await import(bundle);
+else {
+  // Nothing can be written here: tsx compiles each module while loading it.
+  (await import('tsx/esm/api')).register();
+  await import('./hearth.ts');
+}

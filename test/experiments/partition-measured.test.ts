@@ -8,7 +8,7 @@ import { coarseCuts, coarseLists } from '../../engine/schedule/tensor-partition/
 import { fixedRate } from '../../experiments/partition-measured/modes.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
-import { runHere } from '../support/run-script.ts';
+import { hearthHere, runHere } from '../support/run-script.ts';
 
 const SCRIPT = 'experiments/partition-measured.ts';
 
@@ -41,7 +41,7 @@ testGpu('every strategy is predicted, simulated and measured, by parts that hear
   const [out, parts] = [join(folder, 'results'), join(folder, 'parts.json')];
   const model = goldenModel('llama-Q8_0');
   const machine = ['--threads', '1', '--lengths', '34', '--device', 'SwiftShader'];
-  const profiled = await runHere('bin/hearth.js', 'profile', '--parts-of', model, ...machine, '--out', parts);
+  const profiled = await hearthHere('profile', '--parts-of', model, ...machine, '--out', parts);
   assert.is(profiled.code, 0, profiled.stderr);
   const small = [...machine, '--parts', parts, '--tokens', '1', '--repeats', '1', '--json'];
   const { code, stdout, stderr } = await runHere(SCRIPT, '--model', model, ...small, '--out', out);
