@@ -3,7 +3,7 @@ import type { ExpertReads } from '../experts/expert-reads.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
 import type { Routing } from '../experts/routing.ts';
 import { withFile } from '../gguf/file-source.ts';
-import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
+import type { GgufTensor } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile } from '../kernels/matrix.ts';
@@ -29,6 +29,7 @@ import { type BroughtExperts, createExpertSlots, passingSlots } from './weights/
 import type { AccessObserver } from './weights/layer-experts.ts';
 import { createMappedExperts } from './weights/mapped-experts.ts';
 import { pagesOf } from './weights/mapped-weights.ts';
+import { alwaysUsed, matricesOf } from './weights/matrices-of.ts';
 import { type MemoryUse, planBudget } from './weights/memory-budget.ts';
 import { packedModelOf, placePacked, readPacked } from './weights/packed-experts.ts';
 import { placeTensors } from './weights/place-tensors.ts';
@@ -77,7 +78,8 @@ export interface BudgetedWeights {
 export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
   const { source, model, recorder } = options;
   const pages = pagesOf(source.kernels, source.file);
-  const [output, all] = matricesOf(source.gguf, model.layers, model.tiedEmbeddings);
+  const output = matricesOf(source.gguf, model, 'output');
+  const all = model.kinds.map((_, layer) => matricesOf(source.gguf, model, layer));
   const fixed = fixedUses(options);
   const experts = planExperts(options, fixed, output, all);
   const layers = experts === undefined ? all : all.map(alwaysUsed);
@@ -136,11 +138,6 @@ function fixedUses({ model, rotations, contextLength, kvBytes, recorder }: Budge
     { what: `KV cache of ${contextLength} tokens`, bytes: kvBytes },
     { what: 'activations', bytes: activationsBytes(model, rotations, contextLength) },
   ];
-}
-
-/** Matrices that every token uses. */
-function alwaysUsed(matrices: readonly GgufTensor[]): GgufTensor[] {
-  return matrices.filter(({ name }) => !/_exps\.weight$/.test(name));
 }
 
 /** How the experts of a mixture are brought into memory. */
@@ -239,12 +236,4 @@ function optionOf(part: string): string {
 /** Memory that this process may have, bytes: of the machine, or of its cgroup. */
 function availableMemory(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-}
-
-/** The matrices by output and layer. Vectors are small and read when the model is loaded. */
-function matricesOf(gguf: Gguf, layers: number, tied: boolean): [output: GgufTensor[], layers: GgufTensor[][]] {
-  const matrices = gguf.tensors.filter(({ shape }) => shape.length > 1).sort((a, b) => a.offset - b.offset);
-  const output = matrices.filter(({ name }) => name === (tied ? 'token_embd.weight' : 'output.weight'));
-  const ofLayer = (layer: number): GgufTensor[] => matrices.filter(({ name }) => name.startsWith(`blk.${layer}.`));
-  return [output, Array.from({ length: layers }, (_, layer) => ofLayer(layer))];
 }

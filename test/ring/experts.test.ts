@@ -2,15 +2,19 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../../engine/experts/experts-policy.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
 import type { WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 import type { Window } from '../../engine/plan/windows.ts';
 import type { DeviceExpertReads } from '../../engine/ring/head/inquiries.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
-import type { RingLayout } from '../../engine/ring/head/planning.ts';
+import { layoutOf, planRing, type RingLayout, type RingPlanning } from '../../engine/ring/head/planning.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
+import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { goldenArchitecture, goldenArchitecturePath, hasGoldenArchitecture } from '../support/golden-architectures.ts';
 import { testIf } from '../support/needs.ts';
@@ -82,7 +86,7 @@ const WINDOWS: readonly Window[] = [
   { device: 'b', from: 2, to: 3 },
   { device: 'head', from: 3, to: 4 },
 ];
-const layersOf = (windows: readonly Window[], device: string): number[] =>
+const layersIn = (windows: readonly Window[], device: string): number[] =>
   windows.flatMap((one) =>
     one.device === device ? Array.from({ length: one.to - one.from }, (_, at) => one.from + at) : [],
   );
@@ -148,7 +152,7 @@ testIf(
       for (const { device, bytes, needs } of reads) {
         const carried = reports.get(device)?.policy.experts as ExpertsPolicy;
         assert.is(carried.slots, policy.method === 'mmap' ? 'fit' : policy.slots === 'fit' ? 8 : policy.slots, text);
-        const layers = layersOf(WINDOWS, device);
+        const layers = layersIn(WINDOWS, device);
         const replay = replayed(accesses, layers, carried.method === 'mmap' ? { ...carried, slots: 8 } : carried);
         assert.is(needs, replay.needs, text);
         if (policy.method === 'mmap' || policy.lookahead?.kind === 'next-router') continue;
@@ -160,6 +164,13 @@ testIf(
         // Gate, up and down of each.
         assert.is(recorded.length, 3 * (replay.reads + replay.ahead), `${text} ${device}`);
         assert.ok(bytes > 0);
+        // What every token uses is read once into memory of the device's own, unless it is mapped.
+        const always = own.flatMap((span) =>
+          span.kind === 'weights' && span.name === 'prefetch' ? [String(span.args.what)] : [],
+        );
+        const kept = [...new Set(always)].filter((what) => !what.includes('experts')).sort();
+        const parts = [...layers.map((layer) => `layer ${layer}`), ...(device === 'head' ? ['output'] : [])];
+        assert.equal(kept, carried.method === 'mmap' ? [] : parts.sort(), `${text} ${device}`);
       }
       // Only the head has two layers: nothing is guessed for the layers of others.
       if (policy.lookahead !== undefined) {
@@ -189,52 +200,89 @@ for (const name of ['qwen3moe-F16', 'glm4moe-F16', 'qwen35moe-F16', 'deepseek2-m
     assert.ok(own && own.reads > 0 && own.reads < own.needs, JSON.stringify(own));
   });
 
-testIf(
-  isBuilt && hasGoldenArchitecture(NAME),
-  NOT_BUILT,
-  'a lost worker’s layers are cached by the one that takes its place, and by those that are left, with the same numbers',
-  async () => {
-    const path = goldenArchitecturePath(NAME);
-    const { logits: expected } = alone(NAME);
-    const [a, b] = [
-      await workerHere('a', path, { headKeys: undefined }),
-      await workerHere('b', path, { headKeys: undefined }),
-    ];
-    const settings = { ...SETTINGS, context: CONTEXT, pageTokens: CONTEXT };
-    const { head } = headHere(path, [a.member, b.member], { settings });
-    const policy = cached({ slots: 5, lookahead: { kind: 'previous-token' } });
-    const layoutFor = (devices: readonly string[]): RingLayout => ({
-      windows: devices.map((device, at) => {
-        const cut = (index: number): number => Math.round((4 * index) / devices.length);
-        return { device, from: cut(at), to: cut(at + 1) };
-      }),
-      weights: Object.fromEntries(devices.map((device) => [device, policy])),
-    });
-    await head.gather();
-    const texts = createRingTexts(
-      recoveringRing(head, layoutFor, () => {}),
-      { ...wholeTexts(CONTEXT, 1), isRecurrent: false },
-    );
-    const model = ringModel(texts);
-    const logits: number[][] = [];
-    const parts = partsOf(goldenArchitecture(NAME).tokens);
-    let back: LoggedWorker | undefined;
-    for (const [index, part] of parts.entries()) {
-      if (index === 10) await a.worker.close();
-      if (index === 30) {
-        back = await workerHere('a', path, { headKeys: undefined, address: a.worker.address });
-        while (!head.present().includes('a')) await new Promise((resolve) => setTimeout(resolve, 20));
+/** A device with so little to say of itself that every scheduler can plan with it. */
+const factsOf = (name: string) => ({
+  ...{ name, os: 'linux', memory: { total: '2 GiB', available: '1 GiB' }, disk: { sequential: '1 GB/s' } },
+  cpu: { cores: 1, compute: '100 GFLOPS', bandwidth: '20 GB/s' },
+});
+
+/** Plans of `hearth run --plan` with a scheduler that takes over once a device is lost. */
+function plannedLayouts(model: Model, policy: WeightsPolicy): (devices: readonly string[]) => RingLayout {
+  const devices = ['head', 'a', 'b'];
+  const links = { default: { latency: '1 ms', bandwidth: '1 Gbps' } };
+  const facts = JSON.stringify({ name: 'three', devices: devices.map(factsOf), links });
+  const place = { device: 'head', processor: 'cpu' } as const;
+  const stages = WINDOWS.map(({ device, from, to }) => ({ device, from, to, processor: 'cpu' as const }));
+  const plan = createPlan({
+    ...{ scheduler: 'hand', rounds: 2, embedding: place, output: place, stages, kvCache: 'with-layers' },
+    weights: { head: policy, a: policy, b: policy },
+  });
+  // Programs that are solved take a solver; this scheduler solves none.
+  const solver = { solve: () => assert.unreachable('memory-ratio solves nothing') } as unknown as IntegerSolver;
+  const planning: RingPlanning = {
+    ...{ devices, model, context: CONTEXT, kvFormat: 'F32', plan: { file: 'plan.json', plan } },
+    requested: { prefetch: undefined, release: undefined },
+    scheduling: { cluster: parseCluster(facts, 'three.json'), scheduler: 'memory-ratio', solver },
+  };
+  return (present) => layoutOf(planRing(planning, present), planning);
+}
+
+/** The same windows for any devices, one after the other, each of which caches. */
+const equalLayouts =
+  (policy: WeightsPolicy) =>
+  (devices: readonly string[]): RingLayout => ({
+    windows: devices.map((device, at) => {
+      const cut = (index: number): number => Math.round((4 * index) / devices.length);
+      return { device, from: cut(at), to: cut(at + 1) };
+    }),
+    weights: Object.fromEntries(devices.map((device) => [device, policy])),
+  });
+
+for (const [how, layouts] of [
+  ['that keep the policy', equalLayouts],
+  ['of --plan with a scheduler', undefined],
+] as const)
+  testIf(
+    isBuilt && hasGoldenArchitecture(NAME),
+    NOT_BUILT,
+    `under plans ${how} a lost worker’s layers are cached by those that are left, and by itself once it is back, with the same numbers`,
+    async () => {
+      const path = goldenArchitecturePath(NAME);
+      const { logits: expected } = alone(NAME);
+      const [a, b] = [
+        await workerHere('a', path, { headKeys: undefined }),
+        await workerHere('b', path, { headKeys: undefined }),
+      ];
+      const settings = { ...SETTINGS, context: CONTEXT, pageTokens: CONTEXT };
+      const { head } = headHere(path, [a.member, b.member], { settings });
+      const policy = cached({ slots: 5, lookahead: { kind: 'previous-token' } });
+      const layoutFor = layouts?.(policy) ?? plannedLayouts(a.loaded.part.model, policy);
+      await head.gather();
+      const texts = createRingTexts(
+        recoveringRing(head, layoutFor, () => {}),
+        { ...wholeTexts(CONTEXT, 1), isRecurrent: false },
+      );
+      const model = ringModel(texts);
+      const logits: number[][] = [];
+      const parts = partsOf(goldenArchitecture(NAME).tokens);
+      let back: LoggedWorker | undefined;
+      for (const [index, part] of parts.entries()) {
+        if (index === 10) await a.worker.close();
+        if (index === 30) {
+          back = await workerHere('a', path, { headKeys: undefined, address: a.worker.address });
+          while (!head.present().includes('a')) await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        // Tokens that are evaluated again are multiplied in the same way.
+        logits.push([...(await (part.length === 1 ? model.verify(part) : model.evaluate(part)))]);
+        const devices = (await head.expertReads()).map(({ device }) => device);
+        assert.equal(devices, index < 10 || index >= 30 ? ['head', 'a', 'b'] : ['head', 'b'], String(index));
+        for (const device of devices) assert.equal(head.weights.get(device)?.policy, policy, `${index} ${device}`);
       }
-      // Tokens that are evaluated again are multiplied in the same way.
-      logits.push([...(await (part.length === 1 ? model.verify(part) : model.evaluate(part)))]);
-      const devices = (await head.expertReads()).map(({ device }) => device);
-      assert.equal(devices, index < 10 || index >= 30 ? ['head', 'a', 'b'] : ['head', 'b'], String(index));
-    }
-    same(logits, expected, 'in the ring');
-    await head.close();
-    for (const worker of [back as LoggedWorker, b]) await worker.worker.close();
-  },
-);
+      same(logits, expected, 'in the ring');
+      await head.close();
+      for (const worker of [back as LoggedWorker, b]) await worker.worker.close();
+    },
+  );
 
 testIf(
   isBuilt && hasGoldenArchitecture(NAME),

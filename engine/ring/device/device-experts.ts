@@ -1,7 +1,9 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
+import type { GgufTensor } from '../../gguf/gguf.ts';
 import { formatBytes } from '../../input/format.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
+import type { MappedFile } from '../../kernels/matrix.ts';
 import { createGuesses } from '../../runtime/expert-guesses.ts';
 import { expertKernels } from '../../runtime/expert-kernels.ts';
 import type { ModelPart } from '../../runtime/model-part.ts';
@@ -10,7 +12,11 @@ import { slotRange } from '../../runtime/weights/expert-room.ts';
 import { type BroughtExperts, createExpertSlots, passingSlots } from '../../runtime/weights/expert-slots.ts';
 import { createMappedExperts } from '../../runtime/weights/mapped-experts.ts';
 import { pagesOf, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
+import { alwaysUsed } from '../../runtime/weights/matrices-of.ts';
+import { planBudget } from '../../runtime/weights/memory-budget.ts';
 import { expertMatrixBytes, type PlacedExperts } from '../../runtime/weights/placed-experts.ts';
+import type { WeightsPart } from '../../runtime/weights/weights-layout.ts';
+import { createWeightsStream, type WeightsStream } from '../../runtime/weights/weights-stream.ts';
 import type { WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { layersInRam, layersOf } from './memory.ts';
@@ -19,7 +25,7 @@ import { layersInRam, layersOf } from './memory.ts';
 export interface DeviceExperts {
   readonly part: ModelPart;
   readonly report: WeightsReport;
-  /** Bytes of slots and of buffers for reading, which can't be given back. */
+  /** Bytes of slots, of buffers for reading and of weights in its own memory, which can't be given back. */
   readonly bytes: number;
   /** Needs and reads since it was opened. */
   readonly reads: ExpertReads;
@@ -41,7 +47,8 @@ export interface DeviceExpertsOptions {
 
 /**
  * Opens the layers of a device's windows with a store of their experts, in memory that `close` frees: kernels of their
- * own, as for a GPU. Other weights of these layers stay mapped. What is read ahead is of the device's next layer with
+ * own, as for a GPU. As in a single process, what every token uses is read into memory of its own, in which the page
+ * cache has no part; where experts are mapped, it is mapped too. What is read ahead is of the device's next layer with
  * experts, which may be in its next window: other devices compute meanwhile.
  * @throws Error with a reason if the device can't cache experts so
  */
@@ -58,11 +65,16 @@ export function openDeviceExperts(options: DeviceExpertsOptions): DeviceExperts 
       ...{ kernels, running: () => running, experts: brought, hitsFirst: policy.hitsFirst },
       guess: (choice) => guess?.(choice),
     });
-    const part = loaded.partOn(computing, (layer) => {
-      running = layer;
+    const file = loaded.mapOn(kernels);
+    const kept = policy.method === 'mmap' ? undefined : openKept({ ...options, kernels, file });
+    const part = loaded.partOn(computing, {
+      beforeLayer(layer) {
+        running = layer;
+        kept?.before(layer);
+      },
+      ...(kept && { place: (tensor) => kept.place(tensor, 0) }),
     });
     for (const layer of layersOf(options.windows)) part.load(layer, layer + 1);
-    const file = loaded.mapOn(kernels);
     const pages = pagesOf(kernels, file, { threads: policy.depth, cached: policy.method === 'pread' });
     const common = {
       ...{ pages, layers, recorder },
@@ -78,7 +90,7 @@ export function openDeviceExperts(options: DeviceExpertsOptions): DeviceExperts 
     for (const [layer, own] of store.layers) brought.set(layer, own);
     const guess = createGuesses({ kernels, lookahead: policy.lookahead, layers: [...layers.keys()], weightsOf });
     return {
-      part,
+      part: kept === undefined ? part : waitingFor(kept, part),
       report: { policy: { prefetch: 'none', release: 'none', experts: policy }, bytes: fitted.weightsBytes },
       bytes: fitted.bytes,
       reads: store.counts,
@@ -90,6 +102,58 @@ export function openDeviceExperts(options: DeviceExpertsOptions): DeviceExperts 
   }
 }
 
+interface KeptCase extends Pick<DeviceExpertsOptions, 'loaded' | 'windows' | 'hasOutput' | 'recorder'> {
+  readonly kernels: Kernels;
+  readonly file: MappedFile;
+}
+
+/** Weights that every token uses, in memory of their own. */
+interface KeptWeights extends Pick<WeightsStream, 'place'> {
+  /** Waits until those of a part are read, which each are once. */
+  before(part: WeightsPart): void;
+}
+
+/** Reads what every token uses of a device's layers into memory. */
+function openKept({ loaded, windows, hasOutput, recorder, kernels, file }: KeptCase): KeptWeights {
+  const layers = keptMatrices(loaded, windows);
+  const output = hasOutput ? loaded.matricesOf('output') : [];
+  const fileBytes = file.size;
+  const plan = planBudget({ budget: Number.POSITIVE_INFINITY, fixed: [], output, layers, fileBytes });
+  const stream = createWeightsStream({ pages: pagesOf(kernels, file), fileBytes, plan, output, layers, recorder });
+  const read = new Set<WeightsPart>();
+  return {
+    place: stream.place,
+    before(part) {
+      if (read.has(part)) return;
+      read.add(part);
+      stream.before(part);
+    },
+  };
+}
+
+/** Matrices by layer of the model that every token uses; none of layers of other devices. */
+function keptMatrices({ part, matricesOf }: LoadedPart, windows: DeviceExpertsOptions['windows']): GgufTensor[][] {
+  const own = new Set(layersOf(windows));
+  return part.model.kinds.map((_, layer) => (own.has(layer) ? alwaysUsed(matricesOf(layer)) : []));
+}
+
+/** A part whose output layer, or an embedding that is also the output, is first waited for. */
+function waitingFor(kept: KeptWeights, part: ModelPart): ModelPart {
+  const after =
+    <Values extends unknown[], Result>(which: 'embedding' | 'output', call: (...values: Values) => Result) =>
+    (...values: Values): Result => {
+      kept.before(which);
+      return call(...values);
+    };
+  return {
+    ...part,
+    embed: after('embedding', part.embed),
+    logits: after('output', part.logits),
+    hidden: after('output', part.hidden),
+    largestLogits: after('output', part.largestLogits),
+  };
+}
+
 /** A policy whose slots are known, but for mapped experts, which have none. */
 interface FittedExperts {
   readonly policy: ExpertsPolicy;
@@ -97,7 +161,7 @@ interface FittedExperts {
   readonly layers: ReadonlyMap<number, PlacedExperts>;
   /** Experts that a token uses in a layer. */
   readonly used: number;
-  /** Bytes of the slots and of buffers for reading, and of all weights of the device. */
+  /** Bytes of its own memory that slots, buffers for reading and other weights take; all weights of the device. */
   readonly bytes: number;
   readonly weightsBytes: number;
 }
@@ -135,7 +199,8 @@ function fitExperts({ loaded, policy, windows, hasOutput, room }: DeviceExpertsO
   }
   const { least, most, bytesOf } = slotRange({ policy, layers: placed, used, room: room - always });
   const slots = policy.slots === 'fit' ? wholeTokens(policy, most, used * placed.length) : policy.slots;
-  if (slots >= least && slots <= most) return { ...found, policy: { ...policy, slots }, bytes: bytesOf(slots) };
+  if (slots >= least && slots <= most)
+    return { ...found, policy: { ...policy, slots }, bytes: always + bytesOf(slots) };
   const whose = policy.pool === 'all' ? 'all its layers' : 'each layer';
   const asked = policy.slots === 'fit' ? `${least} are needed` : `${slots} are asked for`;
   const has = most < least ? `${Math.max(0, most)} have room` : `${least} to ${most} are possible`;

@@ -1,18 +1,20 @@
 import { statSync } from 'node:fs';
 import { partPaths } from '../../gguf/file-parts.ts';
 import { openFile } from '../../gguf/file-source.ts';
+import type { GgufTensor } from '../../gguf/gguf.ts';
 import { modelFromGguf } from '../../gguf/model-from-gguf.ts';
 import { readGguf } from '../../gguf/read-gguf.ts';
 import { transformerSettings } from '../../gguf/transformer-settings.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { MappedFile } from '../../kernels/matrix.ts';
-import { createModelPart, type ModelPart } from '../../runtime/model-part.ts';
+import { createModelPart, type ModelPart, type ModelPartOptions } from '../../runtime/model-part.ts';
 import { readRotations } from '../../runtime/rotations.ts';
 import { activationsBytes } from '../../runtime/transformer-bytes.ts';
-import { type WeightsLoader, weightsLoader } from '../../runtime/transformer-weights.ts';
+import { type WeightsLoader, type WeightsSource, weightsLoader } from '../../runtime/transformer-weights.ts';
 import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
 import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
+import { matricesOf } from '../../runtime/weights/matrices-of.ts';
 import type { PlacedExperts } from '../../runtime/weights/placed-experts.ts';
 import { type WeightsPart, weightsLayout } from '../../runtime/weights/weights-layout.ts';
 import { type HeldLayers, heldLayers, readPartFile } from './part-file.ts';
@@ -34,19 +36,25 @@ export interface LoadedPart {
   readonly kernels: Kernels;
   /**
    * The same part on other kernels, such as a GPU's. They are the caller's to close.
-   * @param beforeLayer called before each layer (ModelPartOptions)
    * @throws Error as mapOn does
    */
-  partOn(kernels: Kernels, beforeLayer?: (layer: number) => void): ModelPart;
+  partOn(kernels: Kernels, options?: PartOnOptions): ModelPart;
   /** Its file, mapped by other kernels. @throws Error if another file has taken its path since it was loaded */
   mapOn(kernels: Kernels): MappedFile;
   /** Places in the file of the experts of a layer that it holds; `undefined` for a layer without. */
   experts(layer: number): PlacedExperts | undefined;
+  /** Matrices in the file, of a layer or of the output layer. */
+  matricesOf(part: number | 'output'): readonly GgufTensor[];
   /** Bytes of the file that are of a part. */
   bytesOf(part: WeightsPart): number;
   /** Its weights in the page cache; `undefined` if the kernels hold them in their own memory. */
   mapWeights(recorder: WeightsRecorder | undefined): MappedWeights | undefined;
   close(): void;
+}
+
+export interface PartOnOptions extends Pick<ModelPartOptions, 'beforeLayer'> {
+  /** Place of a matrix's bytes when it is used; `undefined`: in the file. */
+  readonly place?: WeightsSource['place'];
 }
 
 /** Devices and inodes of the files of a model, which tell them from others at their paths. */
@@ -86,8 +94,8 @@ export function loadPart(
   let rotations = readRotations(header, source, model, settings.contextLength);
   const mapped = kernels.mapFile(path);
   const layout = weightsLayout(gguf, model);
-  const loaderOn = (computing: Kernels, file: MappedFile): WeightsLoader =>
-    weightsLoader({ gguf, bytes: source, file, kernels: computing }, model);
+  const loaderOn = (computing: Kernels, file: MappedFile, place?: WeightsSource['place']): WeightsLoader =>
+    weightsLoader({ gguf, bytes: source, file, kernels: computing, ...(place && { place }) }, model);
   const partOf = (computing: Kernels, weights: WeightsLoader, beforeLayer?: (layer: number) => void): ModelPart =>
     createModelPart({
       ...{ model, settings, rotations: () => rotations, weights, kernels: computing, mostTokens, beforeLayer },
@@ -105,8 +113,10 @@ export function loadPart(
   return {
     kernels,
     part: partOf(kernels, own),
-    partOn: (computing, beforeLayer) => partOf(computing, loaderOn(computing, mapOn(computing)), beforeLayer),
+    partOn: (computing, { beforeLayer, place } = {}) =>
+      partOf(computing, loaderOn(computing, mapOn(computing), place), beforeLayer),
     mapOn,
+    matricesOf: (part) => matricesOf(gguf, model, part),
     experts(layer) {
       const { feedForward } = model.kinds[layer] ?? {};
       if (feedForward?.kind !== 'experts') return undefined;

@@ -9,6 +9,7 @@ import { validatePlan } from '../../plan/validate-plan.ts';
 import { FIT_POLICY, type Prefetch, type Release, type WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { Window } from '../../plan/windows.ts';
 import type { IntegerSolver } from '../../schedule/integer-solver.ts';
+import { withKeptExperts } from '../../schedule/kept-experts.ts';
 import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
 import type { DevicePartOptions } from '../device/device-part.ts';
 import type { WeightsReport } from '../wire/message.ts';
@@ -85,7 +86,11 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
     solver,
   );
   // Pinning as much as fits would exceed the limit, so weights that the plan leaves to the system stay there.
-  if (scheduled.plan !== undefined) return planWeights(scheduled.plan, requested, maxPressure === undefined);
+  if (scheduled.plan !== undefined) {
+    const { model } = planning;
+    const plan = given ? withKeptExperts({ belief, model, workload }, scheduled.plan, given.plan) : scheduled.plan;
+    return planWeights(plan, requested, maxPressure === undefined);
+  }
   const gone = devices.filter((device) => !present.includes(device));
   const without = gone.length === 0 ? '' : `, without ${gone.join(', ')}`;
   throw new InputError(

@@ -1,6 +1,6 @@
 import type { GgufTensor } from '../../gguf/gguf.ts';
 import type { FilePages, PageBuffer, PageJob, PageOutcome } from '../../kernels/file-pages.ts';
-import type { RunRecorder } from '../../trace/run-recorder.ts';
+import type { WeightsRecorder } from './mapped-weights.ts';
 import type { BudgetPlan } from './memory-budget.ts';
 import { type Placement, placeTensors } from './place-tensors.ts';
 import { describeParts, type WeightsPart } from './weights-layout.ts';
@@ -11,7 +11,7 @@ export interface WeightsStreamOptions {
   readonly plan: BudgetPlan;
   readonly output: readonly GgufTensor[];
   readonly layers: readonly (readonly GgufTensor[])[];
-  readonly recorder?: RunRecorder | undefined;
+  readonly recorder?: WeightsRecorder | undefined;
 }
 
 /**
