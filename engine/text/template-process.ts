@@ -45,7 +45,12 @@ export const TEMPLATE_BOUNDS = {
   memory: 128 * 2 ** 20,
 } as const;
 
-type Answer = { readonly text: string } | Pick<TemplateError, 'kind' | 'message'>;
+type Answer = { readonly text: string } | Refusal;
+
+interface Refusal extends Pick<TemplateError, 'kind' | 'message'> {
+  /** Whether the template was interrupted, which leaves the process in an unknown state. */
+  readonly isInterrupted?: true;
+}
 
 /** Exit codes of V8 for a full heap: abort(), also as reported by Node if it catches that, and on Windows. */
 const ABORTED: readonly (number | string)[] = ['SIGABRT', 134];
@@ -84,8 +89,7 @@ export function startTemplateProcess(): TemplateProcess {
         }
         const answer = JSON.parse(said.line) as Answer;
         if ('text' in answer) return answer.text;
-        // Memory that a template has filled is no business of the next one.
-        if (answer.kind === 'unbounded' && !isClosed) {
+        if (answer.isInterrupted === true && !isClosed) {
           child.kill();
           child = startChild();
         }

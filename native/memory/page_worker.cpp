@@ -51,8 +51,10 @@ std::size_t PageWorker::submit(PageJob job) {
 }
 
 std::optional<std::uint64_t> PageWorker::readBytes() const {
+  if (!threadReadBytes(systemThread())) return std::nullopt;
   std::uint64_t sum = 0;
   for (const int thread : jobs_.systemThreads()) {
+    if (thread == 0) continue;  // it has read nothing yet
     const auto bytes = threadReadBytes(thread);
     if (!bytes) return std::nullopt;
     sum += *bytes;

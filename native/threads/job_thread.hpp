@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,8 +36,9 @@ enum class Priority { Normal, Urgent };
 
 /**
  * Threads of its own that do jobs, so that callers block only in `wait`: one, unless more are asked for, each of which
- * does a job at a time. A job is done in steps; between two steps an urgent job may go first. Jobs of the same priority
- * are begun in the order of submission. `Outcome` derives from JobOutcome.
+ * does a job at a time. A thread starts with the first job for which no other is free. A job is done in steps; between
+ * two steps an urgent job may go first. Jobs of the same priority are begun in the order of submission. `Outcome` derives
+ * from JobOutcome.
  */
 template <class Job, class Outcome>
 class JobThread {
@@ -44,11 +46,7 @@ class JobThread {
   /** Does the next step of a job, on a thread. Returns whether it was the last. An exception ends the job. */
   using Step = std::function<bool(Job&, Outcome&)>;
 
-  explicit JobThread(Step step, std::size_t threads = 1) : step_(std::move(step)), systemThreads_(threads) {
-    for (std::size_t place = 0; place < threads; place++) {
-      threads_.emplace_back([this, place] { serve(place); });
-    }
-  }
+  explicit JobThread(Step step, std::size_t threads = 1) : step_(std::move(step)), systemThreads_(threads) {}
 
   /** Abandons unfinished jobs after the current step, and calls what waits for them in `whenDone`. */
   ~JobThread() {
@@ -66,9 +64,10 @@ class JobThread {
   JobThread(const JobThread&) = delete;
   JobThread& operator=(const JobThread&) = delete;
 
-  /** Returns the job's number. */
+  /** Returns the job's number. Throws std::system_error if the operating system gives it no thread. */
   std::size_t submit(Job job, Priority priority) {
     const std::lock_guard guard(mutex_);
+    if (free_ <= urgent_.size() + normal_.size() && threads_.size() < systemThreads_.size()) start();
     const std::size_t number = nextNumber_++;
     entries_[number].job.emplace(std::move(job));
     queueOf(priority).push_back(number);
@@ -115,7 +114,7 @@ class JobThread {
     if (found != entries_.end() && !found->second.finished) found->second.outcome.cancelled = true;
   }
 
-  /** The operating system's numbers of the threads; 0 until one runs, and where threads have none. */
+  /** The operating system's numbers of the threads; 0 for one that hasn't started, and where threads have none. */
   [[nodiscard]] std::vector<int> systemThreads() const { return {systemThreads_.begin(), systemThreads_.end()}; }
 
  private:
@@ -143,6 +142,16 @@ class JobThread {
     return outcome;
   }
 
+  /** Starts one more thread; without it, the job that needs it waits for another. The mutex is held. */
+  void start() {
+    try {
+      threads_.emplace_back([this, place = threads_.size()] { serve(place); });
+      free_++;
+    } catch (const std::system_error&) {
+      if (threads_.empty()) throw;
+    }
+  }
+
   void serve(std::size_t place) noexcept {
     systemThreads_[place] = hearth::systemThread();
     std::unique_lock guard(mutex_);
@@ -152,6 +161,7 @@ class JobThread {
       std::deque<std::size_t>& queue = urgent_.empty() ? normal_ : urgent_;
       const std::size_t number = queue.front();
       queue.pop_front();
+      free_--;
       // Entries of a map stay in place, and only finished ones are erased.
       Entry& entry = entries_.at(number);
       if (!entry.begun) {
@@ -170,6 +180,7 @@ class JobThread {
         guard.lock();
         entry.outcome.end = secondsNow();
       }
+      free_++;
       if (!last) {
         queue.push_front(number);
         continue;
@@ -193,6 +204,8 @@ class JobThread {
   std::deque<std::size_t> urgent_;
   std::deque<std::size_t> normal_;
   std::size_t nextNumber_ = 1;
+  /** Threads that do no job. */
+  std::size_t free_ = 0;
   bool stopping_ = false;
   std::vector<std::atomic<int>> systemThreads_;
   /** Last, so that everything else exists when they start. */

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { bundle, type FuzzBundle } from './bundle.ts';
 import type { Judged } from './child.ts';
 import { minimise } from './minimise.ts';
 import { type Ended, type JudgingProcess, LIMITS, type Limits, startProcess } from './process.ts';
@@ -46,12 +48,21 @@ const MOST_FAULTS = 20;
 
 /** Judges inputs of a target in a process that is replaced whenever one ends it. */
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
-  const { module, seed, limits = LIMITS, onProgress = () => {} } = options;
+  const compiled = await bundle(join(import.meta.dirname, 'child.ts'), options.module);
+  try {
+    return await judgeAll(options, compiled);
+  } finally {
+    compiled.remove();
+  }
+}
+
+async function judgeAll(options: CampaignOptions, compiled: FuzzBundle): Promise<CampaignResult> {
+  const { seed, limits = LIMITS, onProgress = () => {} } = options;
   const kinds: Record<string, number> = {};
   const found = new Map<string, { number: number; fault: string }>();
   let [slowest, peakBytes, next] = [0, 0, 0];
-  let child = await startProcess(module, seed, limits);
-  // Compiling the sources takes long on a busy machine, and is no part of the time that inputs have.
+  let child = await startProcess(compiled, seed, limits);
+  // Starting takes long on a busy machine, and is no part of the time that inputs have.
   const start = performance.now();
   const passed = (): number => (performance.now() - start) / 1000;
   const note = (number: number, fault: string): void => {
@@ -66,7 +77,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       const { number, reason } = answer;
       child.close();
       note(number, reason);
-      child = await startProcess(module, seed, limits);
+      child = await startProcess(compiled, seed, limits);
       const before = await child.judge({ kind: 'batch', from: next, to: number, seconds: Number.POSITIVE_INFINITY });
       if (!('reason' in before)) add(before);
       kinds.fault = (kinds.fault ?? 0) + 1;
@@ -81,7 +92,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   child.close();
   const seconds = passed();
   const faults = [];
-  for (const { number, fault } of found.values()) faults.push(await isolate(options, limits, number, fault));
+  for (const { number, fault } of found.values()) faults.push(await isolate(options, compiled, number, fault));
   return { inputs: next, kinds, faults, slowest, peakBytes, seconds };
 
   function add(judged: Judged): void {
@@ -103,12 +114,12 @@ function tooLarge({ bytes }: Limits): string {
 
 /** Judges the input of a fault by itself, and shortens it. */
 async function isolate(
-  { module, seed, shortening = SHORTENING_SECONDS }: CampaignOptions,
-  limits: Limits,
+  { seed, limits = LIMITS, shortening = SHORTENING_SECONDS }: CampaignOptions,
+  compiled: FuzzBundle,
   number: number,
   fault: string,
 ): Promise<Fault> {
-  let child: JudgingProcess | undefined = await startProcess(module, seed, limits);
+  let child: JudgingProcess | undefined = await startProcess(compiled, seed, limits);
   const made = await child.judge({ kind: 'make', number });
   if (!('made' in made && made.made)) {
     // What makes inputs is at fault; what the campaign found so far stays.
@@ -118,7 +129,7 @@ async function isolate(
   }
   const input = made.made;
   const faultOf = async (one: Uint8Array): Promise<string | undefined> => {
-    child ??= await startProcess(module, seed, limits);
+    child ??= await startProcess(compiled, seed, limits);
     const answer: Judged | Ended = await child.judge({ kind: 'one', input: one });
     // The largest memory of a process stays, so that the next input needs another one.
     const isLarge = !('reason' in answer) && answer.peakBytes > limits.bytes;

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FuzzBundle } from './bundle.ts';
 import type { Judged, Task } from './child.ts';
 
 /** Limits of a process that judges inputs. */
@@ -29,19 +30,23 @@ export interface JudgingProcess {
 
 const CHECK_MILLISECONDS = 200;
 const NUMBER_BYTES = 8;
-/** A process that is not ready by then never will be, seconds; compiling the sources takes long on a busy machine. */
+/** A process that is not ready by then never will be, seconds; loading takes long on a busy machine. */
 const READY_SECONDS = 120;
 /** The last lines that a process wrote before it ended, characters. */
 const LAST_WORDS = 300;
 
-/** @param module path of the target's module */
-export async function startProcess(module: string, seed: number, limits: Limits): Promise<JudgingProcess> {
+/** @param bundle of the program (child.ts) and the target's module */
+export async function startProcess(
+  { program, module }: FuzzBundle,
+  seed: number,
+  limits: Limits,
+): Promise<JudgingProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'hearth-fuzz-'));
   const place = join(folder, 'number');
   writeFileSync(place, new Uint8Array(NUMBER_BYTES));
-  const child = fork(join(import.meta.dirname, 'child.ts'), [module, String(seed), place], {
+  const child = fork(program, [module, String(seed), place], {
     serialization: 'advanced',
-    execArgv: ['--import', 'tsx', `--max-old-space-size=${Math.floor(limits.bytes / 2 ** 20)}`],
+    execArgv: ['--enable-source-maps', `--max-old-space-size=${Math.floor(limits.bytes / 2 ** 20)}`],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let errors = '';

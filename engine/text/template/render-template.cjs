@@ -12,7 +12,7 @@ const MOST_MESSAGE = 1000;
 /** The last template: all conversations of a server have the same. */
 let parsed = { source: undefined, statements: undefined };
 
-/** Answer for template-process.ts: a text, or why there is none. */
+/** Answer for template-process.ts: a text, or why there is none, and whether the template was interrupted. */
 function answer({ source, values, mostSeconds, mostCharacters }) {
   try {
     globalThis.render = () => {
@@ -25,7 +25,7 @@ function answer({ source, values, mostSeconds, mostCharacters }) {
     return { kind: 'unbounded', message: `it writes ${text.length} characters; at most ${mostCharacters} are read` };
   } catch (error) {
     if (error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-      return { kind: 'unbounded', message: `it takes longer than ${mostSeconds} s` };
+      return { kind: 'unbounded', message: `it takes longer than ${mostSeconds} s`, isInterrupted: true };
     const where = error instanceof TemplateFault && error.line != null ? `line ${error.line}: ` : '';
     return { kind: 'refused', message: `${where}${error.message}`.slice(0, MOST_MESSAGE) };
   }

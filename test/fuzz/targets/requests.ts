@@ -1,5 +1,6 @@
 import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { alphabetServer } from '../../server/alphabet.ts';
+import { keptConnection } from '../kept-connection.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
 import { type Json, jsonText, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
@@ -66,30 +67,25 @@ const BODIES: Readonly<Record<string, Json>> = {
  */
 export async function open(): Promise<FuzzTarget> {
   const { url, lines } = await alphabetServer({ mostTexts: 64, mostBodyBytes: 2 ** 20 });
+  const send = keptConnection(Number(new URL(url).port));
   return {
     input: mutated,
     async read(input) {
       const at = input.indexOf(10);
       const path = new TextDecoder().decode(input.subarray(0, Math.max(0, at)));
       if (BODIES[path] === undefined) return 'no endpoint';
-      const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(url + path, {
-        method: 'POST',
-        headers,
-        body: Uint8Array.from(input.subarray(at + 1)),
-      });
-      const text = await answer.text();
+      const { status, text } = await send(path, input.subarray(at + 1));
       const complaints = lines.splice(0).filter((line) => !line.startsWith("an answer doesn't follow"));
       if (complaints.length > 0) throw new Error(complaints.join('; '));
-      if (answer.status === 200) return 'answered';
-      if (answer.status >= 500) throw new Error(`status ${answer.status}: ${text.slice(0, 200)}`);
+      if (status === 200) return 'answered';
+      if (status >= 500) throw new Error(`status ${status}: ${text.slice(0, 200)}`);
       const { message } = (text.startsWith('{') ? JSON.parse(text).error : undefined) ?? {};
       const body = new TextDecoder().decode(input);
       // What a client wrote is quoted, whatever it is.
       const isWritten = (word: string): boolean => message.includes(word) && !body.includes(word);
       if (typeof message !== 'string' || message.includes('\n') || ['undefined', '[object', 'NaN'].some(isWritten))
         throw new Error(`not in the form of the API: ${text.slice(0, 200)}`);
-      return `refused with ${answer.status}`;
+      return `refused with ${status}`;
     },
   };
 }

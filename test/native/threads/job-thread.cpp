@@ -1,5 +1,6 @@
 #include "../../../native/threads/job_thread.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
@@ -66,6 +67,30 @@ void ordersByPriorityThenSubmission() {
   }
 }
 
+std::size_t started(const Jobs& jobs) {
+  const auto threads = jobs.systemThreads();
+  return threads.size() - static_cast<std::size_t>(std::count(threads.begin(), threads.end(), 0));
+}
+
+void startsThreadsWithTheJobsThatNeedThem() {
+  std::string log;
+  Gate one;
+  Gate two;
+  Jobs jobs(logging(log), 3);
+  require(started(jobs) == 0, "without jobs there are no threads");
+  jobs.wait(jobs.submit({'a', 1}, Priority::Normal));
+  const auto first = jobs.submit({'b', 1, &one}, Priority::Normal);
+  one.reached.get_future().wait();
+  require(started(jobs) == 1, "a thread that is free does the next job");
+  const auto second = jobs.submit({'c', 1, &two}, Priority::Normal);
+  two.reached.get_future().wait();
+  require(started(jobs) == 2, "a job for which no thread is free gets one");
+  one.opened.set_value();
+  two.opened.set_value();
+  jobs.wait(first);
+  jobs.wait(second);
+}
+
 void reportsErrorsAndCancellation() {
   std::string log;
   Gate gate;
@@ -103,6 +128,7 @@ void callsBackOnceDoneOrDestroyed() {
 
 int main() {
   ordersByPriorityThenSubmission();
+  startsThreadsWithTheJobsThatNeedThem();
   reportsErrorsAndCancellation();
   callsBackOnceDoneOrDestroyed();
 }
