@@ -13,7 +13,15 @@ import { askCompletion } from './forms/completions.ts';
 import { askEmbeddings, embed } from './forms/embeddings.ts';
 import { askInfill } from './forms/infill.ts';
 import { askMessage, countMessageTokens } from './forms/messages.ts';
-import { askOllamaChat, askOllamaEmbeddings, askOllamaText, ollamaEmbed, ollamaFacts } from './forms/ollama.ts';
+import {
+  askOllamaChat,
+  askOllamaEmbedding,
+  askOllamaEmbeddings,
+  askOllamaText,
+  ollamaEmbed,
+  ollamaEmbedding,
+  ollamaFacts,
+} from './forms/ollama.ts';
 import { askResponse } from './forms/responses.ts';
 import { detokenize, tokenize } from './forms/tokenize.ts';
 import { jsonPieces } from './json-pieces.ts';
@@ -60,7 +68,8 @@ const TEXTS: Readonly<Record<string, AskText>> = {
 };
 
 const EMBEDDINGS = '/v1/embeddings';
-const OLLAMA_EMBED = '/api/embed';
+/** The newer path and the older one. */
+const OLLAMA_EMBED = ['/api/embed', '/api/embeddings'] as const;
 /** The version of Ollama's API that this server's answers follow. */
 const OLLAMA_VERSION = '0.12.0';
 
@@ -123,7 +132,8 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   const embeddings = (ask: AskEmbeddings, answer: AnswerEmbeddings) => (request: FastifyRequest, reply: FastifyReply) =>
     answerEmbeddings({ ...answering, request, reply, ask, answer });
   for (const one of spellings(EMBEDDINGS)) app.post(one, embeddings(askEmbeddings, embed));
-  app.post(OLLAMA_EMBED, embeddings(askOllamaEmbeddings, ollamaEmbed));
+  app.post(OLLAMA_EMBED[0], embeddings(askOllamaEmbeddings, ollamaEmbed));
+  app.post(OLLAMA_EMBED[1], embeddings(askOllamaEmbedding, ollamaEmbedding));
   for (const [path, count] of Object.entries(COUNTS))
     for (const one of spellings(path))
       app.post(one, (request, reply) => inPlace({ ...answering, request, reply }, () => count(model, request.body)));
@@ -301,7 +311,9 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
   });
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0]?.slice(0, 100);
-    const posts = [...Object.keys(TEXTS), EMBEDDINGS, ...Object.keys(COUNTS)].map((one) => `POST ${one}`);
+    const posts = [...Object.keys(TEXTS), EMBEDDINGS, ...OLLAMA_EMBED, ...Object.keys(COUNTS)].map(
+      (one) => `POST ${one}`,
+    );
     const served = [...posts, ...FACTS].join(', ');
     const problem = `${request.method} ${path} is not served here; this server has ${served}`;
     return sendError(request, reply, new ApiError(404, problem, null, 'unknown_url'));

@@ -81,6 +81,8 @@ test('the model, what runs, the version and embeddings', async () => {
     embeddings.map((values) => values.map((value) => value.toFixed(4))),
     [65, 66].map((mean) => [mean, 1].map((value) => (value / Math.hypot(mean, 1)).toFixed(4))),
   );
+  // The older path, which some clients still use.
+  assert.equal((await client.embeddings({ model, prompt: 'A' })).embedding, embeddings[0]);
 });
 
 test('a stream that the client aborts frees its place, and mistakes are named', async () => {

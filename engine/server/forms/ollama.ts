@@ -272,6 +272,24 @@ export function askOllamaEmbeddings(model: ServedModel, json: unknown) {
   return askEmbeddings(model, { input });
 }
 
+const EMBED_ONE = {
+  shape: z.object({ model: z.string(), prompt: z.string() }),
+  harmless: EMBED.harmless,
+  unsupported: {},
+} satisfies BodyRules<z.ZodObject>;
+
+/** `POST /api/embeddings`, the older path for one text. @throws ApiError */
+export function askOllamaEmbedding(model: ServedModel, json: unknown) {
+  const { model: name, prompt } = readBody(EMBED_ONE, json);
+  checkName(model, name);
+  return askEmbeddings(model, { input: prompt });
+}
+
+export async function ollamaEmbedding(...given: Parameters<typeof embed>) {
+  const { data } = await embed(...given);
+  return { embedding: data[0]?.embedding };
+}
+
 export async function ollamaEmbed(...given: Parameters<typeof embed>) {
   const [model] = given;
   const { data, usage } = await embed(...given);
