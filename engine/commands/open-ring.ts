@@ -4,6 +4,7 @@ import { InputError } from '../input/input-error.ts';
 import { type KernelOptions, openKernels } from '../kernels/open-kernels.ts';
 import { checkKvFormat, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
+import { createWorkload } from '../model/workload.ts';
 import { describeWeights, readsWeights } from '../ring/device/device-weights.ts';
 import { loadPart } from '../ring/device/loaded-part.ts';
 import { RingError } from '../ring/head/errors.ts';
@@ -16,6 +17,7 @@ import { deviceProfile } from './device-profile.ts';
 import { findRingGpu } from './found-gpu.ts';
 import { idleWorkerLines } from './idle-workers.ts';
 import type { OutputFile } from './output-file.ts';
+import { readAheadCosts, readAheadText } from './read-ahead-cost.ts';
 import { readRing, readRingPlan, ringPlanning } from './ring-planning.ts';
 import type { RingRequest } from './ring-request.ts';
 
@@ -97,9 +99,13 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
       profile,
       log,
     });
+    const question = { model, workload: createWorkload({ promptTokens: 1, context, kvFormat: kvCache }) };
     const layoutFor = (present: readonly string[]): RingLayout => {
       const plan = planRing(planning, present);
       for (const line of idleWorkerLines(plan, planning, present)) log(line);
+      const cluster = planning.scheduling?.cluster ?? file.cluster;
+      if (cluster !== undefined)
+        for (const cost of readAheadCosts({ ...question, cluster }, plan)) log(readAheadText(cost));
       return layoutOf(plan, planning);
     };
     const ring = recoveringRing(head, layoutFor, log);

@@ -10,6 +10,7 @@ import { type CommandLine, programsText } from '../planner/command-lines.ts';
 import type { PlannedDrafts } from '../planner/draft-answers.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { accuracyText } from './plan-accuracy.ts';
+import { type ReadAheadCost, readAheadText } from './read-ahead-cost.ts';
 
 /** An answer with what else there is to say of it. */
 export interface DetailedAnswer {
@@ -17,6 +18,8 @@ export interface DetailedAnswer {
   readonly without: readonly Change[];
   readonly upgrades: readonly Change[];
   readonly commands: readonly CommandLine[];
+  /** Devices on which another read-ahead would make the plan faster; missing if there are none. */
+  readonly readAhead?: readonly ReadAheadCost[];
   /** Gain of a draft model, and its file. */
   readonly drafts?: PlannedDrafts & { readonly file: string };
 }
@@ -77,7 +80,7 @@ function lineOf(answer: Answer, { devices }: Cluster): string[] {
 export function detailText(
   cluster: Cluster,
   accuracy: readonly FieldAccuracy[],
-  { answered, without, upgrades, commands, drafts }: DetailedAnswer,
+  { answered, without, upgrades, commands, readAhead, drafts }: DetailedAnswer,
 ): string {
   const { model } = answered;
   const title = `${model.name}, ${model.mix}, ${formatBytes(model.bytes)} on ${cluster.name}\n`;
@@ -88,6 +91,7 @@ export function detailText(
   const parts = [
     `${streams}${title}\n${summary(answered, commands, accuracyText(answered, cluster, accuracy))}`,
     memoryTable(answered),
+    ...(readAhead === undefined ? [] : [readAhead.map((cost) => `${readAheadText(cost)}\n`).join('')]),
     ...(model.layer.routed.length > 0 && answered.plan.kind !== 'tensor-parallel' ? [expertsTable(answered)] : []),
     ...(drafts === undefined ? [] : [draftsText(drafts)]),
     ...(without.length > 0 ? [changesText('Device', without, before)] : []),

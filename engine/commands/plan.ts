@@ -25,6 +25,7 @@ import { createProgress } from '../terminal/progress.ts';
 import { MOST_DRAFTED } from '../text/speculation/create-speculation.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
+import { readAheadCosts } from './read-ahead-cost.ts';
 import { OPTIONS, readKvCache, repeated } from './shared-options.ts';
 
 interface Options {
@@ -271,11 +272,13 @@ function detail(asked: Question, { file, key, bought, drafts: draft }: DetailOpt
     answered.status === 'does-not-fit' ? [] : [answered.plan, answered.wholeLayers?.plan, answered.carried?.plan];
   const commands = plans.flatMap((plan) => (plan === undefined ? [] : commandLines({ ...carried, plan })));
   const question = { ...asked, cluster: drafts?.cluster ?? cluster };
+  const readAhead = answered.status === 'from-disk' ? readAheadCosts(question, answered.plan) : [];
   return {
     answered,
     without: withoutDevices(question),
     upgrades: upgrades(question, bought),
     commands,
+    ...(readAhead.length > 0 && { readAhead }),
     ...(drafts !== undefined && { drafts }),
   };
 }
