@@ -1,5 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import type { Shape, TensorRole } from '../model/architecture.ts';
+import { SCALED_MATRICES } from '../model/block/layer-weight.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import { countModel, type Model, type Tensor } from '../model/model.ts';
 import { fileMix } from './file-type.ts';
@@ -15,6 +16,7 @@ import {
   OTHER_OUTPUT_NORM,
   ROPE_FACTORS,
   ropeFactors,
+  scaleName,
   tensorName,
 } from './tensor-names.ts';
 import { transformerSettings } from './transformer-settings.ts';
@@ -85,7 +87,7 @@ function expectedTensors(gguf: Gguf, shape: Shape): Map<string, NamedTensor> {
     expected.set(OTHER_OUTPUT_NORM, { ...outputNorm, name: OTHER_OUTPUT_NORM });
   }
   for (let layer = 0; layer < shape.layers; layer++) {
-    const { mixer, feedForward } = shape.kinds[layer] as LayerKind;
+    const { mixer, feedForward, scaled = [] } = shape.kinds[layer] as LayerKind;
     const fuse = (roles: readonly TensorRole[], fused: NamedTensor): void => {
       for (const role of roles) expected.delete(tensorName(role, layer));
       expected.set(fused.name, fused);
@@ -98,13 +100,24 @@ function expectedTensors(gguf: Gguf, shape: Shape): Map<string, NamedTensor> {
     if (isGated && !present.has(tensorName('ffn_gate', layer)) && present.has(tensorName('ffn_up', layer))) {
       fuse(['ffn_gate'], fusedFeedForward(shape, layer));
     }
+    for (const matrix of scaled) {
+      const role = `${matrix}_scale` as const;
+      const name = scaleName(matrix, layer, (tensor) => present.has(tensor));
+      const own = expected.get(tensorName(role, layer));
+      if (own === undefined || own.name === name) continue;
+      expected.delete(own.name);
+      expected.set(name, { ...own, name });
+    }
   }
   return expected;
 }
 
+/** Numbers for activations in 4 bits, which llama.cpp loads and its graphs don't read. */
+const INPUT_SCALE = new RegExp(`^blk\\.\\d+\\.(?:${SCALED_MATRICES.join('|')})\\.input_scale$`);
+
 /**
  * Whether a tensor belongs to a block behind the layers, which predicts a token beyond the next one, or to the keys and
- * values of a layer that attends to those of another.
+ * values of a layer that attends to those of another, or is for activations of a format that isn't used here.
  */
 function unusedTensors(gguf: Gguf, { architecture, layers, kinds }: Shape): (tensor: GgufTensor) => boolean {
   const blocks = predictionBlocks(gguf.fields, architecture);
@@ -115,7 +128,7 @@ function unusedTensors(gguf: Gguf, { architecture, layers, kinds }: Shape): (ten
       : [],
   );
   const names = new Set(keys);
-  return ({ name }) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+  return ({ name }) => names.has(name) || INPUT_SCALE.test(name) || prefixes.some((prefix) => name.startsWith(prefix));
 }
 
 function unusedTensor({ name, shape }: GgufTensor): NamedTensor {

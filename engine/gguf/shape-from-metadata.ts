@@ -1,10 +1,13 @@
 import type { Shape } from '../model/architecture.ts';
+import { describe } from '../model/block/describe.ts';
+import { SCALED_MATRICES } from '../model/block/layer-weight.ts';
 import { ATTENTION_PRODUCTS, type Attention, DENSE_PRODUCTS, type Dense, type LayerKind } from '../model/layer-kind.ts';
 import { FAMILIES, familyOf } from './architectures/families.ts';
 import type { Family, FamilyFile, Mixture, UsualLayer } from './architectures/family.ts';
 import { expertCount, leadingDenseLayers, readExperts } from './architectures/mixture.ts';
 import { quoted } from './gguf-error.ts';
 import type { MetadataFields } from './metadata-fields.ts';
+import { scaleName } from './tensor-names.ts';
 
 /** Ten times what the largest published models have; a file beyond that is malformed. */
 const MOST_LAYERS = 1000;
@@ -48,7 +51,7 @@ export function shapeFromMetadata({ fields, has, vocabularySize, name }: Describ
     name: fields.optionalText('general.name') ?? name,
     architecture,
     layers,
-    kinds: readKinds(family, file, heads),
+    kinds: withScaled(readKinds(family, file, heads), file),
     hiddenSize,
     vocabularySize,
     tiedEmbeddings,
@@ -71,13 +74,10 @@ function readAttention(family: Family, file: FamilyFile, heads: number): Attenti
   if (unfit !== undefined) fields.fail(name, `${unfit} does not divide the ${heads} query heads`);
   const norms = readNorms(family, has);
   const biased = ATTENTION_PRODUCTS.filter((name) => has(`blk.0.${name}.bias`));
-  const scaled = ([...ATTENTION_PRODUCTS, 'attn_output'] as const).filter((name) => has(`blk.0.${name}.scale`));
-  refuseBoth(file, scaled);
   return {
     ...{ kind: 'attention', heads, kvHeads, headSize: readHeadSize(fields, key, hiddenSize, heads) },
     ...{ rotation: 'global', bias: biased.length % ATTENTION_PRODUCTS.length === 0 ? biased.length > 0 : biased },
     ...(has('blk.0.attn_output.bias') && { outputBias: true }),
-    ...(scaled.length > 0 && { scaled }),
     ...(norms !== undefined && { norms }),
   };
 }
@@ -85,23 +85,25 @@ function readAttention(family: Family, file: FamilyFile, heads: number): Attenti
 /** The dense network of usual layers. */
 function readDense(file: FamilyFile, size: number): Dense {
   const biases = DENSE_PRODUCTS.filter((name) => file.has(`blk.0.${name}.bias`));
-  const scaled = DENSE_PRODUCTS.filter((name) => file.has(`blk.0.${name}.scale`));
-  refuseBoth(file, scaled);
   return {
     ...{ kind: 'dense', size, activation: 'silu' },
     ...(biases.length > 0 && { biases }),
-    ...(scaled.length > 0 && { scaled }),
   };
 }
 
-/** Matrices of which the number multiplies what goes in, so that a bias stays as it is. */
-const SCALED_BEFORE: readonly string[] = ['attn_output', 'ffn_down'];
-
-/** @throws InputError for a matrix with a bias and a number, of which the bias would be multiplied with the number too */
-function refuseBoth({ fields, has }: FamilyFile, scaled: readonly string[]): void {
-  const both = scaled.find((name) => !SCALED_BEFORE.includes(name) && has(`blk.0.${name}.bias`));
-  if (both !== undefined)
-    fields.fail('general.architecture', `${both} has a bias and a scale; only one of them is supported`);
+/** Kinds with the matrices that have numbers in the file; layers of one kind that have the same share the object. */
+function withScaled(kinds: readonly LayerKind[], { has, hiddenSize }: FamilyFile): readonly LayerKind[] {
+  const known = new Map<LayerKind, Map<string, LayerKind>>();
+  return kinds.map((kind, layer) => {
+    const roles = new Set<string>(describe(kind, hiddenSize).weights.map(({ role }) => role));
+    const scaled = SCALED_MATRICES.filter((name) => roles.has(name) && has(scaleName(name, layer, has)));
+    if (scaled.length === 0) return kind;
+    const alike = known.get(kind) ?? new Map<string, LayerKind>();
+    known.set(kind, alike);
+    const own = alike.get(scaled.join()) ?? { ...kind, scaled };
+    alike.set(scaled.join(), own);
+    return own;
+  });
 }
 
 /** The kind of each layer: of mixtures the first ones may be dense. */

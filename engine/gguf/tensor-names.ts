@@ -1,12 +1,6 @@
 import { type Shape, type TensorRole, type TensorShape, tensorShapes } from '../model/architecture.ts';
-import {
-  ATTENTION_PRODUCTS,
-  type Attention,
-  activeSize,
-  DENSE_PRODUCTS,
-  type Experts,
-  type LayerKind,
-} from '../model/layer-kind.ts';
+import { SCALED_MATRICES, type ScaledMatrix } from '../model/block/layer-weight.ts';
+import { type Attention, activeSize, type Experts, type LayerKind } from '../model/layer-kind.ts';
 
 /** A tensor of a model, as GGUF files name and divide it. */
 export interface NamedTensor extends TensorShape {
@@ -61,13 +55,24 @@ const OWN_NAMES: Partial<Record<TensorRole, string>> = {
   shortconv_conv: 'shortconv.conv.weight',
   shortconv_out_proj: 'shortconv.out_proj.weight',
   ffn_gate_inp_scale: 'ffn_gate_inp.scale',
-  ffn_down_exps_scale: 'ffn_down_exps.scale',
 };
 
 /** Numbers with which products of matrices are multiplied. */
 const SCALES: ReadonlyMap<TensorRole, string> = new Map(
-  [...ATTENTION_PRODUCTS, 'attn_output' as const, ...DENSE_PRODUCTS].map((name) => [`${name}_scale`, `${name}.scale`]),
+  SCALED_MATRICES.map((name) => [`${name}_scale`, `${name}.scale`]),
 );
+
+/** Matrices that a file may have in one with others, whose number they then have. */
+const TOGETHER: Partial<Record<ScaledMatrix, ScaledMatrix>> = {
+  ...{ attn_q: 'attn_qkv', attn_k: 'attn_qkv', attn_v: 'attn_qkv' },
+  ffn_gate: 'ffn_up',
+};
+
+/** The name of the number of a layer's matrix. @param has whether the file has a tensor */
+export function scaleName(matrix: ScaledMatrix, layer: number, has: (tensor: string) => boolean): string {
+  const whole = has(tensorName(matrix, layer)) ? undefined : TOGETHER[matrix];
+  return tensorName(`${whole ?? matrix}_scale`, layer);
+}
 
 /** The name that some files have for the output's norm (LFM2). */
 export const OTHER_OUTPUT_NORM = 'token_embd_norm.weight';

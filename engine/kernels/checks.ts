@@ -154,7 +154,7 @@ export function checkOperation(operation: Operation): void {
       return;
     }
     case 'multiply-experts': {
-      const { matrix, experts, rows, routes, used, x, y, bias } = operation;
+      const { matrix, experts, rows, routes, used, x, y, bias, scales } = operation;
       const tokens = whole(kind, 'routes', routes.values.length, used * ROUTE_NUMBERS);
       if (!(Number.isInteger(rows) && rows >= 1 && rows <= matrix.rows))
         throw new RangeError(`${kind}: ${rows} rows of an expert; the matrix has ${matrix.rows}`);
@@ -164,6 +164,13 @@ export function checkOperation(operation: Operation): void {
         equal(kind, 'x', x.values.length, tokens * used * matrix.columns);
       equal(kind, 'y', y.values.length, tokens * used * rows);
       if (bias !== undefined) equal(kind, 'bias', bias.values.length, experts * rows);
+      if (scales !== undefined) equal(kind, 'scales', scales.values.length, experts);
+      return;
+    }
+    case 'scale-experts': {
+      const { routes, scales, bias, y } = operation;
+      const rows = whole(kind, 'y', y.values.length, whole(kind, 'routes', routes.values.length, ROUTE_NUMBERS));
+      if (bias !== undefined) equal(kind, 'bias', bias.values.length, scales.values.length * rows);
       return;
     }
     case 'combine-experts': {

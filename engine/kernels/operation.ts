@@ -26,6 +26,7 @@ export type Operation =
   | TopKOperation
   | RouteOperation
   | MultiplyExpertsOperation
+  | ScaleExpertsOperation
   | CombineExpertsOperation
   | GateRowsOperation
   | CopyColumnsOperation
@@ -251,7 +252,10 @@ export interface RouteOperation {
   readonly router: Router;
 }
 
-/** y[token][i] = W(e)·x + bias(e), where e is the i-th expert of the token; x is the token's, or one of each choice. */
+/**
+ * y[token][i] = scale(e)·W(e)·x + bias(e), where e is the i-th expert of the token; x is the token's, or one of each
+ * choice. With scales, kernels carry it out as `productThenScale` has it.
+ */
 export interface MultiplyExpertsOperation {
   readonly kind: 'multiply-experts';
   /**
@@ -271,7 +275,34 @@ export interface MultiplyExpertsOperation {
   readonly y: Vector;
   /** [experts][rows] */
   readonly bias?: Vector | undefined;
+  /** [experts] */
+  readonly scales?: Vector | undefined;
   readonly multiplied?: Multiplied | undefined;
+}
+
+/** y[choice] = scale(e)·y[choice] + bias(e), where e is the expert of the choice. */
+export interface ScaleExpertsOperation {
+  readonly kind: 'scale-experts';
+  /** [tokens][used][expert, weight] */
+  readonly routes: Vector;
+  /** [experts] */
+  readonly scales: Vector;
+  /** [experts][rows] */
+  readonly bias?: Vector | undefined;
+  /** [tokens][used][rows], in place. */
+  readonly y: Vector;
+}
+
+/** A product of experts, and what follows it if it has scales: they come between the product and the bias. */
+export function productThenScale(
+  operation: MultiplyExpertsOperation,
+): readonly [MultiplyExpertsOperation, ...ScaleExpertsOperation[]] {
+  const { scales, bias, routes, y } = operation;
+  if (scales === undefined) return [operation];
+  return [
+    { ...operation, scales: undefined, bias: undefined },
+    { kind: 'scale-experts', routes, scales, bias, y },
+  ];
 }
 
 /** y (+)= Σ weight(i)·x[token][i], in the order of the choices (Shazeer et al. 2017, Eq. 1). */

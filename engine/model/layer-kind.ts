@@ -1,3 +1,4 @@
+import type { ScaledMatrix } from './block/layer-weight.ts';
 import type { Activation, Router } from './feed-forward.ts';
 
 /** Kinds of layers: all that distinguishes a layer of a model from others. block/describe.ts says what follows. */
@@ -15,8 +16,6 @@ export interface Attention {
   readonly bias: boolean | readonly (typeof ATTENTION_PRODUCTS)[number][];
   /** Whether the output has a bias too. */
   readonly outputBias?: true;
-  /** Products that are multiplied with a number of their own; missing: none. */
-  readonly scaled?: readonly (typeof ATTENTION_PRODUCTS | readonly ['attn_output'])[number][];
   /**
    * How queries and keys are normalised: each head before its rotation or after it, or all heads together before it;
    * missing: not.
@@ -120,9 +119,8 @@ export interface Dense {
   readonly activation: Activation;
   /** Whether there is no W_gate, and W_up · h takes its place. */
   readonly ungated?: true;
-  /** Products that have biases, and those that are multiplied with a number of their own; missing: none. */
+  /** Products that have biases; missing: none. */
   readonly biases?: readonly (typeof DENSE_PRODUCTS)[number][];
-  readonly scaled?: readonly (typeof DENSE_PRODUCTS)[number][];
 }
 
 export const DENSE_PRODUCTS = ['ffn_gate', 'ffn_up', 'ffn_down'] as const;
@@ -143,8 +141,6 @@ export interface Experts {
   readonly bias?: true;
   /** Whether scores have a bias where experts are chosen (DeepSeek-V3). */
   readonly choiceBias?: true;
-  /** Whether each expert's last product is multiplied with a number of its own (`ffn_down_exps.scale`). */
-  readonly scaled?: true;
   readonly shared?: SharedExpert;
   /**
    * Inner width of a dense network next to the mixture. Both then have norms of their own before and after them, the
@@ -176,6 +172,8 @@ export interface LayerKind {
   readonly inputSize?: number;
   /** Whether the residual stream is multiplied with a number at the end. */
   readonly outputScale?: true;
+  /** Matrices whose products are multiplied with a number of their own, or of each expert; missing: none. */
+  readonly scaled?: readonly ScaledMatrix[];
 }
 
 /** Names of the norm before the feed-forward part. */

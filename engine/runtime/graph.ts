@@ -186,6 +186,8 @@ function operands(operation: Operation): { readonly reads: readonly string[]; re
     }
     case 'gate-rows':
       return { reads: keys(operation.gate, operation.y), writes: keys(operation.y) };
+    case 'scale-experts':
+      return { reads: keys(operation.routes, operation.y), writes: keys(operation.y) };
     case 'copy-columns':
       return { reads: keys(operation.x.values), writes: keys(operation.y.values) };
     case 'convolve': {
@@ -284,6 +286,7 @@ function costsOf(operation: Operation, { tensorOf, position, tokens, logits }: N
       return { ...none, input: [tokens, operation.used, width], output: [tokens, width] };
     }
     case 'gate-rows':
+    case 'scale-experts':
       return elementwise(operation.y, operation.y.values.length / tokens);
     case 'rope':
       return elementwise(operation.x, operation.heads * operation.headSize);

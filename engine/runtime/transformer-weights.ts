@@ -1,13 +1,16 @@
 import type { ByteSource } from '../gguf/byte-source.ts';
 import { dequantize } from '../gguf/formats/formats.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
-import { OTHER_OUTPUT_NORM, tensorName } from '../gguf/tensor-names.ts';
+import { quoted } from '../gguf/gguf-error.ts';
+import { OTHER_OUTPUT_NORM, scaleName, tensorName } from '../gguf/tensor-names.ts';
+import { InputError } from '../input/input-error.ts';
 import type { ByteRange } from '../kernels/file-pages.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape, TensorRole } from '../model/architecture.ts';
 import { type Block, describe } from '../model/block/describe.ts';
+import type { LayerStep } from '../model/block/layer-step.ts';
 import {
   EXPERT_MATRICES,
   type ExpertMatrix,
@@ -15,17 +18,22 @@ import {
   type LayerProduct,
   type LayerVector,
   type LayerWeight,
+  SCALED_MATRICES,
 } from '../model/block/layer-weight.ts';
+import { isScaledAfter } from '../model/block/scaled-products.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 import type { ExpertBytes } from './weights/placed-experts.ts';
 
-/** y = W·x + b; most have no b. */
+/** y = W·x + b; most have no b. Those of experts may have a number of each, s: y = s·W·x + b. */
 export interface Linear {
   readonly matrix: Matrix;
   readonly bias?: Vector;
+  readonly scales?: Vector;
 }
+
+type MultiplyStep = LayerStep & { readonly kind: 'multiply' };
 
 /** The weights of one layer, by their names. */
 export interface LayerWeights {
@@ -142,21 +150,46 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
     const kind = shape.kinds[index] as LayerKind;
     const products: Partial<Record<LayerProduct, Linear>> = {};
     const vectors: Partial<Record<LayerNorm | LayerVector, Vector>> = {};
-    const ofLayer = (role: TensorRole): Vector => vector(tensorName(role, index));
+    const ofLayer = (role: TensorRole): Vector => vector(nameOf(role, index));
     const inProducts = new Set<TensorRole>();
     for (const step of steps) {
       if (step.kind !== 'multiply' && step.kind !== 'multiply-experts' && step.kind !== 'multiply-heads') continue;
       const bias = step.kind === 'multiply-heads' ? undefined : step.bias;
-      inProducts.add(step.weight);
-      if (bias !== undefined) inProducts.add(bias);
+      const scales = step.kind === 'multiply-experts' ? step.scales : undefined;
+      for (const role of [step.weight, bias, scales]) if (role !== undefined) inProducts.add(role);
       if (!isWanted(step.kind === 'multiply-experts')) continue;
       const { name, rows } = placeOf(step.weight, index);
-      products[step.weight] = { ...matrix(name, rows), ...(bias !== undefined && { bias: ofLayer(bias) }) };
+      const added = bias && (step.kind === 'multiply' ? biasOf(step, index) : ofLayer(bias));
+      products[step.weight] = {
+        ...matrix(name, rows),
+        ...(added && { bias: added }),
+        ...(scales && { scales: ofLayer(scales) }),
+      };
     }
     const alone = isWanted(false) ? weights.filter(({ role }) => !inProducts.has(role)) : [];
     for (const { role } of alone)
       vectors[role as LayerNorm | LayerVector] = role === 'ffn_gate_inp_scale' ? routerNorm(index) : ofLayer(role);
     return { index, kind, products, vectors };
+  };
+  /** The name of a layer's vector; numbers of matrices that are one in the file are that one's. */
+  const nameOf = (role: TensorRole, index: number): string => {
+    const scaled = SCALED_MATRICES.find((one) => role === `${one}_scale`);
+    return scaled === undefined ? tensorName(role, index) : scaleName(scaled, index, (name) => tensors.has(name));
+  };
+  /** A product's bias; where the sum of both is multiplied with a number, it is divided by that. */
+  const biasOf = ({ weight, bias }: MultiplyStep, index: number): Vector | undefined => {
+    if (bias === undefined) return undefined;
+    const scaled = shape.kinds[index]?.scaled?.find((one) => one === weight);
+    const values = readVector(source.bytes, tensors.get(tensorName(bias, index)) as GgufTensor);
+    if (scaled === undefined || !isScaledAfter(weight)) return source.kernels.vector(values);
+    const name = scaleName(scaled, index, (tensor) => tensors.has(tensor));
+    const [scale = 1] = readVector(source.bytes, tensors.get(name) as GgufTensor);
+    if (scale === 0)
+      throw new InputError(
+        `${source.gguf.file}: tensor ${quoted(name)}`,
+        'is 0, and its matrix has a bias; write another number',
+      );
+    return source.kernels.vector(values.map((value) => value / scale));
   };
   /** Weights of the norm before a router: its factors, and 1/√hidden of them all (Gemma 4). */
   const routerNorm = (index: number): Vector => {
@@ -173,23 +206,23 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
       begin += tensor.rows.count;
       if (first >= end) continue;
       const own = matrix(tensor.name, { from: tensor.rows.from + first, count: end - first });
-      const bias = tensor.bias && readVector(source.bytes, tensors.get(tensor.bias) as GgufTensor).subarray(first, end);
-      pieces.push({ ...own, ...(bias && { bias: source.kernels.vector(bias) }) });
+      const bias = tensor.bias?.slice(first, end);
+      pieces.push({ ...own, ...(bias && { bias }) });
     }
     return pieces;
   };
-  /** An operator's products in the order of its rows: the tensor and the rows of it, and the tensor of the bias. */
+  /** An operator's products in the order of its rows: the tensor and the rows of it, and the bias. */
   const tensorsOf = (
     operator: OperatorName,
     layer: number,
-  ): readonly { readonly name: string; readonly rows: Rows; readonly bias?: string }[] => {
+  ): readonly { readonly name: string; readonly rows: Rows; readonly bias?: Vector | undefined }[] => {
     if (operator === 'output') {
       const name = shape.tiedEmbeddings ? 'token_embd.weight' : 'output.weight';
       return [{ name, rows: { from: 0, count: shape.vocabularySize } }];
     }
     return blockOf(layer).steps.flatMap((step) =>
       step.kind === 'multiply' && OPERATOR_OF.get(step.weight) === operator
-        ? [{ ...placeOf(step.weight, layer), ...(step.bias && { bias: tensorName(step.bias, layer) }) }]
+        ? [{ ...placeOf(step.weight, layer), bias: biasOf(step, layer) }]
         : [],
     );
   };

@@ -105,6 +105,8 @@ void CommandReader::read(Program& program) {
       return readCombineExperts(program);
     case Code::GateRows:
       return readGateRows(program);
+    case Code::ScaleExperts:
+      return readScaleExperts(program);
     case Code::CopyColumns:
       return readCopyColumns(program);
     case Code::Convolve:
@@ -349,6 +351,17 @@ void CommandReader::readCombineExperts(Program& program) {
   require(times(x.size(), tokens * used, "combine experts: x isn't a row for each choice") == width,
           "combine experts: rows of y differ from those of x");
   program.append(CombineExpertsOperation{x, routes, used, y, accumulate});
+}
+
+void CommandReader::readScaleExperts(Program& program) {
+  const auto routes = slice();
+  const auto scales = slice();
+  const auto bias = optionalSlice();
+  const auto y = slice();
+  const std::size_t choices = times(routes.size(), 2, "scale experts: routes aren't whole");
+  const std::size_t rows = times(y.size(), choices, "scale experts: y isn't a row for each choice");
+  require(bias.empty() || bias.size() == scales.size() * rows, "scale experts: the bias doesn't fit the scales");
+  program.append(ScaleExpertsOperation{routes, scales, bias, y});
 }
 
 void CommandReader::readGateRows(Program& program) {

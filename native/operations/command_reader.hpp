@@ -48,6 +48,7 @@ class CommandReader {
   void readMultiplyExperts(Program& program);
   void readCombineExperts(Program& program);
   void readGateRows(Program& program);
+  void readScaleExperts(Program& program);
   void readCopyColumns(Program& program);
   void readConvolve(Program& program);
   void readDeltaRule(Program& program);

@@ -32,7 +32,8 @@ namespace hearth {
   X(CopyColumns, "copy-columns", "vector count count vector count count count count")                             \
   X(Convolve, "convolve", "vector vector count vector? vector vector flag")                                       \
   X(DeltaRule, "delta-rule", "vector vector vector vector vector vector vector count count count flag number")    \
-  X(SelectiveScan, "selective-scan", "vector vector vector vector vector vector vector count count count count")
+  X(SelectiveScan, "selective-scan", "vector vector vector vector vector vector vector count count count count")  \
+  X(ScaleExperts, "scale-experts", "vector vector vector? vector")
 
 #define HEARTH_CODE(code, ...) code,
 enum class Code { HEARTH_COMMANDS(HEARTH_CODE) };

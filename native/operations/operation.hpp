@@ -369,6 +369,14 @@ struct CombineExpertsOperation {
   bool accumulate;
 };
 
+/** Multiplies every choice's row of y with the number of its expert, and adds the expert's bias, if there is any. */
+struct ScaleExpertsOperation {
+  std::span<const float> routes;
+  std::span<const float> scales;
+  std::span<const float> bias;
+  std::span<float> y;
+};
+
 /** Multiplies every row of y by 1/(1 + e^−gate). */
 struct GateRowsOperation {
   std::span<const float> gate;
@@ -380,7 +388,8 @@ using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation
                                AttendPagesOperation, DivideRowsOperation, GateOperation, SoftmaxOperation,
                                AddOperation, ScaleOperation, SoftCapOperation, TopKOperation, RouteOperation,
                                MatvecExpertsOperation, GroupChoicesOperation, ActivateExpertsOperation,
-                               PackExpertsOperation, MatmulExpertsOperation, CombineExpertsOperation, GateRowsOperation,
+                               PackExpertsOperation, MatmulExpertsOperation, CombineExpertsOperation,
+                               ScaleExpertsOperation, GateRowsOperation,
                                CopyColumnsOperation, ConvolveOperation, DeltaRuleOperation, SelectiveScanOperation>;
 
 }  // namespace hearth

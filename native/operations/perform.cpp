@@ -68,6 +68,7 @@ struct Units {
   }
   std::size_t operator()(const MatmulExpertsOperation& o) const { return unitsOfExperts(o); }
   std::size_t operator()(const CombineExpertsOperation& o) const { return routedTokens(o) * runsOfToken(o); }
+  std::size_t operator()(const ScaleExpertsOperation& o) const { return o.routes.size() / 2; }
   std::size_t operator()(const GateRowsOperation& o) const { return ceilDivide(o.gate.size(), unitRows(o.gate, o.y)); }
   std::size_t operator()(const CopyColumnsOperation& o) const { return recurrentUnits(o); }
   std::size_t operator()(const ConvolveOperation& o) const { return recurrentUnits(o); }
@@ -330,6 +331,14 @@ struct Perform {
     for (std::size_t choice = token * o.used; choice < (token + 1) * o.used; choice++) {
       table.add(o.x.data() + choice * width + begin, o.routes[2 * choice + 1], count, y);
     }
+  }
+
+  void operator()(const ScaleExpertsOperation& o) const {
+    const std::size_t rows = o.y.size() / (o.routes.size() / 2);
+    const std::size_t expert = expertOf(o.routes, unit, o.scales.size());
+    float* y = o.y.data() + unit * rows;
+    table.scale(o.scales[expert], rows, y);
+    if (!o.bias.empty()) table.add(o.bias.data() + expert * rows, 1, rows, y);
   }
 
   void operator()(const GateRowsOperation& o) const {

@@ -58,6 +58,7 @@ struct Reads {
     ranges.push_back(o.packs);
   }
   void operator()(const CombineExpertsOperation& o) const { add(o.x, o.routes); }
+  void operator()(const ScaleExpertsOperation& o) const { add(o.routes, o.scales, o.bias); }
   void operator()(const GateRowsOperation& o) const { add(o.gate); }
   void operator()(const CopyColumnsOperation& o) const { add(o.x); }
   void operator()(const ConvolveOperation& o) const { add(o.x, o.weight, o.bias); }

@@ -1,3 +1,4 @@
+import { SCALED_MATRICES } from '../../engine/model/block/layer-weight.ts';
 import { ACTIVATIONS, ROUTER_SCORES, type Router } from '../../engine/model/feed-forward.ts';
 import {
   ATTENTION_PRODUCTS,
@@ -43,7 +44,6 @@ const object =
 const ATTENTION: Fields<Attention> = {
   ...{ heads: needed(count), kvHeads: needed(count), headSize: needed(count), outputBias: flag },
   bias: needed((value) => (Array.isArray(value) ? namesOf(ATTENTION_PRODUCTS)(value) : value === true)),
-  scaled: optional(namesOf([...ATTENTION_PRODUCTS, 'attn_output'])),
   ...{ norms: optional(one(HEAD_NORMS)), valueNorm: flag, valuesAreKeys: flag, keysOf: optional(layer), gated: flag },
   ...{ window: optional(count), rotation: needed(one([...ROTATIONS, 'none'])), scale: optional(amount), sinks: flag },
 };
@@ -70,7 +70,7 @@ const MIXERS: Readonly<Record<Mixer['kind'], Readonly<Record<string, Field>>>> =
 
 const DENSE: Fields<Dense> = {
   ...{ size: needed(count), activation: needed(one(ACTIVATIONS)), ungated: flag },
-  ...{ biases: optional(namesOf(DENSE_PRODUCTS)), scaled: optional(namesOf(DENSE_PRODUCTS)) },
+  biases: optional(namesOf(DENSE_PRODUCTS)),
 };
 const GROUPS: Fields<NonNullable<Router['groups']>> = { count: needed(count), used: needed(count) };
 const ROUTER: Fields<Router> = {
@@ -80,7 +80,7 @@ const ROUTER: Fields<Router> = {
 const SHARED: Fields<SharedExpert> = { size: needed(count), gated: bool };
 const EXPERTS: Fields<Experts> = {
   ...{ router: needed(object(ROUTER)), size: needed(count), activation: needed(one(ACTIVATIONS)), ungated: flag },
-  ...{ bias: flag, choiceBias: flag, scaled: flag, shared: optional(object(SHARED)), beside: optional(count) },
+  ...{ bias: flag, choiceBias: flag, shared: optional(object(SHARED)), beside: optional(count) },
 };
 const NETWORKS: Readonly<Record<'dense' | 'experts', Readonly<Record<string, Field>>>> = {
   dense: DENSE,
@@ -91,7 +91,7 @@ const KIND: Fields<LayerKind> = {
   mixer: optional((value) => readVariant(MIXERS, value)),
   feedForward: optional((value) => readVariant(NETWORKS, value)),
   ...{ feedForwardNorm: optional(one(FEED_FORWARD_NORMS)), resultNorms: bool, residualScale: optional(amount) },
-  ...{ inputSize: optional(count), outputScale: flag },
+  ...{ inputSize: optional(count), outputScale: flag, scaled: optional(namesOf(SCALED_MATRICES)) },
 };
 
 /** A kind of layer with the properties that it may have and no others. @throws RangeError for other values */

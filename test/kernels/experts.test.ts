@@ -333,6 +333,27 @@ testNative('the same values may be a row of each token for one product, and one 
     }
 });
 
+test('numbers of experts multiply their products before biases are added', () => {
+  for (const kernels of [reference, ...natives])
+    for (const tokens of [1, 2, 40]) {
+      const [experts, rows, columns] = [3, 2, 2];
+      // Expert e multiplies by e + 1.
+      const weights = Array.from({ length: experts }, (_, e) => [e + 1, 0, 0, e + 1]).flat();
+      const source = new Uint8Array(Float32Array.from(weights).buffer);
+      const matrix = kernels.matrix({ source, type: 'F32', rows: experts * rows, columns });
+      const chosen = Array.from({ length: tokens }, (_, token) => token % experts);
+      const routes = kernels.vector(chosen.flatMap((expert) => [expert, 1]));
+      const x = kernels.vector(chosen.flatMap((_, token) => [token, 1]));
+      const y = kernels.vector(tokens * rows);
+      const [scales, bias] = [kernels.vector([2, 0, -4]), kernels.vector([1, 2, 3, 4, 5, 6])];
+      kernels.run([{ kind: 'multiply-experts', matrix, experts, rows, routes, used: 1, x, y, scales, bias }]);
+      const expected = chosen.flatMap((e, token) =>
+        [token, 1].map((value, row) => ([2, 0, -4][e] as number) * (e + 1) * value + 2 * e + row + 1),
+      );
+      assert.equal([...y.values], expected, kernels.instructionSet);
+    }
+});
+
 test('experts, choices and vectors that do not fit are refused', () => {
   for (const kernels of [reference, ...natives]) {
     const matrix = kernels.matrix({ source: new Uint8Array(4 * 8), type: 'F32', rows: 8, columns: 1 });
@@ -347,8 +368,11 @@ test('experts, choices and vectors that do not fit are refused', () => {
       [{ x: kernels.vector(3) }, /multiply-experts: x has 3 values; 4 are needed/],
       [{ y: kernels.vector(9) }, /multiply-experts: y has 9 values; 8 are needed/],
       [{ bias: x }, /multiply-experts: bias has 2 values; 8 are needed/],
+      [{ scales: x }, /multiply-experts: scales has 2 values; 4 are needed/],
     ] as const)
       assert.throws(() => kernels.run([{ ...one, ...change }]), message, kernels.instructionSet);
+    const scaling: Operation = { kind: 'scale-experts', routes, scales: x, bias: x, y };
+    assert.throws(() => kernels.run([scaling]), /scale-experts: bias has 2 values; 4 are needed/);
   }
 });
 

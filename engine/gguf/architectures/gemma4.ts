@@ -78,7 +78,7 @@ function kindOf({ feedForward }: UsualLayer, file: FamilyFile, mixer: Attention,
     feedForward:
       feedForward.kind === 'dense'
         ? { ...feedForward, size: denseSize, activation: 'gelu' }
-        : { ...feedForward, beside: denseSize, scaled: true },
+        : { ...feedForward, beside: denseSize },
     resultNorms: true,
     ...(inputs > 0 && { inputSize: inputs }),
     ...(file.has('blk.0.layer_output_scale.weight') && { outputScale: true }),

@@ -22,15 +22,11 @@ export function readExperts(file: FamilyFile, mixture: Mixture): Experts {
   const router = readRouter(file, mixture);
   const size = expertSize(file, mixture, router.used);
   const shared = mixture.shared && readShared(file, size, mixture.shared);
-  const scaled = hasInLayer(file, 'ffn_down_exps.scale');
-  if (scaled && mixture.bias)
-    file.fields.fail('general.architecture', 'ffn_down_exps has a bias and a scale; only one of them is supported');
   return {
     ...{ kind: 'experts', router, size, activation: mixture.activation ?? 'silu' },
     ...(mixture.ungated && { ungated: true }),
     ...(mixture.bias && { bias: true }),
     ...(hasInLayer(file, 'exp_probs_b.bias') && { choiceBias: true }),
-    ...(scaled && { scaled }),
     ...(shared && { shared }),
   };
 }

@@ -1,5 +1,5 @@
 import { ACTIVATIONS, ROUTER_SCORES } from '../../model/feed-forward.ts';
-import type { ColumnsOf, Multiplied, Operation } from '../operation.ts';
+import { type ColumnsOf, type Multiplied, type Operation, productThenScale } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 
 /** A command's first number, and the operands that follow it (native/operations/commands.hpp). */
@@ -41,6 +41,7 @@ export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
     code: 21,
     operands: 'vector vector vector vector vector vector vector count count count count',
   },
+  'scale-experts': { code: 22, operands: 'vector vector vector? vector' },
 };
 
 const NO_WINDOW = 0;
@@ -56,6 +57,10 @@ export interface CommandBuffer {
 
 /** Appends an operation's command, its operands in the order of COMMANDS. */
 export function encode(buffer: CommandBuffer, operation: Operation): void {
+  if (operation.kind === 'multiply-experts' && operation.scales !== undefined) {
+    for (const step of productThenScale(operation)) encode(buffer, step);
+    return;
+  }
   push(buffer, COMMANDS[operation.kind].code);
   switch (operation.kind) {
     case 'embed':
@@ -176,6 +181,12 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.y);
       pushVector(buffer, operation.bias);
       pushWay(buffer, operation.multiplied);
+      return;
+    case 'scale-experts':
+      pushVector(buffer, operation.routes);
+      pushVector(buffer, operation.scales);
+      pushVector(buffer, operation.bias);
+      pushVector(buffer, operation.y);
       return;
     case 'combine-experts':
       pushVector(buffer, operation.x);

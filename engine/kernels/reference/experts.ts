@@ -1,5 +1,10 @@
-import type { Router, RouterScores } from '../../model/feed-forward.ts';
-import type { CombineExpertsOperation, MultiplyExpertsOperation, RouteOperation } from '../operation.ts';
+import { ROUTE_NUMBERS, type Router, type RouterScores } from '../../model/feed-forward.ts';
+import type {
+  CombineExpertsOperation,
+  MultiplyExpertsOperation,
+  RouteOperation,
+  ScaleExpertsOperation,
+} from '../operation.ts';
 import { softmax } from './attention.ts';
 import type { ReferenceMemory } from './memory.ts';
 import { dot, rowOf } from './multiply.ts';
@@ -79,6 +84,19 @@ export function multiplyExperts(
     for (let row = 0; row < rows; row++) {
       const sum = dot(rowOf(memory, matrix, expert * stride + row), own);
       y.values[choice * rows + row] = sum + (bias?.values[expert * rows + row] ?? 0);
+    }
+  }
+}
+
+/** Multiplies each choice's results with the number of its expert, and adds the expert's bias. */
+export function scaleExperts({ routes, scales, bias, y }: ScaleExpertsOperation): void {
+  const choices = routes.values.length / ROUTE_NUMBERS;
+  const rows = y.values.length / choices;
+  for (let choice = 0; choice < choices; choice++) {
+    const expert = routes.values[ROUTE_NUMBERS * choice] as number;
+    for (let row = 0; row < rows; row++) {
+      const scaled = (scales.values[expert] as number) * (y.values[choice * rows + row] as number);
+      y.values[choice * rows + row] = scaled + (bias?.values[expert * rows + row] ?? 0);
     }
   }
 }

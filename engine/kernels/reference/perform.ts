@@ -5,6 +5,7 @@ import {
   type DivideRowsOperation,
   type GateRowsOperation,
   type Operation,
+  productThenScale,
   type RmsNormOperation,
   type RopeOperation,
   type SoftmaxOperation,
@@ -12,7 +13,7 @@ import {
   type TopKOperation,
 } from '../operation.ts';
 import { attendPages, attention, softmax, store } from './attention.ts';
-import { combineExperts, multiplyExperts, route } from './experts.ts';
+import { combineExperts, multiplyExperts, route, scaleExperts } from './experts.ts';
 import type { ReferenceMemory } from './memory.ts';
 import { dot, embed, multiply } from './multiply.ts';
 import { convolve, deltaRule, selectiveScan } from './recurrence.ts';
@@ -70,8 +71,14 @@ export function perform(memory: ReferenceMemory, operation: Operation): void {
     case 'route':
       route(operation);
       return;
-    case 'multiply-experts':
-      multiplyExperts(memory, operation);
+    case 'multiply-experts': {
+      const [product, scaling] = productThenScale(operation);
+      multiplyExperts(memory, product);
+      if (scaling !== undefined) scaleExperts(scaling);
+      return;
+    }
+    case 'scale-experts':
+      scaleExperts(operation);
       return;
     case 'combine-experts':
       combineExperts(operation);

@@ -1,8 +1,10 @@
+import { ROUTE_NUMBERS } from '../../model/feed-forward.ts';
 import {
   type EmbedOperation,
   type GateOperation,
   type MultiplyOperation,
   type Operation,
+  productThenScale,
   type RopeOperation,
   TOP_K_HEAD,
   type TopKOperation,
@@ -21,8 +23,26 @@ import { kvRowLanes, kvRowWords, store } from './shaders/kv-rows.ts';
 import { embed } from './shaders/multiply.ts';
 import { MOST_MATRICES } from './shaders/multiply-units.ts';
 import { ROUNDED_GROUP } from './shaders/rounding.ts';
-import { ADD, DIVIDE_ROWS, GATE_ROWS, gate, MOST_COPIES, ROPE, SCALE, SOFT_CAP, softmax } from './shaders/rows.ts';
+import {
+  ADD,
+  DIVIDE_ROWS,
+  GATE_ROWS,
+  gate,
+  MOST_COPIES,
+  ROPE,
+  SCALE,
+  SCALE_EXPERTS,
+  SOFT_CAP,
+  softmax,
+} from './shaders/rows.ts';
 import { TOP_K_CHUNK, topK } from './shaders/top-k.ts';
+
+/** Operations as they are dispatched: a product of experts that has scales is two. */
+function inSteps(operations: readonly Operation[]): readonly Operation[] {
+  return operations.flatMap((one): readonly Operation[] =>
+    one.kind === 'multiply-experts' ? productThenScale(one) : [one],
+  );
+}
 
 /**
  * The dispatches of operations whose shapes have been checked. Each costs a GPU a few microseconds and its host more, so
@@ -32,9 +52,10 @@ import { TOP_K_CHUNK, topK } from './shaders/top-k.ts';
  */
 export function encodeAll(
   context: EncodingContext,
-  operations: readonly Operation[],
+  given: readonly Operation[],
   add: (dispatch: Dispatch) => void,
 ): void {
+  const operations = inSteps(given);
   let rounded: Rounded | undefined;
   for (let index = 0; index < operations.length; ) {
     const encoded = encodeNext(context, operations.slice(index, index + MOST_TOGETHER), rounded);
@@ -190,6 +211,14 @@ function encode(context: EncodingContext, operation: Operation): Dispatch[] {
       return [encodeRoute(context, operation)];
     case 'multiply-experts':
       return encodeExperts(context, operation);
+    case 'scale-experts': {
+      const { routes, scales, bias, y } = operation;
+      const count = y.values.length;
+      const rows = (count / routes.values.length) * ROUTE_NUMBERS;
+      const added = bias === undefined ? [0, 0] : [place(bias), 1];
+      const numbers = [place(routes), place(scales), ...added, place(y), rows, count];
+      return [{ kernel: PLAIN.scaleExperts, numbers, workgroups: elements(count) }];
+    }
     case 'combine-experts':
       return [encodeCombine(context, operation)];
     case 'gate-rows': {
@@ -215,6 +244,7 @@ const PLAIN = {
   scale: { name: 'scale', code: SCALE },
   softCap: { name: 'soft-cap', code: SOFT_CAP },
   gateRows: { name: 'gate-rows', code: GATE_ROWS },
+  scaleExperts: { name: 'scale-experts', code: SCALE_EXPERTS },
   divideRows: { name: 'divide-rows', code: DIVIDE_ROWS },
 } satisfies Record<string, Kernel>;
 

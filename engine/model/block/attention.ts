@@ -1,11 +1,11 @@
 import { ATTENTION_PRODUCTS, type Attention } from '../layer-kind.ts';
 import type { LayerStep } from './layer-step.ts';
 import { type LayerWeight, matrix, vector } from './layer-weight.ts';
-import { type MixerPart, scaleOf } from './part.ts';
+import type { MixerPart } from './part.ts';
 
 /** W_o · attention(W_q · h, W_k · h, W_v · h) (Touvron et al. 2023, Section 2.2). */
 export function attentionPart(attention: Attention, hiddenSize: number): MixerPart {
-  const { heads, kvHeads, headSize, gated, outputBias, keysOf, scaled = [] } = attention;
+  const { heads, kvHeads, headSize, gated, outputBias, keysOf } = attention;
   const x = gated ? 'z' : 'attended';
   const [queryWidth, kvWidth] = [heads * headSize, keysOf === undefined ? kvHeads * headSize : 0];
   return {
@@ -20,14 +20,13 @@ export function attentionPart(attention: Attention, hiddenSize: number): MixerPa
       ...normsAndRotations(attention),
       { kind: 'attend', keys: 'k', values: 'v' },
       ...(gated ? [{ kind: 'gate', activation: 'sigmoid', gate: 'z', up: 'attended' } as const] : []),
-      ...(scaled.includes('attn_output') ? [scaleOf('attn_output', x)] : []),
     ],
     result: { weight: 'attn_output', x, ...(outputBias && { bias: 'attn_output_bias' }) },
   };
 }
 
 function attentionWeights(attention: Attention, hiddenSize: number): LayerWeight[] {
-  const { heads, kvHeads, headSize, outputBias, norms, sinks, gated, valuesAreKeys, scaled = [] } = attention;
+  const { heads, kvHeads, headSize, outputBias, norms, sinks, gated, valuesAreKeys } = attention;
   const [queryWidth, kvWidth] = [heads * headSize, kvHeads * headSize];
   const [queryNorm, keyNorm] = norms === 'all-heads' ? [queryWidth, kvWidth] : [headSize, headSize];
   const own = attention.keysOf === undefined;
@@ -43,7 +42,6 @@ function attentionWeights(attention: Attention, hiddenSize: number): LayerWeight
     ...(norms === undefined ? [] : [vector('attn_q_norm', queryNorm)]),
     ...(norms === undefined || !own ? [] : [vector('attn_k_norm', keyNorm)]),
     ...(sinks ? [vector('attn_sinks', heads)] : []),
-    ...scaled.map((name) => vector(`${name}_scale`, 1)),
   ];
 }
 
@@ -53,23 +51,22 @@ function hasBias({ bias }: Pick<Attention, 'bias'>, name: Product): boolean {
   return typeof bias === 'boolean' ? bias : bias.includes(name);
 }
 
-function product(attention: Attention, weight: Product, y: 'q' | 'k' | 'v' | 'projected'): LayerStep[] {
+function product(attention: Attention, weight: Product, y: 'q' | 'k' | 'v' | 'projected'): LayerStep {
   const bias = hasBias(attention, weight) && ({ bias: `${weight}_bias` } as const);
-  const step: LayerStep = { kind: 'multiply', weight, x: 'h', y, ...bias };
-  return attention.scaled?.includes(weight) ? [step, scaleOf(weight, y)] : [step];
+  return { kind: 'multiply', weight, x: 'h', y, ...bias };
 }
 
 /** The product of a gated head has its query, then its gate. */
 function querySteps(attention: Attention): LayerStep[] {
   const { headSize, gated } = attention;
-  if (!gated) return product(attention, 'attn_q', 'q');
+  if (!gated) return [product(attention, 'attn_q', 'q')];
   const copy = (y: 'q' | 'z', first: number): LayerStep => ({
     kind: 'copy-columns',
     x: { buffer: 'projected', width: 2 * headSize, first },
     y: { buffer: y, width: headSize, first: 0 },
     columns: headSize,
   });
-  return [...product(attention, 'attn_q', 'projected'), copy('q', 0), copy('z', headSize)];
+  return [product(attention, 'attn_q', 'projected'), copy('q', 0), copy('z', headSize)];
 }
 
 function keySteps(attention: Attention): LayerStep[] {
@@ -77,10 +74,10 @@ function keySteps(attention: Attention): LayerStep[] {
   const width = kvHeads * headSize;
   const place = (buffer: 'k' | 'v') => ({ buffer, width, first: 0 });
   return [
-    ...product(attention, 'attn_k', 'k'),
-    ...(valuesAreKeys
-      ? [{ kind: 'copy-columns', x: place('k'), y: place('v'), columns: width } as const]
-      : product(attention, 'attn_v', 'v')),
+    product(attention, 'attn_k', 'k'),
+    valuesAreKeys
+      ? { kind: 'copy-columns', x: place('k'), y: place('v'), columns: width }
+      : product(attention, 'attn_v', 'v'),
     ...(valueNorm ? [{ kind: 'rms-norm', x: 'v', weight: 'ones', y: 'v', width: headSize } as const] : []),
   ];
 }

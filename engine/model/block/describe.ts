@@ -6,6 +6,7 @@ import { BUFFERS, type BufferName, type LayerStep } from './layer-step.ts';
 import { type LayerNorm, type LayerWeight, matrix, vector } from './layer-weight.ts';
 import { added, addsDirectly, type BlockPart, type MixerPart, resultNorm, resultOf } from './part.ts';
 import { recurrencePart } from './recurrence.ts';
+import { withScales } from './scaled-products.ts';
 
 /** A layer's weights, buffers and operations, as they follow from its kind. */
 export interface Block {
@@ -37,10 +38,13 @@ function joined(parts: readonly BlockPart[], kind: LayerKind, hiddenSize: number
   const stream = { x: hiddenSize, h: hiddenSize, result: addsDirectly(kind) ? 0 : hiddenSize };
   const widthOf = (name: BufferName): number =>
     name in stream ? stream[name as keyof typeof stream] : Math.max(...parts.map(({ widths }) => widths[name] ?? 0));
+  const { weights, steps } = withScales(kind.scaled ?? [], {
+    weights: parts.flatMap((part) => part.weights),
+    steps: parts.flatMap((part) => part.steps),
+  });
   return {
-    weights: parts.flatMap(({ weights }) => weights),
+    ...{ weights, steps },
     widths: Object.fromEntries(BUFFERS.map((name) => [name, widthOf(name)])) as Record<BufferName, number>,
-    steps: parts.flatMap(({ steps }) => steps),
   };
 }
 

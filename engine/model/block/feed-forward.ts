@@ -9,7 +9,7 @@ import {
   matrix,
   vector,
 } from './layer-weight.ts';
-import { addsDirectly, type BlockPart, resultBuffer, resultOf, scaleOf } from './part.ts';
+import { addsDirectly, type BlockPart, resultBuffer, resultOf } from './part.ts';
 
 /** Names of a dense network's matrices. */
 interface DenseNames {
@@ -28,24 +28,18 @@ export function feedForwardPart(kind: LayerKind, feedForward: Dense | Experts, h
     : besidePart(feedForward, feedForward.beside, hiddenSize);
 }
 
-type Inner = Pick<Dense, 'size' | 'activation' | 'ungated' | 'biases' | 'scaled'>;
+type Inner = Pick<Dense, 'size' | 'activation' | 'ungated' | 'biases'>;
 
 function densePart(kind: LayerKind, dense: Dense, hiddenSize: number): BlockPart {
-  const { biases = [], scaled = [], size } = dense;
-  const x = innerBuffer(dense);
+  const { biases = [], size } = dense;
   const bias = biases.includes('ffn_down') && ({ bias: 'ffn_down_bias' } as const);
   return {
     weights: [
       ...denseWeights(dense, hiddenSize, DENSE),
       ...biases.map((name) => vector(`${name}_bias`, name === 'ffn_down' ? hiddenSize : size)),
-      ...scaled.map((name) => vector(`${name}_scale`, 1)),
     ],
     widths: denseWidths(dense),
-    steps: [
-      ...denseSteps(dense, DENSE),
-      ...(scaled.includes('ffn_down') ? [scaleOf('ffn_down', x)] : []),
-      resultOf(kind, { weight: 'ffn_down', x, ...bias }),
-    ],
+    steps: [...denseSteps(dense, DENSE), resultOf(kind, { weight: 'ffn_down', x: innerBuffer(dense), ...bias })],
   };
 }
 
@@ -69,17 +63,16 @@ function innerBuffer({ ungated }: Inner): BufferName {
 /** A dense network but for its last product. */
 function denseSteps(inner: Inner, { gate, up }: DenseNames): LayerStep[] {
   return [
-    ...(inner.ungated ? [] : innerProduct(inner, gate, 'gate')),
-    ...innerProduct(inner, up, 'up'),
+    ...(inner.ungated ? [] : [innerProduct(inner, gate, 'gate')]),
+    innerProduct(inner, up, 'up'),
     { kind: 'gate', activation: inner.activation, gate: innerBuffer(inner), up: 'up' },
   ];
 }
 
-function innerProduct({ biases, scaled }: Inner, weight: LayerMatrix, y: 'gate' | 'up'): LayerStep[] {
+function innerProduct({ biases }: Inner, weight: LayerMatrix, y: 'gate' | 'up'): LayerStep {
   const name = `ffn_${y}` as const;
   const bias = biases?.includes(name) && ({ bias: `${name}_bias` } as const);
-  const step: LayerStep = { kind: 'multiply', weight, x: 'h', y, ...bias };
-  return scaled?.includes(name) ? [step, scaleOf(name, y)] : [step];
+  return { kind: 'multiply', weight, x: 'h', y, ...bias };
 }
 
 function expertsPart(kind: LayerKind, experts: Experts, hiddenSize: number): BlockPart {
@@ -147,7 +140,7 @@ function besidePart(experts: Experts, size: number, hiddenSize: number): BlockPa
 }
 
 function expertWeights(experts: Experts, hiddenSize: number): LayerWeight[] {
-  const { router, size, bias, choiceBias, scaled, ungated } = experts;
+  const { router, size, bias, choiceBias, ungated } = experts;
   const ofExperts = (role: ExpertMatrix | ExpertBias, rows: number, columns: number): LayerWeight => ({
     ...{ role, rows: router.experts * rows, columns, experts: router.experts },
   });
@@ -165,7 +158,6 @@ function expertWeights(experts: Experts, hiddenSize: number): LayerWeight[] {
         ]
       : []),
     ...(choiceBias ? [vector('exp_probs_b_bias', router.experts)] : []),
-    ...(scaled ? [vector('ffn_down_exps_scale', router.experts)] : []),
   ];
 }
 
@@ -177,18 +169,13 @@ function expertWidths({ router, size, ungated }: Experts, hiddenSize: number): B
   };
 }
 
-/** A number that multiplies an expert's result multiplies its weight in the sum of results. */
-function routeSteps({ bias, choiceBias, scaled }: Experts): LayerStep[] {
+function routeSteps({ bias, choiceBias }: Experts): LayerStep[] {
   return [
     {
       ...{ kind: 'multiply', weight: 'ffn_gate_inp', x: 'h', y: 'routerLogits' },
       ...(bias && { bias: 'ffn_gate_inp_bias' }),
     },
-    {
-      kind: 'route',
-      ...(choiceBias && { bias: 'exp_probs_b_bias' }),
-      ...(scaled && { scales: 'ffn_down_exps_scale' }),
-    },
+    { kind: 'route', ...(choiceBias && { bias: 'exp_probs_b_bias' }) },
   ];
 }
 

@@ -7,6 +7,7 @@ import type {
   LayerBias,
   LayerMatrix,
   LayerNorm,
+  LayerScale,
   LayerVector,
 } from './layer-weight.ts';
 
@@ -112,11 +113,12 @@ export type LayerStep =
       readonly gate: BufferName;
       readonly up: BufferName;
     }
-  | { readonly kind: 'route'; readonly bias?: LayerVector; readonly scales?: LayerVector }
+  | { readonly kind: 'route'; readonly bias?: LayerVector; readonly scales?: LayerScale }
   | {
       readonly kind: 'multiply-experts';
       readonly weight: ExpertMatrix;
       readonly bias?: ExpertBias;
+      readonly scales?: LayerScale;
       readonly x: BufferName;
       readonly y: BufferName;
     }

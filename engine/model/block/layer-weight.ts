@@ -37,8 +37,20 @@ export type HeadMatrix = 'attn_k_b' | 'attn_v_b';
 export const EXPERT_MATRICES = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'] as const;
 export type ExpertMatrix = (typeof EXPERT_MATRICES)[number];
 export type LayerProduct = LayerMatrix | HeadMatrix | ExpertMatrix;
-/** Matrices that may have a bias, and be multiplied with a number of their own. */
+/** Matrices that may have a bias. */
 type PlainMatrix = 'attn_q' | 'attn_k' | 'attn_v' | 'attn_output' | 'ffn_gate' | 'ffn_up' | 'ffn_down';
+/**
+ * Matrices whose products may be multiplied with a number of the file (`.scale`), or with one of each expert: those for
+ * which llama.cpp loads it (llama-model.cpp, load_tensors).
+ */
+export const SCALED_MATRICES = [
+  ...(['attn_q', 'attn_k', 'attn_v', 'attn_output', 'attn_qkv', 'attn_gate'] as const),
+  ...(['ffn_gate', 'ffn_up', 'ffn_down', 'ffn_gate_shexp', 'ffn_up_shexp', 'ffn_down_shexp'] as const),
+  ...(['ssm_in', 'ssm_out', 'ssm_alpha', 'ssm_beta'] as const),
+  ...EXPERT_MATRICES,
+] as const;
+export type ScaledMatrix = (typeof SCALED_MATRICES)[number];
+export type LayerScale = `${ScaledMatrix}_scale`;
 export type LayerBias = `${PlainMatrix}_bias` | 'ffn_gate_inp_bias';
 export type ExpertBias = 'ffn_gate_exps_bias' | 'ffn_up_exps_bias' | 'ffn_down_exps_bias';
 /**
@@ -46,10 +58,9 @@ export type ExpertBias = 'ffn_gate_exps_bias' | 'ffn_up_exps_bias' | 'ffn_down_e
  * weights, convolutions, and what decides how a state changes; `layer_output_scale` and those of matrices are one number.
  */
 export type LayerVector =
-  | `${PlainMatrix}_scale`
+  | LayerScale
   | 'attn_sinks'
   | 'exp_probs_b_bias'
-  | 'ffn_down_exps_scale'
   | 'ssm_conv1d'
   | 'ssm_conv1d_bias'
   | 'shortconv_conv'

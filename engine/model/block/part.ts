@@ -1,4 +1,4 @@
-import type { Attention, Dense, LayerKind } from '../layer-kind.ts';
+import type { LayerKind } from '../layer-kind.ts';
 import type { BufferName, LayerStep } from './layer-step.ts';
 import { type LayerBias, type LayerMatrix, type LayerNorm, type LayerWeight, vector } from './layer-weight.ts';
 
@@ -24,13 +24,6 @@ export function addsDirectly({ resultNorms, residualScale = 1 }: LayerKind): boo
 export function resultBuffer(kind: LayerKind): BufferName {
   return addsDirectly(kind) ? 'x' : 'result';
 }
-
-/** Multiplies a product of a matrix, or what it is of, with the number that the matrix has. */
-export function scaleOf(matrix: ScaledMatrix, y: BufferName): LayerStep {
-  return { kind: 'scale', y, weight: `${matrix}_scale` };
-}
-
-type ScaledMatrix = NonNullable<Attention['scaled'] | Dense['scaled']>[number];
 
 /** The product that gives a result. */
 export function resultOf(kind: LayerKind, product: MixerPart['result']): LayerStep {

@@ -226,20 +226,22 @@ function createSlotRole({ kernels, pages, room, matrices, of }: SlotRoleCase) {
   const inPages = matrices.size === 1 && stride % READ_ALIGNMENT === 0;
   const begin = inPages ? first.rangeOf(0).from % READ_ALIGNMENT : 0;
   const buffer: PageBuffer = pages.buffer(begin + room * stride);
-  const biases = new Map<number, Vector>();
-  const biasOf = (rows: number): Vector => {
-    const known = biases.get(rows) ?? kernels.vector(room * rows);
-    biases.set(rows, known);
+  const vectors = new Map<string, Vector>();
+  /** Values of each slot. */
+  const vectorOf = (kind: 'bias' | 'scales', rows: number): Vector => {
+    const known = vectors.get(`${kind} ${rows}`) ?? kernels.vector(room * rows);
+    vectors.set(`${kind} ${rows}`, known);
     return known;
   };
   const placed = new Map(
     [...matrices].map(([place, own]) => {
-      const { matrix, bias } = of.get(place) as ExpertProduct;
+      const { matrix, bias, scales } = of.get(place) as ExpertProduct;
       const strideRows = stride / (expertMatrixBytes(own) / own.rows);
       const rows = (room - 1) * strideRows + own.rows;
       const { type, columns } = matrix;
       const inSlots = kernels.matrix({ source: buffer.bytes, offset: begin, type, rows, columns });
-      return [place, { of: matrix.id, matrix: inSlots, bias: bias && biasOf(own.rows) }];
+      const added = { bias: bias && vectorOf('bias', own.rows), scales: scales && vectorOf('scales', 1) };
+      return [place, { of: matrix.id, matrix: inSlots, ...added }];
     }),
   );
   return {
@@ -248,11 +250,14 @@ function createSlotRole({ kernels, pages, room, matrices, of }: SlotRoleCase) {
     take(place: number, expert: number, slot: number): MatrixRead | undefined {
       const own = matrices.get(place);
       if (own === undefined) return undefined;
-      const bias = of.get(place)?.bias;
-      const inSlots = placed.get(place)?.bias;
-      if (bias !== undefined && inSlots !== undefined) {
-        const { rows } = own;
-        inSlots.values.set(bias.values.subarray(expert * rows, (expert + 1) * rows), slot * rows);
+      for (const [kind, count] of [
+        ['bias', own.rows],
+        ['scales', 1],
+      ] as const) {
+        const values = of.get(place)?.[kind];
+        const inSlots = placed.get(place)?.[kind];
+        if (values === undefined || inSlots === undefined) continue;
+        inSlots.values.set(values.values.subarray(expert * count, (expert + 1) * count), slot * count);
         kernels.write(inSlots);
       }
       const range = own.rangeOf(expert);

@@ -9,11 +9,11 @@ export interface LayerExperts {
   need(experts: readonly number[]): NeededExperts;
   /** Reads different experts ahead of their need, as far as others may leave for them. */
   bring(experts: readonly number[]): void;
-  /** The matrix and bias with which an operation multiplies what is needed; `undefined` for one of other weights. */
+  /** The matrix, bias and scales with which an operation multiplies what is needed; `undefined` for one of other weights. */
   placed(operation: MultiplyExpertsOperation): PlacedMatrix | undefined;
 }
 
-export type PlacedMatrix = Pick<MultiplyExpertsOperation, 'matrix' | 'bias' | 'experts'>;
+export type PlacedMatrix = Pick<MultiplyExpertsOperation, 'matrix' | 'bias' | 'scales' | 'experts'>;
 
 /** Experts that were needed last. */
 export interface NeededExperts {

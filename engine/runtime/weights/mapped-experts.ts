@@ -68,8 +68,8 @@ export function createMappedExperts(options: MappedExpertsOptions): BroughtExper
       const bring = (asked: readonly number[]): void => {
         for (const expert of asked) guessed.set(expert, start(expert, `experts of layer ${layer}, ahead`));
       };
-      const placed: LayerExperts['placed'] = ({ matrix, bias, experts: count }) =>
-        products.some((own) => own.matrix.id === matrix.id) ? { matrix, bias, experts: count } : undefined;
+      const placed: LayerExperts['placed'] = ({ matrix, bias, scales, experts: count }) =>
+        products.some((own) => own.matrix.id === matrix.id) ? { matrix, bias, scales, experts: count } : undefined;
       return [layer, { atOnce: experts, need, bring, placed }];
     }),
   );

@@ -24,6 +24,7 @@ export interface ExpertBytes {
 export interface ExpertProduct {
   readonly matrix: Matrix;
   readonly bias?: Vector; // [experts][rows]
+  readonly scales?: Vector; // [experts]
 }
 
 /** The bytes of an expert's matrix. */

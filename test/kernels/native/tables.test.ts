@@ -107,6 +107,8 @@ function everyOperation(kernels: Kernels): Operation[] {
     { kind: 'route', x, bias: both, y, router: { ...router, groups: { count: 2, used: 1 } } },
     { kind: 'multiply-experts', ...experts, x: y, y: kernels.vector(2) },
     { kind: 'multiply-experts', ...experts, x: y, y: kernels.vector(2), bias: both, multiplied: 'together' },
+    { kind: 'scale-experts', routes: x, scales: both, y: kernels.vector(2) },
+    { kind: 'scale-experts', routes: x, scales: both, bias: both, y: kernels.vector(2) },
     { kind: 'combine-experts', x, routes: y, used: 1, y: heads.slice(0, 4) },
     { kind: 'gate-rows', gate: both, y },
     ...recurrentOperations(kernels.vector),

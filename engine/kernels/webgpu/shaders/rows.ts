@@ -171,6 +171,15 @@ ${ELEMENT_MAIN}
   v[p.y + i] /= 1.0 + exp(-v[p.gate + i / p.width]);
 }`;
 
+export const SCALE_EXPERTS = `${header('routes: u32, scales: u32, bias: u32, hasBias: u32, y: u32, rows: u32, count: u32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  let expert = u32(v[p.routes + 2u * (i / p.rows)]);
+  var result = v[p.scales + expert] * v[p.y + i];
+  if (p.hasBias != 0u) { result += v[p.bias + expert * p.rows + i % p.rows]; }
+  v[p.y + i] = result;
+}`;
+
 export const COMBINE_EXPERTS = `${header('x: u32, routes: u32, y: u32, used: u32, width: u32, accumulate: u32, count: u32')}
 ${ELEMENT}
 ${ELEMENT_MAIN}
