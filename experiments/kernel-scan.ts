@@ -1,13 +1,15 @@
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type RecordedScan, SCAN_COLUMNS, SCAN_EXTENTS } from '../datasets/lab/kernel-scan.ts';
+import { SCAN_COLUMNS, SCAN_EXTENTS } from '../datasets/lab/kernel-scan.ts';
 import { makeOutputFolder } from '../engine/commands/output-file.ts';
 import { temporaryPath } from '../engine/files/temporary-file.ts';
-import { formatPercent } from '../engine/input/format.ts';
+import { formatBytes, formatPercent } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
+import { readKernel } from '../engine/profile/kernel-facts.ts';
+import { THIS_HOST } from '../engine/profile/memory/host.ts';
 import { pagesOf } from '../engine/runtime/weights/mapped-weights.ts';
-import { kernelScan, SCAN_WAYS } from './kernel-scan/scan.ts';
+import { type CountedScan, kernelScan, SCAN_WAYS } from './kernel-scan/scan.ts';
 import { findControllers } from './lab/cgroups/controllers.ts';
 import { REAL_FILES } from './lab/system.ts';
 import { type Column, terminalTable } from './report/columns.ts';
@@ -39,9 +41,11 @@ await runExperiment({
     const file = temporaryPath(join(dirname(out), 'hearth-scan'));
     const kernels = openKernels({ implementation: 'native', threads: 1 });
     const bar = progress(LIMITS.length);
-    const scans: RecordedScan[] = [];
+    const scans: CountedScan[] = [];
+    let readAhead: number | undefined;
     try {
       writeFile(file, extentBytes);
+      readAhead = readKernel(THIS_HOST, statSync(file).dev).readAhead;
       const pages = pagesOf(kernels, kernels.mapFile(file));
       for (const limit of LIMITS) {
         bar.step(formatPercent(limit));
@@ -53,10 +57,13 @@ await runExperiment({
       rmSync(file, { force: true });
     }
     return {
-      subtitle: `${SCAN_EXTENTS} extents of ${extent} MiB, ${tokens} scans by ${by}`,
+      subtitle: `${SCAN_EXTENTS} extents of ${extent} MiB, ${tokens} scans by ${by}, read-ahead of ${formatBytes(readAhead ?? 0)}`,
       findings: [`Linux reads ${scans.map(readText).join('; ')}.`],
       text: [terminalTable({ columns: columnsOf(tokens), rows: scans })],
-      data: { settings: { tokens, extent, by }, scans: scans.map(({ limit, room, read }) => ({ limit, room, read })) },
+      data: {
+        settings: { tokens, extent, by, readAhead },
+        scans: scans.map(({ limit, room, read, bytes }) => ({ limit, room, read, bytes })),
+      },
       files: { 'kernel-scan.csv': toCsv(SCAN_COLUMNS, scans.flatMap(rowsOf)) },
     };
   },
@@ -73,17 +80,17 @@ function writeFile(path: string, extentBytes: number): void {
   }
 }
 
-function readText({ room, read }: RecordedScan): string {
+function readText({ room, read }: CountedScan): string {
   return `${formatPercent(read.at(-1) ?? 0)} of the file for every scan where it held at most ${formatPercent(room)}`;
 }
 
-function columnsOf(tokens: number): Column<RecordedScan>[] {
+function columnsOf(tokens: number): Column<CountedScan>[] {
   return [
     { title: 'limit', value: ({ limit }) => limit, text: ({ limit }) => formatPercent(limit), align: 'right' },
     { title: 'held at most', value: ({ room }) => room, text: ({ room }) => formatPercent(room), align: 'right' },
     ...Array.from(
       { length: tokens },
-      (_, token): Column<RecordedScan> => ({
+      (_, token): Column<CountedScan> => ({
         title: `scan ${token + 1}`,
         value: ({ read }) => read[token],
         text: ({ read }) => formatPercent(read[token] ?? 0),
@@ -93,7 +100,7 @@ function columnsOf(tokens: number): Column<RecordedScan>[] {
   ];
 }
 
-function rowsOf({ limit, moments }: RecordedScan): (string | number)[][] {
+function rowsOf({ limit, moments }: CountedScan): (string | number)[][] {
   return moments.map(({ token, extent, resident }) => [
     limit,
     token,

@@ -20,8 +20,11 @@ function multiply({ from, to }: ByteRange): void {
 }
 
 process.on('message', (range: ByteRange) => {
-  if (by === 'fault') multiply(range);
-  else pages.start('populate', range).wait();
+  if (by === 'populate') pages.start('populate', range).wait();
+  else {
+    if (by === 'willneed') pages.start('willneed', range).wait();
+    multiply(range);
+  }
   process.send?.('used');
 });
 process.on('disconnect', () => {

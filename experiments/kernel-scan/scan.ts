@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RecordedScan, recordedScan, SCAN_EXTENTS, type ScanMoment } from '../../datasets/lab/kernel-scan.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
@@ -17,16 +18,22 @@ export interface ScanGround {
   readonly by: ScanWay;
 }
 
-/** How a range is used: MADV_POPULATE_READ reads and maps it, or a product takes page faults. */
-export const SCAN_WAYS = ['populate', 'fault'] as const;
+/** How a range is used: MADV_POPULATE_READ reads and maps it, or a product takes page faults, after MADV_WILLNEED or not. */
+export const SCAN_WAYS = ['populate', 'fault', 'willneed'] as const;
 export type ScanWay = (typeof SCAN_WAYS)[number];
+
+/** A scan, and what its process read. */
+export interface CountedScan extends RecordedScan {
+  /** Bytes by token, by the process's /proc/PID/io, as a share of the file: more than one where pages are read twice. */
+  readonly bytes: readonly number[];
+}
 
 /**
  * Scans a file token after token in a memory control group that has room for a share of it, and looks at the page cache
  * (mincore) after every use, from outside.
  * @param room memory for the file in addition to the process's own and its page tables, as a share of the file
  */
-export async function kernelScan(ground: ScanGround, room: number, tokens: number): Promise<RecordedScan> {
+export async function kernelScan(ground: ScanGround, room: number, tokens: number): Promise<CountedScan> {
   const { controllers, file, extentBytes, pages, by } = ground;
   const size = SCAN_EXTENTS * extentBytes;
   pages.start('drop', { from: 0, to: size }).wait();
@@ -56,10 +63,11 @@ async function scanIn(
   { pages, extentBytes }: ScanGround,
   room: number,
   tokens: number,
-): Promise<RecordedScan> {
+): Promise<CountedScan> {
   const rangeOf = (extent: number): ByteRange => ({ from: extent * extentBytes, to: (extent + 1) * extentBytes });
   const shareOf = (extent: number): number => pages.resident(rangeOf(extent)) / extentBytes;
   const moments: ScanMoment[] = [];
+  const counts = [readBytes(child)];
   for (let token = 0; token < tokens; token++) {
     for (let extent = 0; extent < SCAN_EXTENTS; extent++) {
       const used = messageOf(child);
@@ -67,8 +75,17 @@ async function scanIn(
       await used;
       moments.push({ token, extent, resident: residentRanges(shareOf) });
     }
+    counts.push(readBytes(child));
   }
-  return recordedScan(room, moments);
+  const bytes = counts
+    .slice(1)
+    .map((count, token) => (count - (counts[token] as number)) / (SCAN_EXTENTS * extentBytes));
+  return { ...recordedScan(room, moments), bytes };
+}
+
+/** Bytes that a process has had read from disks. */
+function readBytes({ pid }: ChildProcess): number {
+  return Number(/^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 }
 
 /** Ranges of extents of which at least half is in memory. */
