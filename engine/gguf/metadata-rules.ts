@@ -4,13 +4,18 @@ import { quoted } from './gguf-error.ts';
 import { applied, IDLE, type MetadataRule, neutral } from './metadata-rule.ts';
 import type { MetadataValue } from './metadata-value.ts';
 
-const SHAPE = 'engine/gguf/model-from-gguf.ts';
+const SHAPE = 'engine/gguf/shape-from-metadata.ts';
+const MIXTURE = 'engine/gguf/architectures/mixture.ts';
+const STATE_SPACE = 'engine/gguf/architectures/state-space.ts';
+const LATENT = 'engine/gguf/architectures/deepseek2.ts';
+const GEMMA = 'engine/gguf/architectures/gemma4.ts';
+const DELTA_NET = 'engine/gguf/architectures/qwen3next.ts';
 const SETTINGS = 'engine/gguf/transformer-settings.ts';
 const ROTARY = 'engine/runtime/rotations.ts';
 
 /**
  * Keys of all architectures, unless a family says otherwise: those in llama.cpp (llama-arch.cpp, LLM_KV_NAMES), and those
- * of their relatives.
+ * of their relatives. What describes a kind of layer is applied for architectures that have layers of this kind.
  */
 export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   block_count: applied(SHAPE),
@@ -20,7 +25,38 @@ export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   'attention.head_count_kv': applied(SHAPE),
   'attention.key_length': applied(SHAPE),
   'attention.value_length': applied(SHAPE),
-  expert_count: applied(SHAPE),
+  expert_count: applied(MIXTURE),
+  expert_used_count: applied(MIXTURE),
+  expert_feed_forward_length: applied('engine/gguf/architectures/family.ts'),
+  expert_shared_count: applied(MIXTURE),
+  expert_shared_feed_forward_length: applied(MIXTURE),
+  leading_dense_block_count: applied(MIXTURE),
+  interleave_moe_layer_step: neutral('puts dense layers between mixtures', 0, 1),
+  // As in llama.cpp, families whose routers don't say so themselves have one kind of scores.
+  expert_gating_func: IDLE,
+  expert_weights_norm: IDLE,
+  expert_weights_scale: neutral("scales experts' weights", 0, 1),
+  expert_group_count: neutral('chooses experts by groups', 0, 1),
+  expert_group_used_count: IDLE,
+  nextn_predict_layers: applied(SHAPE),
+  'attention.kv_lora_rank': applied(LATENT),
+  'attention.q_lora_rank': applied(LATENT),
+  'attention.key_length_mla': applied(LATENT),
+  'attention.value_length_mla': applied(LATENT),
+  'attention.sliding_window_pattern': applied(GEMMA),
+  'attention.key_length_swa': applied(GEMMA),
+  'attention.value_length_swa': applied(GEMMA),
+  'attention.shared_kv_layers': applied(GEMMA),
+  embedding_length_per_layer_input: applied(GEMMA),
+  'ssm.conv_kernel': applied(STATE_SPACE),
+  'ssm.inner_size': applied(STATE_SPACE),
+  'ssm.state_size': applied(STATE_SPACE),
+  'ssm.time_step_rank': applied(STATE_SPACE),
+  'ssm.group_count': applied(STATE_SPACE),
+  'shortconv.l_cache': applied('engine/gguf/architectures/lfm2.ts'),
+  full_attention_interval: applied(DELTA_NET),
+  'rope.dimension_sections': applied(DELTA_NET),
+  'rope.dimension_count_swa': applied(ROTARY),
   context_length: applied(SETTINGS),
   'attention.layer_norm_rms_epsilon': applied(SETTINGS),
   'rope.freq_base': applied(SETTINGS),
@@ -49,19 +85,32 @@ export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   'rope.scaling.yarn_beta_slow': IDLE,
   // Counted by the embedding matrix.
   vocab_size: IDLE,
-  expert_used_count: IDLE,
   // llama.cpp applies no window to these architectures.
   'attention.sliding_window': IDLE,
   'attention.layer_norm_epsilon': IDLE,
   tensor_data_layout: IDLE,
 };
 
+/** What `expert_…` keys mean for families whose routers are described by the file. */
+const ROUTER_RULES: Readonly<Record<string, MetadataRule>> = Object.fromEntries(
+  ['gating_func', 'weights_norm', 'weights_scale', 'group_count', 'group_used_count'].map((key) => [
+    `expert_${key}`,
+    applied(MIXTURE),
+  ]),
+);
+
+/** The rules of an architecture's keys. */
+export function metadataRules(architecture: string): Readonly<Record<string, MetadataRule>> {
+  const { mixture, rules } = familyOf(architecture);
+  return { ...METADATA_RULES, ...(mixture?.fromFile && ROUTER_RULES), ...rules };
+}
+
 /**
  * Checks that nothing in a file's metadata asks for what isn't computed here.
  * @throws InputError with the key
  */
 export function checkMetadata({ metadata, fields }: Gguf, architecture: string): void {
-  for (const [key, rule] of Object.entries({ ...METADATA_RULES, ...familyOf(architecture).rules })) {
+  for (const [key, rule] of Object.entries(metadataRules(architecture))) {
     const found = metadata.get(`${architecture}.${key}`);
     if (found === undefined || rule.kind !== 'neutral' || rule.values.some((value) => isValue(found, value))) continue;
     const is = found.type === 'string' ? quoted(found.value) : found.type === 'array' ? 'a list' : String(found.value);

@@ -1,10 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { FAMILIES } from '../../engine/gguf/architectures/families.ts';
+import { withFile } from '../../engine/gguf/file-source.ts';
 import { TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
-import { METADATA_RULES } from '../../engine/gguf/metadata-rules.ts';
+import { METADATA_RULES, metadataRules } from '../../engine/gguf/metadata-rules.ts';
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
 import { ggufOf } from '../support/gguf-of.ts';
+import { goldenArchitectureNames, goldenArchitecturePath } from '../support/golden-architectures.ts';
 
 const base: [string, MetadataValue][] = [
   ['llama.context_length', { type: 'uint32', value: 64 }],
@@ -49,6 +54,41 @@ test('values that change nothing are accepted, each key of the table', () => {
       assert.is(settingsWith(key, given).contextLength, 64);
     }
   settingsWith('attention.sliding_window', number(4096));
+});
+
+const found = goldenArchitectureNames();
+
+test('each key of the architecture in every golden model is in the table of rules', () => {
+  assert.ok(found.length > 20);
+  for (const name of found) {
+    const { metadata, fields } = withFile(goldenArchitecturePath(name), readGguf);
+    const architecture = fields.text('general.architecture');
+    const rules = metadataRules(architecture);
+    const unknown = [...metadata.keys()].filter(
+      (key) => key.startsWith(`${architecture}.`) && rules[key.slice(architecture.length + 1)] === undefined,
+    );
+    assert.equal(unknown, [], name);
+  }
+});
+
+test('what is applied is read in the file that the table names', () => {
+  for (const architecture of Object.keys(FAMILIES))
+    for (const [key, rule] of Object.entries(metadataRules(architecture))) {
+      if (rule.kind !== 'applied') continue;
+      // Keys with a suffix, or a name before it, are put together there.
+      const part = (key.split('.').at(-1) as string).replace(/_(?:mla|fast|slow)$/, '').replace(/^expert_/, '');
+      assert.ok(readFileSync(rule.by, 'utf8').includes(part), `${architecture}.${key}: ${rule.by}`);
+    }
+});
+
+test('numbers that a family reads past are refused where they change results', () => {
+  const other = (key: string, value: number) => () => settingsWith(key, { type: 'uint32', value });
+  assert.throws(
+    other('interleave_moe_layer_step', 2),
+    /is 2, which puts dense layers between mixtures; only 0 or 1 is/,
+  );
+  assert.throws(other('expert_group_count', 4), /is 4, which chooses experts by groups; only 0 or 1 is supported$/);
+  other('interleave_moe_layer_step', 1)();
 });
 
 test.run();

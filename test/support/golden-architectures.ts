@@ -21,6 +21,12 @@ const own = new Set(readdirSync(OWN).flatMap((file) => /^(.*)\.gguf\.gz$/.exec(f
 
 let folder: string | undefined;
 
+/** The models that are here. */
+export function goldenArchitectureNames(): string[] {
+  const shared = existsSync(ALL) ? readdirSync(ALL).flatMap((file) => /^(.*)\.gguf$/.exec(file)?.[1] ?? []) : [];
+  return [...new Set([...own, ...shared])].sort();
+}
+
 /** Whether a model is here. */
 export function hasGoldenArchitecture(name: string): boolean {
   return own.has(name) || existsSync(join(ALL, `${name}.gguf`));

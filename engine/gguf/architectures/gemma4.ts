@@ -56,6 +56,12 @@ function mixersOf({ mixer }: UsualLayer, file: FamilyFile, isLocal: readonly boo
   const { fields, key, layers, kvHeads, has } = file;
   const window = fields.count(key('attention.sliding_window'), MOST_WINDOW);
   const localSize = fields.count(key('attention.key_length_swa'), MOST_WIDTH, mixer.headSize);
+  const localValues = fields.count(key('attention.value_length_swa'), MOST_WIDTH, localSize);
+  if (localValues !== localSize)
+    fields.fail(
+      key('attention.value_length_swa'),
+      `${localValues} differs from the keys' ${localSize}; they must be equal`,
+    );
   const own = layers - (fields.optionalIndex(key('attention.shared_kv_layers'), layers) ?? 0);
   return Array.from({ length: layers }, (_, layer) => {
     const local = isLocal[layer] === true;
