@@ -9,6 +9,7 @@ const {
   compare,
   contains,
   fail,
+  isList,
   isMap,
   isNumber,
   isText,
@@ -22,6 +23,7 @@ const {
   str,
   tuple,
   Undefined,
+  withKind,
 } = require('./values.cjs');
 
 const list = (value) => [...iterate(value)];
@@ -209,6 +211,15 @@ const title = (value) =>
     .map((part) => capitalize(part))
     .join('');
 
+/** Characters of a line of Python's pprint, which divides longer texts. */
+const LINE = 80;
+/** A value whose maps have their keys in order. */
+function inOrder(value) {
+  if (isMap(value))
+    return new Map(sortedBy([...value], ([key]) => key, false).map(([key, own]) => [key, inOrder(own)]));
+  return isList(value) ? withKind(value.map(inOrder), value.kind) : value;
+}
+
 const FILTERS = {
   abs: (value) => (compare(number(known(value)), 0n) < 0 ? -number(value) : number(value)),
   attr: (value, [name], _named, environment) => environment.attribute(value, name, false),
@@ -253,7 +264,11 @@ const FILTERS = {
   map,
   max: extreme((order) => order > 0, 'max'),
   min: extreme((order) => order < 0, 'min'),
-  pprint: repr,
+  pprint: (value) => {
+    const text = repr(inOrder(value));
+    if (text.length > LINE) fail(`pprint of ${text.length} characters is not supported; a line has ${LINE}`);
+    return text;
+  },
   reject: selecting(false, false),
   rejectattr: selecting(false, true),
   replace: (value, given, named) => {
