@@ -8,6 +8,7 @@ import { sweepText, TIMING_COLUMNS, tableOf } from './halda-sweep/columns.ts';
 import { findings, firstFindings } from './halda-sweep/findings.ts';
 import { firstScreen } from './halda-sweep/first-screen.ts';
 import { SUBSETS_BY_DEFAULT, type SweepInputs, sweepInputs } from './halda-sweep/inputs.ts';
+import { loadOwnScheduler } from './halda-sweep/own-scheduler.ts';
 import { sweepPage } from './halda-sweep/report.ts';
 import { allRows, planFiles, resultsData, traceFiles } from './halda-sweep/results.ts';
 import { requirePlan } from './halda-sweep/sweep.ts';
@@ -41,6 +42,10 @@ await runExperiment({
       'schedulers, see below',
       (name, given): SchedulerName[] => readChoices(name, given, SCHEDULER_NAMES),
       { default: SCHEDULER_NAMES.join(','), shown: 'all' },
+    ),
+    schedulerFile: text(
+      '--scheduler-file <file>',
+      'a scheduler of your own besides: a TypeScript or JavaScript module whose default export plans (problem) => { plan }',
     ),
     context: option(
       '--context <tokens>',
@@ -76,8 +81,11 @@ Example:
     checkMaxPressure(maxPressure, schedulers);
     const reclaim = believedReclaim ?? OPERATING_SYSTEMS.predicted;
     const inputs = sweepInputs(options);
+    const ownScheduler =
+      options.schedulerFile === undefined ? undefined : await loadOwnScheduler(options.schedulerFile);
+    const names = [...schedulers, ...(ownScheduler ? [ownScheduler.name] : [])];
     const width = terminalWidth();
-    const asked = { schedulers, context, reclaim, believedReclaim, maxPressure };
+    const asked = { schedulers, ownScheduler, context, reclaim, believedReclaim, maxPressure };
     const results = await sweepClusters(inputs, { ...asked, progress });
     const rows = results.flatMap((result) => result.rows);
     requirePlan(rows);
@@ -88,7 +96,7 @@ Example:
       })),
       belief: belief ?? 'as stated',
       models: inputs.models.map(({ label, model }) => ({ label, mix: model.mix, bytes: model.bytes })),
-      schedulers,
+      schedulers: names,
       context: context ?? 'of the programs',
       reclaim,
       ...(maxPressure !== undefined && { maxPressure }),
@@ -96,7 +104,7 @@ Example:
       seed,
     };
     return {
-      subtitle: subtitleOf(inputs, { schedulers, context, reclaim, maxPressure, belief }),
+      subtitle: subtitleOf(inputs, { schedulers: names, context, reclaim, maxPressure, belief }),
       findings: results.flatMap(({ rows: own, informed }) =>
         options.all ? findings(own, informed) : [...firstFindings(own, informed), 'All plans: --all.'],
       ),
@@ -126,7 +134,10 @@ function subtitleOf(
     reclaim,
     maxPressure,
     belief,
-  }: Omit<SweepSettings, 'believedReclaim'> & { readonly belief: string | undefined },
+  }: Pick<SweepSettings, 'context' | 'reclaim' | 'maxPressure'> & {
+    readonly schedulers: readonly string[];
+    readonly belief: string | undefined;
+  },
 ): string {
   const devices = clusters.map(({ truth }) => `${truth.name} (${truth.devices.map(({ name }) => name).join(', ')})`);
   const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -3,13 +3,14 @@ import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { formatSeconds } from '../../engine/input/format.ts';
 import { planShares } from '../../engine/plan/plan.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
+import { SCHEDULER_NAMES } from '../../engine/schedule/registry.ts';
 import { barChart, type Figure, type LineSeries, lineChart, type MarkSymbol } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { markOf } from '../report/charts/scheduler-marks.ts';
 import { fastest, plannedRows } from './best.ts';
 import { CAUSE_NAMES } from './findings.ts';
 import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
-import type { SweepRow } from './sweep.ts';
+import { INFORMED, type SweepRow } from './sweep.ts';
 
 const CAUSE_COLOURS: Readonly<Record<Cause, string>> = {
   compute: colour(0),
@@ -39,10 +40,11 @@ export type Answer = 'simulated' | 'predicted';
 
 /** Series of the first chart besides the best plan: a scheduler, and the published system that divides layers alike. */
 const COMPARED = ['halda', 'single-device'] as const;
+const NAMED: Readonly<Record<string, string>> = { 'single-device': 'one device alone' };
 
 /**
  * Output tokens per second by model size on a log axis: the best plan of all, halda's, that of one device alone, and what
- * is published for both.
+ * is published for both; and a scheduler of one's own.
  */
 export function rateChart(rows: readonly SweepRow[], models: readonly string[]): Figure {
   const rate = (seconds: number | undefined): number | null => (seconds === undefined ? null : 1 / seconds);
@@ -53,11 +55,11 @@ export function rateChart(rows: readonly SweepRow[], models: readonly string[]):
   });
   const of = (scheduler: string) =>
     models.map((model) => rows.find((row) => row.scheduler === scheduler && row.model.label === model));
-  const compared = COMPARED.flatMap((scheduler): LineSeries[] => {
+  const compared = [...COMPARED, ...ownSchedulers(rows)].flatMap((scheduler): LineSeries[] => {
     const [own, mark] = [of(scheduler), markOf(scheduler)];
     return [
       {
-        ...{ name: scheduler === 'halda' ? 'halda' : 'one device alone', x: models, ...mark },
+        ...{ name: NAMED[scheduler] ?? scheduler, x: models, ...mark },
         y: own.map((row) => rate(tpotOf(row, 'simulated'))),
         hover: own.map(planHover),
       },
@@ -214,6 +216,12 @@ export function subsetsChart(rows: readonly SubsetRow[]): Figure {
     series,
     height: 120 + 24 * rows.length,
   });
+}
+
+/** What was added to the registry's schedulers: one from a file, and a plan by hand. */
+export function ownSchedulers(rows: readonly SweepRow[]): string[] {
+  const known: readonly string[] = [...SCHEDULER_NAMES, INFORMED];
+  return schedulersOf(rows).filter((name) => !known.includes(name));
 }
 
 export function schedulersOf(rows: readonly SweepRow[]): string[] {

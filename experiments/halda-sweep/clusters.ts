@@ -5,6 +5,7 @@ import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import type { SchedulerName } from '../../engine/schedule/registry.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import type { SweepInputs } from './inputs.ts';
+import type { OwnScheduler } from './own-scheduler.ts';
 import type { ClusterResults } from './results.ts';
 import { createSimulatedTpot } from './simulated.ts';
 import { subsetsWithHead, sweepSubsets } from './subsets.ts';
@@ -19,6 +20,7 @@ const SOLVER_SECONDS = 20;
 
 export interface SweepSettings {
   readonly schedulers: readonly SchedulerName[];
+  readonly ownScheduler: OwnScheduler | undefined;
   readonly context: number | undefined;
   readonly reclaim: ReclaimPolicy;
   /** Reclaim policy that the schedulers assume; as their papers do unless given. */
@@ -31,6 +33,7 @@ export async function sweepClusters(
   { clusters, models, handPlan }: SweepInputs,
   {
     schedulers,
+    ownScheduler,
     context,
     reclaim,
     believedReclaim,
@@ -43,7 +46,9 @@ export async function sweepClusters(
   const sets = clusters.map(({ truth, subsets }) =>
     subsets ? subsetsWithHead(truth.devices.map(({ name }) => name)).length : 0,
   );
-  const { step } = progress(sets.reduce((sum, tried) => sum + models.length * schedulers.length + tried, 0));
+  const { step } = progress(
+    sets.reduce((sum, tried) => sum + models.length * (schedulers.length + (ownScheduler ? 1 : 0)) + tried, 0),
+  );
   const simulatedTpot = createSimulatedTpot();
   const largest = [...models].sort((one, other) => other.model.bytes - one.model.bytes)[0];
   try {
@@ -59,6 +64,7 @@ export async function sweepClusters(
         belief,
         models,
         schedulers,
+        ownScheduler,
         handPlan,
         workload,
         reclaim,

@@ -2,6 +2,7 @@ import { formatSeconds } from '../../engine/input/format.ts';
 import { type Column, terminalTable } from '../report/columns.ts';
 import { modelText, rateColumn } from '../report/model-text.ts';
 import { fastest, modelsOf, type Planned, plannedRows, rankedSeconds } from './best.ts';
+import { ownSchedulers } from './charts.ts';
 import type { SweepRow } from './sweep.ts';
 
 /** A model of a sweep with its best plan and what it is compared with. */
@@ -15,7 +16,10 @@ interface BestRow {
   readonly known: Planned | undefined;
 }
 
-/** The sweep of one cluster in a line or two per model: the best plan by simulation, halda's, and published times. */
+/**
+ * The sweep of one cluster in a line or two per model: the best plan by simulation, halda's, published times, and what a
+ * scheduler or a plan of one's own gives.
+ */
 export function firstScreen(rows: readonly SweepRow[], informed: readonly SweepRow[], width: number): string {
   const models = modelsOf(rows).map((model): BestRow => {
     const own = rows.filter((row) => row.model.label === model);
@@ -24,7 +28,8 @@ export function firstScreen(rows: readonly SweepRow[], informed: readonly SweepR
     const [known] = plannedRows(informed.filter((row) => row.model.label === model));
     return { row: own[0] as SweepRow, best, rows: own, known };
   });
-  return terminalTable({ columns: COLUMNS, rows: models, sparse: true }, width);
+  const own = ownSchedulers(rows).map((name) => simulatedColumn(`${name}\nsimul.`, name));
+  return terminalTable({ columns: [...COLUMNS, ...own], rows: models, sparse: true }, width);
 }
 
 const COLUMNS: readonly Column<BestRow>[] = [
@@ -33,7 +38,7 @@ const COLUMNS: readonly Column<BestRow>[] = [
   { title: 'simu-\nlated', value: ({ best }) => best?.outcome.simulatedSeconds, unit: 'seconds' },
   rateColumn(({ best }) => best?.outcome.simulatedSeconds, '\ntok/s'),
   { title: 'truth\nallows', value: allowedSeconds, unit: 'seconds' },
-  { title: 'halda\nsimul.', value: ({ rows }) => haldaText(rows), align: 'right' },
+  simulatedColumn('halda\nsimul.', 'halda'),
   { title: 'paper:\nprima', value: ({ rows }) => publishedText(rows, 'halda'), align: 'right' },
   { title: 'paper:\nllama', value: ({ rows }) => publishedText(rows, 'single-device'), align: 'right' },
 ];
@@ -49,12 +54,15 @@ function shortModelText({ row }: BestRow): string {
   return modelText(row.model.model).replace(/ GiB$/, '');
 }
 
-/** Simulated TPOT of halda's plan, or that it has none. */
-function haldaText(rows: readonly SweepRow[]): string {
-  const halda = rows.find(({ scheduler }) => scheduler === 'halda')?.outcome;
-  if (halda === undefined) return '';
-  if (halda.status !== 'planned') return 'no plan';
-  return halda.simulatedSeconds === undefined ? 'OOM' : formatSeconds(halda.simulatedSeconds);
+/** Simulated TPOT of a scheduler's plan, or that it has none. */
+function simulatedColumn(title: string, scheduler: string): Column<BestRow> {
+  const text = ({ rows }: BestRow): string => {
+    const outcome = rows.find((row) => row.scheduler === scheduler)?.outcome;
+    if (outcome === undefined) return '';
+    if (outcome.status !== 'planned') return outcome.status === 'unrunnable' ? outcome.reason : 'no plan';
+    return outcome.simulatedSeconds === undefined ? 'OOM' : formatSeconds(outcome.simulatedSeconds);
+  };
+  return { title, value: text, align: 'right' };
 }
 
 /** The published TPOT of the system that a scheduler stands for: prima.cpp or llama.cpp. */

@@ -16,6 +16,7 @@ import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import type { SchedulerName } from '../../engine/schedule/registry.ts';
 import type { Scheduled } from '../../engine/schedule/scheduler.ts';
 import { planWith } from '../papers/prima/planners.ts';
+import type { OwnScheduler } from './own-scheduler.ts';
 import type { SimulatedTpot } from './simulated.ts';
 
 /** A requested model: in the catalogue's mix of formats, or in another. */
@@ -32,6 +33,8 @@ export interface SweepCase {
   readonly belief: Cluster;
   readonly models: readonly SweptModel[];
   readonly schedulers: readonly SchedulerName[];
+  /** A scheduler from a file, after the others. */
+  readonly ownScheduler?: OwnScheduler | undefined;
   /** A plan from a file, judged on the models that have as many layers. */
   readonly handPlan?: Plan | undefined;
   /** How a paper's testbed was set for a model and a scheduler; what this case says, unless given. */
@@ -99,9 +102,10 @@ export function sweepCluster(given: SweepCase, step: (label: string) => void = (
         published: publishedOf(given, model, scheduler),
       });
     };
-    for (const name of given.schedulers) {
+    for (const scheduler of [...given.schedulers, ...(given.ownScheduler ? [given.ownScheduler] : [])]) {
+      const name = typeof scheduler === 'string' ? scheduler : scheduler.name;
       step(`${given.truth.name}: ${name}, ${model.label}`);
-      add(name, schedule({ ...given, ...given.settings?.(model.model, name) }, model.model, name));
+      add(name, schedule({ ...given, ...given.settings?.(model.model, name) }, model.model, scheduler));
     }
     const { handPlan } = given;
     if (handPlan?.stages.at(-1)?.to === model.model.layers) {
@@ -147,9 +151,9 @@ export type Setting = Pick<
 };
 
 /** Plans with one scheduler on the belief, timing it, and predicts the plan on the truth. */
-export function schedule(given: Setting, model: Model, name: SchedulerName): Timed {
+export function schedule(given: Setting, model: Model, scheduler: SchedulerName | OwnScheduler): Timed {
   const { belief, workload, believedReclaim, maxPressure, runtime, version = 'july-2025', solver } = given;
-  if (name === 'milp' && belief.devices.length > MILP_DEVICES) {
+  if (scheduler === 'milp' && belief.devices.length > MILP_DEVICES) {
     const message = `milp is tried on at most ${MILP_DEVICES} devices, ${belief.name} has ${belief.devices.length}: one program over all of them takes minutes; optimal finds the same time`;
     return { outcome: { status: 'skipped', reason: 'too many devices', message }, planningSeconds: undefined };
   }
@@ -162,7 +166,8 @@ export function schedule(given: Setting, model: Model, name: SchedulerName): Tim
     ...(maxPressure !== undefined && { maxPressure }),
     ...(runtime && { runtime }),
   };
-  const scheduled = planWith(name, problem, version, solver);
+  const scheduled =
+    typeof scheduler === 'string' ? planWith(scheduler, problem, version, solver) : scheduler.plan(problem, solver);
   const planningSeconds = (performance.now() - start) / 1000;
   return { outcome: judge(given, model, scheduled), planningSeconds };
 }

@@ -31,7 +31,7 @@ const MARKS: Readonly<Record<SchedulerName | 'hand', SchedulerMark>> = {
   hand: { colour: colour(6), symbol: 'star' },
 };
 
-/** The look of a scheduler, or of a plan by hand, in every chart. */
+/** The look of a scheduler, or of a plan by hand, in every chart; others than those above look alike. */
 export function markOf(scheduler: string): SchedulerMark {
   return MARKS[scheduler as SchedulerName | 'hand'] ?? { colour: INK, symbol: 'circle' };
 }
