@@ -52,6 +52,11 @@ export interface RingPredictionOptions {
   readonly verifiedTokens?: number;
   /** Decode: the seconds of one pass over tokens of several texts (mixed-pass.ts), in place of a token's. */
   readonly pass?: PassLoad;
+  /**
+   * Whether reads of experts count, whose prediction takes longer than all else; default true. Without, seconds and bytes
+   * lack them, and what fits is the same.
+   */
+  readonly readsExperts?: boolean;
   /** Known facts about the routing of a mixture whose experts a plan caches; usualRouting unless given. */
   readonly routing?: KnownRouting;
 }
@@ -117,6 +122,7 @@ export function createRingPredictor(
     paging,
     verifiedTokens = 1,
     pass,
+    readsExperts = true,
   } = options;
   const create = (runtime: Runtime): RingCosts =>
     costsOfPass(cluster, model, workload, { runtime, phase, verifiedTokens, load: pass });
@@ -137,7 +143,8 @@ export function createRingPredictor(
     const experts = new Map(
       plannedExperts({ plan, cluster, model, workload, runtime, verifiedTokens, load: pass }).map((planned) => {
         const known = options.routing && knownOfLayers(options.routing, planned.places);
-        return [planned.device, expertReads(planned, phase, workload.batch * workload.promptTokens, known)];
+        const asked = readsExperts ? phase : 'fit';
+        return [planned.device, expertReads(planned, asked, workload.batch * workload.promptTokens, known)];
       }),
     );
     return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase, experts });

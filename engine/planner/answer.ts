@@ -85,7 +85,16 @@ export function longestContext({ cluster, model, workload }: Question, plan: Pla
   const fits = (context: number): boolean => {
     const longer = { ...workload, context, reservedContext: context };
     const runtime = plannedRuntime(model, longer);
-    return predict({ plan, truth: cluster, model, workload: longer, runtime, reclaim: 'lru' }).infeasible.length === 0;
+    const asked = {
+      plan,
+      truth: cluster,
+      model,
+      workload: longer,
+      runtime,
+      reclaim: 'lru',
+      readsExperts: false,
+    } as const;
+    return predict(asked).infeasible.length === 0;
   };
   const most = Math.max(workload.context, model.trainedContext ?? MOST_CONTEXT);
   if (fits(most)) return most;
