@@ -10,13 +10,26 @@ import { routingText } from '../engine/experts/write-routing.ts';
 import { formatBytes, formatPercent } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
+import { openKernels } from '../engine/kernels/open-kernels.ts';
 import type { Shape } from '../engine/model/architecture.ts';
 import type { Experts } from '../engine/model/layer-kind.ts';
+import { createModel } from '../engine/model/model.ts';
 import { quantizedBytes } from '../engine/model/quantization.ts';
+import { loadPart } from '../engine/ring/device/loaded-part.ts';
 import { answersOf, EXPERTS_COLUMNS, type ExpertsRow, type KnownMachine } from './experts/answers.ts';
 import { drawnPolicies, policyName } from './experts/cells.ts';
 import { measureExperts, type Surroundings } from './experts/measure.ts';
+import { measureRing, probeDisk } from './experts/measure-ring.ts';
 import { MIXTURE_NAMES, MIXTURES, madeMixture, mixtureShape } from './experts/mixtures.ts';
+import {
+  RING_COLUMNS,
+  type RingRow,
+  ringAnswers,
+  ringCluster,
+  ringDevices,
+  ringFindings,
+  ringPlanOf,
+} from './experts/ring-answers.ts';
 import { findLabGround } from './lab/ground.ts';
 import { REAL_FILES, runProgram } from './lab/system.ts';
 import { tableBlock, tableCsv, tableJson, terminalTable } from './report/columns.ts';
@@ -26,6 +39,10 @@ import { choice, count, flag, option, text } from './report/options.ts';
 
 /** Bytes of a process besides experts and what every token uses: Node.js, its compiler of TypeScript, activations. */
 const BUFFERS = 230 * 2 ** 20;
+/** Policies that are drawn for a ring, which takes the first that it can replay. */
+const MOST_DRAWN = 2000;
+/** Bytes that a device of a ring counts itself, for keys and values and activations. */
+const RING_BUFFERS = 64 * 2 ** 20;
 /** Assumed latency of the disk's reads. */
 const LATENCY = 80e-6;
 /** Threads of the kernels. */
@@ -56,14 +73,27 @@ await runExperiment({
     disk: option('--disk <rate>', 'bytes per second that the disk is limited to (default: 400 MB/s)', (name, given) =>
       parseQuantity(given, 'rate', name),
     ),
+    ring: count(
+      '--ring <n>',
+      'devices of a ring, each of which caches the experts of its layers in 1/n of the memory; 1: one process',
+      {
+        default: 1,
+        most: 4,
+      },
+    ),
     free: flag('--free', 'no control groups: the memory limit is that of --memory, and the disk has none'),
   },
   json: 'experts.json',
   files: ['experts.csv'],
   seed: { help: 'of weights, of a drawn routing and of the policies' },
-  async run({ shape: which, models, tokens, cells, only = '', disk = 400e6, free, seed, ...options }, { progress }) {
+  async run(
+    { shape: which, models, tokens, cells, only = '', disk = 400e6, ring, free, seed, ...options },
+    { progress },
+  ) {
     const shape = mixtureShape(which);
-    const { memory } = MIXTURES[which];
+    const memory = MIXTURES[which].memory / ring;
+    if (shape.layers % ring > 0)
+      throw new InputError('--ring', `${ring} devices don't divide ${shape.layers} layers equally; use another number`);
     const { router, size } = expertsOfShape(shape);
     const model = await madeMixture(models, which, seed, progress);
     const found = free ? { missing: ['--free was given'] } : findLabGround(REAL_FILES, runProgram, models, 0);
@@ -79,29 +109,77 @@ await runExperiment({
       writeFileSync(file, routingText(which, routing));
       const expertBytes = 3 * quantizedBytes(shape.hiddenSize, 'Q4_K') * size;
       const denseBytes = statSync(model).size - expertBytes * router.experts * shape.layers;
-      const most = Math.floor((memory - BUFFERS - denseBytes) / expertBytes);
+      const layers = shape.layers / ring;
+      const most = Math.floor((memory - BUFFERS - denseBytes / ring) / expertBytes);
+      if (most < router.used * layers)
+        throw new InputError('--ring', `${formatBytes(memory)} of each device don't hold a token's experts; use fewer`);
       if (routing.used !== router.used && options.routing !== undefined)
         throw new InputError('--routing', `has ${routing.used} experts for a token; the mixture uses ${router.used}`);
-      const policies = drawnPolicies({ count: cells, seed, used: router.used, layers: shape.layers, most }).filter(
-        (policy) => policyName(policy).includes(only),
-      );
+      const limits = { seed, used: router.used, layers, most };
+      const policies = drawnPolicies({ ...limits, count: ring === 1 ? cells : MOST_DRAWN })
+        .filter((policy) => policyName(policy).includes(only) && (ring === 1 || isReplayed(policy)))
+        .slice(0, cells);
       if (policies.length === 0) throw new InputError('--only', `no policy's name has "${only}"`);
       const warmUp = tokens >> 1;
       const task = { model, routing: file, tokens, warmUp, threads: THREADS };
       const inside: Surroundings = { ground, limits: { memory, diskRate: disk, cores: THREADS } };
       const bar = progress(policies.length + 1);
+      const where =
+        ground === undefined
+          ? `without control groups (${'missing' in found ? found.missing.join('; ') : ''})`
+          : `in control groups with ${formatBytes(memory)} of memory and ${formatBytes(disk)}/s of disk`;
+      const subtitle = `${shape.name}, ${formatBytes(statSync(model).size)}, ${where} · ${options.routing ?? 'a drawn routing'}, ${tokens} tokens, the second half counted`;
+      const settings = { which, tokens, cells, only, disk, ring, free, seed, routing: options.routing };
       // All experts in memory, without limits: what is computed.
       const all: ExpertsPolicy = { ...USUAL_EXPERTS, slots: router.experts };
-      const resident = await measureExperts(
-        { ...task, routing: file, policy: all, memory: undefined, warmUp: tokens >> 1 },
-        { ...inside, ground: undefined },
-      );
+      const measuredMachine = async (): Promise<KnownMachine> => {
+        const { seconds, reads } = await measureExperts(
+          { ...task, policy: all, memory: undefined },
+          { ...inside, ground: undefined },
+        );
+        const figures = { ...known, used: router.used, expertBytes, denseBytes, memory, disk };
+        return machineOf(figures, seconds, reads.waited / (tokens - warmUp));
+      };
+      if (ring > 1) {
+        const devices = ringDevices(ring, shape.layers);
+        // Devices read a file as a whole once for its digests, which lie beside it from then on.
+        loadPart(model, openKernels({ implementation: 'native', threads: THREADS }), 1).close();
+        const rows: RingRow[] = [];
+        for (const policy of policies) {
+          // By turns, so that what else the machine does slows both.
+          const own = probeDisk(model);
+          const found = await measuredMachine();
+          const bandwidth = ground === undefined ? own : Math.min(own, disk);
+          const machine = { ...found, disk: { ...found.disk, bandwidth } };
+          const plan = ringPlanOf(devices, policy);
+          const placed = {
+            model,
+            routing: file,
+            memory: memory - BUFFERS + RING_BUFFERS,
+            threads: THREADS,
+            tokens,
+            warmUp,
+          };
+          const measured = await measureRing({ ...placed, plan, devices }, inside);
+          const cluster = ringCluster(devices, machine, measured.links);
+          const described = createModel(shape, 'Q4_K');
+          const one = { policy, routing, tokens, warmUp, devices, cluster, model: described, known: machine };
+          const diskRate = ground && own;
+          rows.push(...ringAnswers({ ...one, diskRate }, measured));
+          bar.step(policyName(policy));
+        }
+        const table = { columns: RING_COLUMNS, rows, sparse: true, groups: true };
+        return {
+          subtitle: `a ring of ${ring}: ${subtitle}`,
+          findings: ringFindings(rows),
+          data: { settings, rows: tableJson(table) },
+          text: [terminalTable(table)],
+          files: { 'experts.csv': tableCsv(table) },
+          page: { title: 'Experts that don’t fit', sections: [{ title: 'A ring', blocks: [tableBlock(table)] }] },
+        };
+      }
+      const machine = await measuredMachine();
       bar.step('all experts in memory');
-      const machine = machineOf(
-        { ...known, used: router.used, expertBytes, denseBytes, memory, disk },
-        resident.seconds,
-        resident.reads.waited / (tokens - warmUp),
-      );
       const rows: ExpertsRow[] = [];
       for (const policy of policies) {
         const measured = await measureExperts(
@@ -112,15 +190,11 @@ await runExperiment({
         bar.step(policyName(policy));
       }
       const table = { columns: EXPERTS_COLUMNS, rows, sparse: true };
-      const where =
-        ground === undefined
-          ? `in this process's own limit, without control groups (${'missing' in found ? found.missing.join('; ') : ''})`
-          : `in control groups with ${formatBytes(memory)} of memory and ${formatBytes(disk)}/s of disk`;
       return {
-        subtitle: `${shape.name}, ${formatBytes(statSync(model).size)}, ${where} · ${options.routing ?? 'a drawn routing'}, ${tokens} tokens, the second half counted`,
+        subtitle,
         findings: findings(rows),
         data: {
-          settings: { which, tokens, cells, only, disk, free, seed, routing: options.routing },
+          settings,
           machine,
           rows: tableJson(table),
         },
@@ -185,6 +259,11 @@ function recorded(file: string, { layers, experts }: RoutingShape): Routing {
     Array.from({ length: layers }, (_unused, layer) => [...expertsOf(found, token, layer)]),
   ).flat(2);
   return { ...found, layers, chosen: Uint16Array.from(chosen) };
+}
+
+/** Whether a device's reads follow from the routing of its layers alone: what a router would choose isn't known. */
+function isReplayed({ lookahead }: ExpertsPolicy): boolean {
+  return lookahead.kind !== 'next-router';
 }
 
 function findings(rows: readonly ExpertsRow[]): string[] {
