@@ -10,15 +10,18 @@ import {
   type ProcessorRates,
 } from '../../engine/hardware/device.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { bestPlans, faster } from '../../engine/planner/best-plan.ts';
 
 /**
  * Random homes and changes of them whose effect on the planner's answer is known: more of anything never makes it
- * slower, and names and order change nothing. Four hundred homes and all changes of each by hand:
+ * slower, and names and order change nothing. Four hundred homes and all changes of each by hand, of a dense model or of
+ * a mixture:
  *
  *     npx tsx test/planner/metamorphic.ts 0 400
+ *     npx tsx test/planner/metamorphic.ts 0 400 mixture
  */
 
 const CONTEXTS = [132, 1024, 4096] as const;
@@ -28,28 +31,41 @@ const WORSE = 0.01;
 /** Rounding of sums in another order. */
 const ROUNDING = 1e-9;
 
-/** Llama-3-8B with a quarter of its layers, so that homes of a few GiB are short of memory. */
-export const QUARTER: Model = ((): Model => {
-  const found = loadCatalogue().find(({ shape }) => shape.name === 'Llama-3-8B');
-  if (found === undefined) throw new Error('the catalogue has no Llama-3-8B');
-  return createModel({ ...found.shape, name: 'quarter', layers: 8, kinds: found.shape.kinds.slice(0, 8) }, 'Q8_0');
-})();
+/** The first layers of a model, so that homes of a few GiB are short of memory. */
+function beginningOf(name: string, layers: number, mix: FileMix): Model {
+  const found = loadCatalogue().find(({ shape }) => shape.name === name);
+  if (found === undefined) throw new Error(`the catalogue has no ${name}`);
+  return createModel(
+    { ...found.shape, name: `${name}, ${layers} layers`, layers, kinds: found.shape.kinds.slice(0, layers) },
+    mix,
+  );
+}
+
+/** A quarter of Llama-3-8B, and a sixth of Qwen3-30B-A3B. */
+export const QUARTER = beginningOf('Llama-3-8B', 8, 'Q8_0');
+export const MIXTURE = beginningOf('Qwen3-30B-A3B', 8, 'Q4_K_M');
 
 export interface Home {
   readonly cluster: Cluster;
+  readonly model: Model;
   readonly context: number;
 }
 
-export function homeOf(seed: number): Home {
+export function homeOf(seed: number, model = QUARTER): Home {
   const regime = REGIMES[(seed >> 2) % REGIMES.length] as MemoryRegime;
-  const cluster = randomCluster({ seed, devices: 1 + (seed % 4), regime, modelBytes: 2 * QUARTER.bytes });
-  return { cluster, context: CONTEXTS[seed % CONTEXTS.length] as number };
+  const cluster = randomCluster({
+    seed,
+    devices: 1 + (seed % 4),
+    regime,
+    modelBytes: (model === MIXTURE ? 1 : 2) * model.bytes,
+  });
+  return { cluster, model, context: CONTEXTS[seed % CONTEXTS.length] as number };
 }
 
 /** Simulated TPOT of the answer; infinite if nothing runs. */
-export function answered({ cluster, context }: Home): number {
+export function answered({ cluster, model, context }: Home): number {
   const workload = createWorkload({ promptTokens: 128, context });
-  const { whole, cut } = bestPlans({ cluster, model: QUARTER, workload }, { simulates: true });
+  const { whole, cut } = bestPlans({ cluster, model, workload }, { simulates: true });
   return faster(whole, cut)?.seconds ?? Number.POSITIVE_INFINITY;
 }
 
@@ -143,8 +159,8 @@ export interface Checked {
 }
 
 /** Checks changes of a home: all, or so many of them at random. */
-export function checkHome(seed: number, most = Number.POSITIVE_INFINITY): Checked[] {
-  const home = homeOf(seed);
+export function checkHome(seed: number, most = Number.POSITIVE_INFINITY, model = QUARTER): Checked[] {
+  const home = homeOf(seed, model);
   const all = changesOf(home.cluster);
   const stream = randomStream(seed, 'changes');
   const chosen = all.map((change) => ({ change, key: stream.next() })).sort((one, other) => one.key - other.key);
@@ -163,11 +179,12 @@ export function checkHome(seed: number, most = Number.POSITIVE_INFINITY): Checke
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const [from = 0, to = 400] = process.argv.slice(2).map(Number);
+  const [from = 0, to = 400] = process.argv.slice(2, 4).map(Number);
+  const model = process.argv[4] === 'mixture' ? MIXTURE : QUARTER;
   let [checks, slower, broken] = [0, 0, 0];
   let worst = { what: '', ratio: 1 };
   for (let seed = from; seed < to; seed++) {
-    for (const { what, ratio, holds } of checkHome(seed)) {
+    for (const { what, ratio, holds } of checkHome(seed, Number.POSITIVE_INFINITY, model)) {
       checks += 1;
       if (ratio > 1 + ROUNDING) slower += 1;
       if (ratio > worst.ratio) worst = { what, ratio };
