@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { TensorSource } from '../../engine/gguf/write-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import type { RingGpu } from '../../engine/ring/device/device-part.ts';
@@ -42,15 +43,16 @@ async function logitsOf(path: string, onGpu: boolean) {
   }
 }
 
-for (const what of ['bias', 'scale'] as const)
+for (const all of [['bias'], ['scale'], ['bias', 'scale']] as const)
   for (const onGpu of [false, true])
     testIf(
       !onGpu || GPU_MISSING === undefined,
       GPU_MISSING ?? '',
-      `a ring computes layers whose matrices all have a ${what}${onGpu ? ', on a GPU' : ''}`,
+      `a ring computes layers whose matrices all have a ${all.join(' and a ')}${onGpu ? ', on a GPU' : ''}`,
       async () => {
-        const edit = withVectors(ALL_MATRICES, what);
-        const path = await madeFile({ folder, name: `${what}-${onGpu}`, shape: { layers: LAYERS }, edit });
+        const edit = (tensors: readonly TensorSource[]) =>
+          all.reduce((given, what) => withVectors(ALL_MATRICES, what)(given), tensors);
+        const path = await madeFile({ folder, name: `${all.join('-')}-${onGpu}`, shape: { layers: LAYERS }, edit });
         const { expected, found } = await logitsOf(path, onGpu);
         for (const [index, logits] of expected.entries()) {
           const error = nmse(found[index] as Float32Array, logits);
