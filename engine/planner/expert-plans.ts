@@ -1,9 +1,10 @@
 import { totalSeconds } from '../cost/breakdown.ts';
 import { predict } from '../cost/predict.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../experts/experts-policy.ts';
+import type { Cluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
 import { createPlan } from '../plan/create-plan.ts';
-import type { Plan, RingPlan, SplitPlan } from '../plan/plan.ts';
+import type { Plan, RingPlan, SplitPlan, Stage } from '../plan/plan.ts';
 import { expertLayersOf } from '../plan/validate-experts.ts';
 import { stagesByDevice } from '../plan/windows.ts';
 import { type Candidate, closedFormSeconds } from './candidates.ts';
@@ -35,8 +36,8 @@ export function withExperts(
   const reading = new Map(found.map(({ plan }) => [plan, readingDevices(plan)]));
   const [held, exceeding] = [[], []] as [Candidate[], Candidate[]];
   for (const candidate of found) (reading.get(candidate.plan)?.length === 0 ? held : exceeding).push(candidate);
-  /** Caching experts can't make up for what a plan takes without its disks. */
-  const inMemory = Math.min(...held.map(({ seconds }) => seconds));
+  /** Caching experts can't make up for what a plan takes without its disks, but shifting layers may. */
+  const worthTrying = SHIFTING_GAIN * Math.min(...held.map(({ seconds }) => seconds));
   const firsts = new Map<string, CachingCandidate>();
   const uncached: Candidate[] = [];
   const inOrder = exceeding
@@ -48,7 +49,7 @@ export function withExperts(
     const key = JSON.stringify({ ...plan, scheduler: '', weights: devices });
     if (!isCaching(plan, model, devices)) uncached.push(candidate);
     const group = `${plan.kind} of ${plan.rounds === 1 ? 'one round' : 'several rounds'}`;
-    const least = Math.min(inMemory, firsts.get(group)?.candidate.seconds ?? inMemory);
+    const least = Math.min(worthTrying, firsts.get(group)?.candidate.seconds ?? worthTrying);
     if (computing >= least || seen.has(key) || !isCaching(plan, model, devices)) continue;
     seen.add(key);
     const variants = POLICIES.map((experts) => cached(plan, experts, devices));
@@ -56,7 +57,9 @@ export function withExperts(
     if (best === undefined) uncached.push(candidate);
     else if (best.seconds < least) firsts.set(group, { candidate: best, devices });
   }
-  const caching = fastestOfKinds([...firsts.values()].map(shiftedLayers)).map(({ candidate, devices }) => {
+  const ring = held.find(({ plan }) => plan.kind === 'ring' && plan.rounds === 1);
+  const starts = [...firsts.values(), ...(ring ? [{ candidate: ring, devices: [] }] : [])];
+  const caching = fastestOfKinds(starts.map(shiftedLayers)).map(({ candidate, devices }) => {
     const ahead = aheadOf(candidate.plan.weights[devices[0] as string]?.experts, used);
     if (ahead === undefined) return candidate;
     const guessing = cached(candidate.plan as CachingPlan, ahead, devices);
@@ -67,17 +70,42 @@ export function withExperts(
   /** Schedulers don't know how experts are cached: layers of a ring are shifted from device to device after that. */
   function shiftedLayers(first: CachingCandidate): CachingCandidate {
     const { plan } = first.candidate;
-    const experts = plan.weights[first.devices[0] as string]?.experts;
-    if (plan.kind !== 'ring' || experts === undefined) return first;
+    if (plan.kind !== 'ring') return first;
+    const { experts = USUAL_EXPERTS } = plan.weights[first.devices[0] ?? ''] ?? {};
     const bare = (own: RingPlan): RingPlan => ({ ...own, weights: withoutExperts(own.weights) });
     const ofPlan = (own: RingPlan): CachingCandidate | undefined => {
       const devices = readingDevices(bare(own));
       return isCaching(own, model, devices) ? { candidate: cached(bare(own), experts, devices), devices } : undefined;
     };
-    const shifted = withShiftedLayers(plan, (own) => ofPlan(own)?.candidate.seconds ?? Number.POSITIVE_INFINITY);
+    const secondsOf = (own: RingPlan): number => ofPlan(own)?.candidate.seconds ?? Number.POSITIVE_INFINITY;
+    const shifted = withShiftedLayers(plan, withIdleStages(plan.stages, cluster), secondsOf);
     return ofPlan(shifted) ?? first;
   }
 }
+
+/**
+ * The stages of a ring of one round with empty ones for the processors that have no layers: next to those of their device,
+ * whose GPU comes last, or before the last device. Only those that there are where not all links are alike.
+ */
+function withIdleStages(stages: readonly Stage[], { devices, links }: Cluster): Stage[] {
+  if (links.pairs.size > 0 || links.unreachable !== undefined) return [...stages];
+  const names = [...new Set(stages.map(({ device }) => device))];
+  const [last] = names.splice(-1);
+  const others = devices.map(({ name }) => name).filter((name) => name !== last && !names.includes(name));
+  return [...names, ...others, ...(last === undefined ? [] : [last])].flatMap((name) => {
+    const own = stages.filter(({ device }) => device === name);
+    const processors = devices.find((device) => device.name === name)?.gpu === undefined ? ['cpu'] : ['cpu', 'gpu'];
+    const [cpu, gpu] = (['cpu', 'gpu'] as const).map((processor): Stage[] =>
+      own.some((stage) => stage.processor === processor) || !processors.includes(processor)
+        ? []
+        : [{ device: name, processor, from: 0, to: 0 }],
+    );
+    return [...(cpu ?? []), ...own, ...(gpu ?? [])];
+  });
+}
+
+/** Plans that cache experts are tried where they are slower than one in memory by less than this before layers are shifted. */
+const SHIFTING_GAIN = 1.25;
 
 /** A plan whose devices cache experts, and which of them do. */
 interface CachingCandidate {

@@ -1,27 +1,34 @@
 import type { RingPlan, Stage } from '../plan/plan.ts';
 
-/** Layers that are shifted at once, from coarse to fine. */
-const STEPS = [8, 3, 1] as const;
+/** Layers that are shifted at once: all of a stage's, then from coarse to fine, and all again; all if a stage has fewer. */
+const STEPS = [Number.POSITIVE_INFINITY, 8, 3, 1, Number.POSITIVE_INFINITY] as const;
 
 /**
- * A ring of one round made faster by shifting layers from one CPU to another, as long as that helps: first eight at a time,
- * then fewer. Rings of several rounds, whose windows repeat, stay as they are.
+ * A ring of one round made faster by shifting layers from one stage to another, as long as that helps. A stage may lose
+ * all of its layers, and one without layers may get some; one of two stages that exchange layers is on a CPU. Rings of
+ * several rounds, whose windows repeat, stay as they are.
+ * @param stages those of the ring, and among them those without layers (`from` = `to`) that may get some
  * @param secondsOf predicted TPOT, seconds; infinite for plans that can't run
  */
-export function withShiftedLayers(start: RingPlan, secondsOf: (plan: RingPlan) => number): RingPlan {
+export function withShiftedLayers(
+  start: RingPlan,
+  stages: readonly Stage[],
+  secondsOf: (plan: RingPlan) => number,
+): RingPlan {
   if (start.rounds > 1) return start;
-  let best = { plan: start, seconds: secondsOf(start) };
-  const tried = new Set<string>();
+  let best = { plan: start, counts: stages.map(({ from, to }) => to - from), seconds: secondsOf(start) };
+  const tried = new Set([best.counts.join()]);
   /** Takes each shift that helps, one after another. @returns whether one did */
   const isBettered = (step: number): boolean => {
     const before = best;
-    for (const pair of pairsOf(start)) {
-      const plan = shifted(best.plan, pair, step);
-      const key = plan?.stages.map(({ to }) => to).join();
-      if (plan === undefined || key === undefined || tried.has(key)) continue;
+    for (const pair of pairsOf(stages)) {
+      const counts = shifted(best.counts, pair, step);
+      const key = counts?.join();
+      if (counts === undefined || key === undefined || tried.has(key)) continue;
       tried.add(key);
+      const plan = { ...start, stages: withCounts(stages, counts) };
       const seconds = secondsOf(plan);
-      if (seconds < best.seconds) best = { plan, seconds };
+      if (seconds < best.seconds) best = { plan, counts, seconds };
     }
     return best !== before;
   };
@@ -29,31 +36,31 @@ export function withShiftedLayers(start: RingPlan, secondsOf: (plan: RingPlan) =
   return best.plan;
 }
 
-/** Stages on CPUs, by index: one that gives layers, and one that takes them. */
+/** Stages by index: one that gives layers, and one that takes them. */
 type Pair = readonly [giver: number, taker: number];
 
-function pairsOf({ stages }: RingPlan): Pair[] {
-  const own = stages.flatMap(({ processor }, index) => (processor === 'cpu' ? [index] : []));
-  return own.flatMap((giver) => own.filter((taker) => taker !== giver).map((taker): Pair => [giver, taker]));
+function pairsOf(stages: readonly Stage[]): Pair[] {
+  const isOnCpu = (index: number): boolean => stages[index]?.processor === 'cpu';
+  return stages.flatMap((_, giver) =>
+    stages.flatMap((_, taker): Pair[] =>
+      taker !== giver && (isOnCpu(giver) || isOnCpu(taker)) ? [[giver, taker]] : [],
+    ),
+  );
 }
 
-/** The plan in which a stage hands so many layers to another; `undefined` if it has no more than these. */
-function shifted(plan: RingPlan, [giver, taker]: Pair, layers: number): RingPlan | undefined {
-  const { from, to } = plan.stages[giver] as Stage;
-  if (to - from <= layers) return undefined;
-  const changes = new Map([
-    [giver, -layers],
-    [taker, layers],
-  ]);
-  return { ...plan, stages: resized(plan.stages, changes) };
+/** Layers of each stage after one hands so many to another; `undefined` if it has none. */
+function shifted(counts: readonly number[], [giver, taker]: Pair, layers: number): number[] | undefined {
+  const handed = Math.min(layers, counts[giver] as number);
+  if (handed === 0) return undefined;
+  return counts.map((count, index) => (index === giver ? count - handed : index === taker ? count + handed : count));
 }
 
-/** Stages with so many layers more, from the first layer on. @param changes layers by the stage's index */
-function resized(stages: readonly Stage[], changes: ReadonlyMap<number, number>): Stage[] {
+/** Stages with so many layers, from the first layer on, without those that have none. */
+function withCounts(stages: readonly Stage[], counts: readonly number[]): Stage[] {
   let at = 0;
-  return stages.map((stage, index) => {
+  return stages.flatMap((stage, index) => {
     const from = at;
-    at += stage.to - stage.from + (changes.get(index) ?? 0);
-    return { ...stage, from, to: at };
+    at += counts[index] as number;
+    return at > from ? [{ ...stage, from, to: at }] : [];
   });
 }
