@@ -37,6 +37,9 @@ import { runExperiment } from './report/experiment.ts';
 import { median } from './report/median.ts';
 import { choice, count, flag, option, text } from './report/options.ts';
 
+/** More than any machine's memory or disk has, bytes or bytes per second. */
+const NO_LIMIT = 2 ** 50;
+
 /** Bytes of a process besides experts and what every token uses: Node.js, its compiler of TypeScript, activations. */
 const BUFFERS = 230 * 2 ** 20;
 /** Policies that are drawn for a ring, which takes the first that it can replay. */
@@ -130,13 +133,11 @@ await runExperiment({
           : `in control groups with ${formatBytes(memory)} of memory and ${formatBytes(disk)}/s of disk`;
       const subtitle = `${shape.name}, ${formatBytes(statSync(model).size)}, ${where} · ${options.routing ?? 'a drawn routing'}, ${tokens} tokens, the second half counted`;
       const settings = { which, tokens, cells, only, disk, ring, free, seed, routing: options.routing };
-      // All experts in memory, without limits: what is computed.
+      // All experts in memory, with the processors of a device and no other limit: what is computed.
+      const roomy: Surroundings = { ground, limits: { memory: NO_LIMIT, diskRate: NO_LIMIT, cores: THREADS } };
       const all: ExpertsPolicy = { ...USUAL_EXPERTS, slots: router.experts };
       const measuredMachine = async (): Promise<KnownMachine> => {
-        const { seconds, reads } = await measureExperts(
-          { ...task, policy: all, memory: undefined },
-          { ...inside, ground: undefined },
-        );
+        const { seconds, reads } = await measureExperts({ ...task, policy: all, memory: undefined }, roomy);
         const figures = { ...known, used: router.used, expertBytes, denseBytes, memory, disk };
         return machineOf(figures, seconds, reads.waited / (tokens - warmUp));
       };
