@@ -40,8 +40,11 @@ export interface AssemblyOptions {
   /** By device, including the head. */
   readonly assigned: ReadonlyMap<string, Assignment>;
   readonly tell: (device: string, message: HeadMessage) => void;
-  /** Called before the assembly breaks because of a lost device. */
-  readonly onLost: (device: string) => void;
+  /**
+   * Called before the assembly breaks because of a lost device. @param told why, where a device said so of its link while
+   * the ring was running: the head's own connection may not be cut yet, or never
+   */
+  readonly onLost: (device: string, told: string | undefined) => void;
 }
 
 /** Seconds that devices may take to load their layers, besides those that they bring to a GPU. */
@@ -59,6 +62,7 @@ export function createAssembly({ head, windows, layerBytes, assigned, tell, onLo
   const weights = new Map<string, WeightsReport>();
   const pending = new Map<number, PendingWork>();
   let broken: Error | undefined;
+  let isRunning = false;
   let requests = 0;
   let onReply: (from: string, message: AssemblyMessage) => void = () => {};
   const onBroken = new Set<(error: Error) => void>();
@@ -110,8 +114,9 @@ export function createAssembly({ head, windows, layerBytes, assigned, tell, onLo
         const linked = all('linked', LINKING);
         for (const device of devices) tell(device, { kind: 'link', epoch });
         await linked;
+        isRunning = true;
       } catch (error) {
-        if (error instanceof DeviceLostError) onLost(error.device);
+        if (error instanceof DeviceLostError) onLost(error.device, undefined);
         breakUp(error as Error);
         throw error;
       }
@@ -120,8 +125,9 @@ export function createAssembly({ head, windows, layerBytes, assigned, tell, onLo
       if (message.kind === 'failed') return breakUp(new RingError(from, message.reason));
       if (message.kind === 'lost') {
         // If the device itself is gone, its connection to the head breaks too; otherwise only the link failed.
-        onLost(message.device);
-        return breakUp(new LinkLostError(from, message.device, message.reason));
+        const error = new LinkLostError(from, message.device, message.reason);
+        onLost(message.device, isRunning && broken === undefined ? error.message : undefined);
+        return breakUp(error);
       }
       if (message.kind === 'prepared' && message.weights !== undefined) weights.set(from, message.weights);
       onReply(from, message);

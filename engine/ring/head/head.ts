@@ -207,7 +207,10 @@ export function startHead(options: HeadOptions): RingHead {
       layerBytes: loaded.part.model.layer.bytes,
       assigned,
       tell: (device, message) => memberOf(device).tell(message),
-      onLost: presence.exclude,
+      onLost(device, told) {
+        if (told !== undefined) log(told);
+        presence.exclude(device);
+      },
     });
     const own = createOwnWindows({
       head,

@@ -21,7 +21,7 @@ function assembled() {
     ],
     assigned: new Map(['h', 'a', 'b'].map((device) => [device, { epoch: EPOCH } as Assignment])),
     tell: (device, { kind }) => told.push(`${kind} to ${device}`),
-    onLost: (device) => lost.push(device),
+    onLost: (device, told) => lost.push(told ?? device),
   });
   return { assembly, told, lost };
 }
@@ -106,6 +106,18 @@ test('a device that another one can’t reach is lost', async () => {
   assert.instance(error, DeviceLostError);
   assert.is(error.message, 'b: the link from a to it is gone (the connection is cut)');
   assert.equal(lost, ['b']);
+});
+
+test('a link that breaks while the ring runs is told, though the head’s own connection may stay; later ones are not', async () => {
+  const { assembly, lost } = assembled();
+  const whole = assembly.prepare();
+  for (const device of ['a', 'b']) assembly.hear(device, { kind: 'prepared', epoch: EPOCH, weights: undefined });
+  await turn();
+  for (const device of ['a', 'b']) assembly.hear(device, { kind: 'linked', epoch: EPOCH });
+  await whole;
+  assembly.hear('a', { kind: 'lost', epoch: EPOCH, device: 'b', reason: 'the connection is cut' });
+  assembly.hear('b', { kind: 'lost', epoch: EPOCH, device: 'a', reason: 'the connection is cut' });
+  assert.equal(lost, ['b: the link from a to it is gone (the connection is cut)', 'a']);
 });
 
 test('a device that has not prepared within 60 s is lost and named', async () => {
