@@ -19,7 +19,7 @@ export async function bundledCommandLine() {
   return manifest && pathToFileURL(join(FOLDER, manifest.entry)).href;
 }
 
-/** What is known of the bundle: its first module, its files, and the sizes of its sources; nothing if it is out of date. */
+/** The bundle's first module, its files, and the sizes of its sources; nothing if it is out of date. */
 function readManifest() {
   try {
     const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));

@@ -25,9 +25,9 @@ import { type Column, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { count, option } from './report/options.ts';
 
-/** What a file of one size showed, scanned again and again. */
+/** Findings from a file of one size, scanned again and again. */
 interface ScannedSize {
-  /** Of the file, as a share of the memory. */
+  /** Size of the file, as a share of the memory. */
   readonly share: number;
   readonly bytes: number;
   /** How `read` was judged; `none`: all uses took about as long. */
@@ -113,7 +113,7 @@ interface MeasuredSize {
   readonly found: readonly PageScan[];
 }
 
-/** What the scans of all sizes read: by mincore where it was asked, else by their times for a byte. */
+/** Shares that the scans of all sizes read: by mincore where it was asked, else by their times for a byte. */
 function judged(measured: readonly MeasuredSize[]): ScannedSize[] {
   const times = measured.flatMap(({ bytes, found }) => found.map(({ seconds }) => seconds.map((one) => one / bytes)));
   const timed = readBySeconds(times);

@@ -48,7 +48,7 @@ export function readAheadCosts(question: Question, plan: Plan): ReadAheadCost[] 
   });
 }
 
-/** What it costs, and the command that changes it. */
+/** A line with the cost, and the command that changes it. */
 export function readAheadText({ device, readAhead, better, seconds, betterSeconds }: ReadAheadCost): string {
   const share = formatPercent(1 - betterSeconds / seconds);
   const times = `${formatSeconds(seconds)}, ${formatSeconds(betterSeconds)} with ${formatBytes(better)}`;

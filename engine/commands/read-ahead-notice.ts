@@ -7,7 +7,7 @@ import { expertLayersOf } from '../plan/validate-experts.ts';
 import { readKernel } from '../profile/kernel-facts.ts';
 import { THIS_HOST } from '../profile/memory/host.ts';
 
-/** What read-ahead costs is worth a line from this share of the bytes of experts, or of a token's time, on. */
+/** The cost of read-ahead is worth a line from this share of the bytes of experts, or of a token's time, on. */
 export const WORTH_SAYING = 0.2;
 
 /** A mixture whose weights are mapped, on the machine that computes it. */

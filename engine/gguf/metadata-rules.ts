@@ -91,7 +91,7 @@ export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   tensor_data_layout: IDLE,
 };
 
-/** What `expert_…` keys mean for families whose routers are described by the file. */
+/** Meanings of `expert_…` keys for families whose routers are described by the file. */
 const ROUTER_RULES: Readonly<Record<string, MetadataRule>> = Object.fromEntries(
   ['gating_func', 'weights_norm', 'weights_scale', 'group_count', 'group_used_count'].map((key) => [
     `expert_${key}`,

@@ -223,7 +223,7 @@ export const RING_COLUMNS: readonly Column<RingRow>[] = [
   secondsColumn('simulated', 'simulated'),
 ];
 
-/** What the rows of some policies say together. */
+/** Findings from the rows of some policies together. */
 export function ringFindings(rows: readonly RingRow[]): string[] {
   const devices = rows.filter(({ seconds }) => seconds === undefined);
   const replayed = devices.filter(({ different }) => different !== undefined);

@@ -42,7 +42,7 @@ export interface RingDeviceTask {
 /** Printed by a head in front of the first token that counts, which waits for an answer on its standard input. */
 export const WARM = 'warm';
 
-/** What a head prints at the end. */
+/** Printed by a head at the end. */
 export interface RingMeasured {
   /** Seconds of each token. */
   readonly seconds: readonly number[];
@@ -51,7 +51,7 @@ export interface RingMeasured {
   readonly links: readonly MeasuredRingLink[];
 }
 
-/** What a worker prints once it listens. */
+/** Printed by a worker once it listens. */
 export interface RingListening {
   readonly address: string;
 }

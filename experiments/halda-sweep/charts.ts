@@ -218,7 +218,7 @@ export function subsetsChart(rows: readonly SubsetRow[]): Figure {
   });
 }
 
-/** What was added to the registry's schedulers: one from a file, and a plan by hand. */
+/** Names besides the registry's schedulers: one from a file, and a plan by hand. */
 export function ownSchedulers(rows: readonly SweepRow[]): string[] {
   const known: readonly string[] = [...SCHEDULER_NAMES, INFORMED];
   return schedulersOf(rows).filter((name) => !known.includes(name));

@@ -48,7 +48,7 @@ test('mapped experts say what a long read-ahead costs, and the command that shor
     /^Desktop Ryzen 7 7700 32 GB reads 8\.00 MiB ahead of page faults, which costs \d+ % of a token's/,
   );
   assert.match(text, new RegExp(`: echo ${cost.better / KIB} \\| sudo tee /sys/block/DISK/queue/read_ahead_kb$`));
-  // What it proposes costs nothing any more.
+  // The proposal costs nothing any more.
   assert.equal(readAheadCosts(ask(cost.better), withExperts(MAPPED)), []);
   const rest = { without: [], upgrades: [], commands: [], readAhead: [cost] };
   assert.ok(detailText(asked.cluster, [], { answered: planned, ...rest }).includes(text));

@@ -11,7 +11,7 @@ export interface FuzzBundle {
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Where packages are still found. */
+/** A folder from which packages are still found. */
 const FOLDER = join(ROOT, 'results/fuzz-bundles');
 
 /**

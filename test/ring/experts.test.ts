@@ -164,7 +164,7 @@ testIf(
         // Gate, up and down of each.
         assert.is(recorded.length, 3 * (replay.reads + replay.ahead), `${text} ${device}`);
         assert.ok(bytes > 0);
-        // What every token uses is read once into memory of the device's own, unless it is mapped.
+        // Weights that every token uses are read once into memory of the device's own, unless they are mapped.
         const always = own.flatMap((span) =>
           span.kind === 'weights' && span.name === 'prefetch' ? [String(span.args.what)] : [],
         );

@@ -1,7 +1,7 @@
 import type { BufferName, LayerStep } from './layer-step.ts';
 import type { LayerMatrix, LayerWeight, ScaledMatrix } from './layer-weight.ts';
 
-/** What a layer's products are described by. */
+/** Descriptions of a layer's products. */
 interface Products {
   readonly weights: readonly LayerWeight[];
   readonly steps: readonly LayerStep[];
