@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { keepPlaces } from './keep-places.js';
 
 /**
  * The command line as a bundle of JavaScript, which starts in a third of the time that its 700 modules take one by one.
@@ -48,7 +49,15 @@ async function makeBundle() {
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', packages: 'external' },
     ...{ write: false, metafile: true, logLevel: 'silent' },
     banner: { js: OWN_PLACE },
-    plugins: [keepPlaces(sources)],
+    plugins: [
+      keepPlaces({
+        url: (path) => `hearthUrl(${JSON.stringify(sourceOf(path))}).href`,
+        folder: (path) => `hearthFolder(${JSON.stringify(sourceOf(path))})`,
+        onSource: (path, bytes) => {
+          sources[sourceOf(path)] = bytes;
+        },
+      }),
+    ],
   });
   const files = outputFiles.map(({ path }) => relative(FOLDER, path));
   const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === 'bin/hearth.ts')?.[0];
@@ -71,26 +80,7 @@ import { fileURLToPath as hearthPath } from 'node:url';
 const hearthUrl = (source) => new URL('../../' + source, import.meta.url);
 const hearthFolder = (source) => hearthFolderOf(hearthPath(hearthUrl(source)));`;
 
-/**
- * Has a module's `import.meta.url` and `import.meta.dirname` name its source rather than the bundle's file.
- * @param sources gets each source's bytes by its path from the root
- */
-function keepPlaces(sources) {
-  return {
-    name: 'keep places',
-    setup: ({ onLoad }) =>
-      onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        const source = relative(ROOT, path).replaceAll('\\', '/');
-        const text = readFileSync(path);
-        sources[source] = text.length;
-        const contents = text
-          .toString()
-          .replaceAll('import.meta.url', `hearthUrl(${JSON.stringify(source)}).href`)
-          .replaceAll('import.meta.dirname', `hearthFolder(${JSON.stringify(source)})`);
-        return { contents, loader: 'ts' };
-      }),
-  };
-}
+const sourceOf = (path) => relative(ROOT, path).replaceAll('\\', '/');
 
 /** Writes a file so that others find it whole or not at all. @param modified its date, where it isn't now */
 function writeWhole(path, contents, modified) {

@@ -22,7 +22,7 @@ let root = '';
 test.before.each(() => {
   root = mkdtempSync(join(realpathSync(tmpdir()), 'hearth-bundle-'));
   mkdirSync(join(root, 'bin'));
-  for (const file of ['hearth.js', 'bundle.js']) cpSync(join('bin', file), join(root, 'bin', file));
+  for (const file of ['hearth.js', 'bundle.js', 'keep-places.js']) cpSync(join('bin', file), join(root, 'bin', file));
   symlinkSync(join(process.cwd(), 'node_modules'), join(root, 'node_modules'));
   writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(root, 'bin/hearth.ts'), "console.log((await import('../word.ts')).word);\n");

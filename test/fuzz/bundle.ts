@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { keepPlaces } from '../../bin/keep-places.js';
 
 /** A program and a module that it loads, compiled. */
 export interface FuzzBundle {
@@ -27,16 +28,10 @@ export async function bundle(program: string, module: string): Promise<FuzzBundl
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', packages: 'external' },
     ...{ sourcemap: 'linked', logLevel: 'silent' },
     plugins: [
-      {
-        name: 'modules keep their places',
-        setup: ({ onLoad }) =>
-          onLoad({ filter: /\.ts$/ }, ({ path }) => ({
-            loader: 'ts',
-            contents: readFileSync(path, 'utf8')
-              .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
-              .replaceAll('import.meta.dirname', JSON.stringify(dirname(path))),
-          })),
-      },
+      keepPlaces({
+        url: (path) => JSON.stringify(pathToFileURL(path).href),
+        folder: (path) => JSON.stringify(dirname(path)),
+      }),
     ],
   });
   const compiled = (path: string): string => join(folder, relative(ROOT, path).replace(/\.ts$/, '.mjs'));

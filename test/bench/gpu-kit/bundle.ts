@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { keepPlaces } from '../../../bin/keep-places.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -41,25 +41,25 @@ export async function bundleProgram(outfile: string): Promise<void> {
         'const $path = (path) => $fileURLToPath($url(path));',
       ].join('\n'),
     },
-    plugins: [addresses, packages],
+    plugins: [ownModules, addresses, packages],
   });
 }
 
-const addresses: Plugin = {
-  name: 'addresses of the project',
-  setup({ onLoad, onResolve }) {
+const inProject = (path: string): string => relative(ROOT, path);
+
+const addresses = keepPlaces({
+  url: (path) => `$url(${JSON.stringify(inProject(path))})`,
+  folder: (path) => `$path(${JSON.stringify(dirname(inProject(path)))})`,
+  isKept: (path) => !OF_THE_BUNDLE.includes(path) && !path.includes('/node_modules/'),
+});
+
+/** Modules of threads and processes are parts of the bundle. */
+const ownModules: Plugin = {
+  name: 'own modules',
+  setup: ({ onResolve }) =>
     onResolve({ filter: /\/own-module\.ts$/ }, ({ importer }) =>
       importer.endsWith('bundled-module.ts') ? undefined : { path: join(import.meta.dirname, 'bundled-module.ts') },
-    );
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      if (OF_THE_BUNDLE.includes(path) || path.includes('/node_modules/')) return undefined;
-      const inProject = relative(ROOT, path);
-      const contents = readFileSync(path, 'utf8')
-        .replaceAll('import.meta.url', `$url(${JSON.stringify(inProject)})`)
-        .replaceAll('import.meta.dirname', `$path(${JSON.stringify(dirname(inProject))})`);
-      return { contents, loader: 'ts' };
-    });
-  },
+    ),
 };
 
 /** Packages are required where they are first used, so that what doesn't need one runs without it. */
