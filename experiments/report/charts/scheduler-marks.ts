@@ -33,5 +33,5 @@ const MARKS: Readonly<Record<SchedulerName | 'hand', SchedulerMark>> = {
 
 /** The look of a scheduler, or of a plan by hand, in every chart; others than those above look alike. */
 export function markOf(scheduler: string): SchedulerMark {
-  return MARKS[scheduler as SchedulerName | 'hand'] ?? { colour: INK, symbol: 'circle' };
+  return MARKS[scheduler as SchedulerName | 'hand'] ?? { colour: colour(1), symbol: 'square' };
 }
