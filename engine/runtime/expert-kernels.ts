@@ -1,11 +1,6 @@
+import type { MultiplyExpertsOperation, RouteOperation } from '../kernels/expert-operations.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type {
-  GateOperation,
-  MultiplyExpertsOperation,
-  MultiplyOperation,
-  Operation,
-  RouteOperation,
-} from '../kernels/operation.ts';
+import type { GateOperation, MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import { ROUTE_NUMBERS } from '../model/feed-forward.ts';
 import type { GuessExperts } from './expert-guesses.ts';

@@ -1,4 +1,5 @@
-import type { Multiplied, MultiplyExpertsOperation, MultiplyOperation, Operation } from '../kernels/operation.ts';
+import type { MultiplyExpertsOperation } from '../kernels/expert-operations.ts';
+import type { Multiplied, MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';

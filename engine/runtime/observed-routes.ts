@@ -1,5 +1,6 @@
+import type { RouteOperation } from '../kernels/expert-operations.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { Operation, RouteOperation } from '../kernels/operation.ts';
+import type { Operation } from '../kernels/operation.ts';
 import { ROUTE_NUMBERS } from '../model/feed-forward.ts';
 import { observedOperations } from './observed-operations.ts';
 

@@ -1,5 +1,6 @@
 import { ACTIVATIONS, ROUTER_SCORES } from '../../model/feed-forward.ts';
-import { type ColumnsOf, type Multiplied, type Operation, productThenScale } from '../operation.ts';
+import { productThenScale } from '../expert-operations.ts';
+import type { ColumnsOf, Multiplied, Operation } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 
 /** A command's first number, and the operands that follow it (native/operations/commands.hpp). */

@@ -4,7 +4,7 @@ import type {
   MultiplyExpertsOperation,
   RouteOperation,
   ScaleExpertsOperation,
-} from '../operation.ts';
+} from '../expert-operations.ts';
 import { softmax } from './attention.ts';
 import type { ReferenceMemory } from './memory.ts';
 import { dot, rowOf } from './multiply.ts';

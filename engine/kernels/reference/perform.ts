@@ -1,11 +1,11 @@
 import { type Activation, CLAMP, CLAMPED_SLOPE } from '../../model/feed-forward.ts';
+import { productThenScale } from '../expert-operations.ts';
 import {
   type AddOperation,
   type CopyColumnsOperation,
   type DivideRowsOperation,
   type GateRowsOperation,
   type Operation,
-  productThenScale,
   type RmsNormOperation,
   type RopeOperation,
   type SoftmaxOperation,

@@ -1,4 +1,4 @@
-import type { CombineExpertsOperation, MultiplyExpertsOperation, RouteOperation } from '../operation.ts';
+import type { CombineExpertsOperation, MultiplyExpertsOperation, RouteOperation } from '../expert-operations.ts';
 import { isPackable } from './encode-products.ts';
 import { encodeRounding, type Rounded, type RoundedDispatches, roundedBy, stillRounded } from './encode-rounding.ts';
 import { type EncodingContext, elements, inTwo, kernelOf } from './encoding-context.ts';

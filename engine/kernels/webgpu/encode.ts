@@ -1,10 +1,10 @@
 import { ROUTE_NUMBERS } from '../../model/feed-forward.ts';
+import { productThenScale } from '../expert-operations.ts';
 import {
   type EmbedOperation,
   type GateOperation,
   type MultiplyOperation,
   type Operation,
-  productThenScale,
   type RopeOperation,
   TOP_K_HEAD,
   type TopKOperation,

@@ -1,5 +1,5 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
-import type { MultiplyExpertsOperation } from '../../kernels/operation.ts';
+import type { MultiplyExpertsOperation } from '../../kernels/expert-operations.ts';
 
 /** Experts of a layer that are brought into memory when its tokens have chosen them, and where they are multiplied. */
 export interface LayerExperts {
