@@ -1,6 +1,6 @@
 import type { Router } from '../model/feed-forward.ts';
 import type { Matrix } from './matrix.ts';
-import type { Multiplied } from './operation.ts';
+import type { Multiplied } from './multiplied.ts';
 import type { Vector } from './vector.ts';
 
 /**

@@ -8,6 +8,7 @@ import type {
 } from './expert-operations.ts';
 import type { KeyValueCache } from './key-value-cache.ts';
 import type { Matrix } from './matrix.ts';
+import type { Multiplied } from './multiplied.ts';
 import type { Vector } from './vector.ts';
 
 /**
@@ -61,13 +62,6 @@ export interface RmsNormOperation {
   /** Default: as many as there are weights, which are then the same for all rows. */
   readonly width?: number | undefined;
 }
-
-/**
- * Native kernels and those of a GPU have two ways, which round differently: one for a single token, one for many, on
- * packed activations or in tiles. `singly` and `together` give every token the result that it has alone, and among
- * many, whatever number of tokens there are. Default: by the number of tokens. Reference kernels have one way.
- */
-export type Multiplied = 'singly' | 'together';
 
 /** y = x·Wᵀ + bias, or with `accumulate` y += x·Wᵀ + bias (a residual connection). */
 export interface MultiplyOperation {

@@ -1,5 +1,6 @@
 import type { KeyValueCache } from '../kernels/key-value-cache.ts';
-import type { AttentionOperation, Multiplied, Operation } from '../kernels/operation.ts';
+import type { Multiplied } from '../kernels/multiplied.ts';
+import type { AttentionOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import { describe } from '../model/block/describe.ts';
 import { type BufferName, isTextStep, type TextStep } from '../model/block/layer-step.ts';

@@ -1,5 +1,6 @@
 import type { MultiplyExpertsOperation } from '../kernels/expert-operations.ts';
-import type { Multiplied, MultiplyOperation, Operation } from '../kernels/operation.ts';
+import type { Multiplied } from '../kernels/multiplied.ts';
+import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import type { Activations } from './activations.ts';

@@ -1,5 +1,6 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import type { Multiplied, Operation } from '../kernels/operation.ts';
+import type { Multiplied } from '../kernels/multiplied.ts';
+import type { Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 import { describe } from '../model/block/describe.ts';

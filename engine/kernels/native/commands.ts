@@ -1,6 +1,7 @@
 import { ACTIVATIONS, ROUTER_SCORES } from '../../model/feed-forward.ts';
 import { productThenScale } from '../expert-operations.ts';
-import type { ColumnsOf, Multiplied, Operation } from '../operation.ts';
+import type { Multiplied } from '../multiplied.ts';
+import type { ColumnsOf, Operation } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 
 /** A command's first number, and the operands that follow it (native/operations/commands.hpp). */

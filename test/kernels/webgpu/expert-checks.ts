@@ -1,8 +1,9 @@
 import * as assert from 'uvu/assert';
 import { quantize } from '../../../engine/gguf/formats/formats.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
+import type { Multiplied } from '../../../engine/kernels/multiplied.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import type { Multiplied, Operation } from '../../../engine/kernels/operation.ts';
+import type { Operation } from '../../../engine/kernels/operation.ts';
 import type { Vector } from '../../../engine/kernels/vector.ts';
 import { ROUTER_SCORES, type Router, type RouterScores } from '../../../engine/model/feed-forward.ts';
 import type { Quantization } from '../../../engine/model/quantization.ts';
