@@ -117,11 +117,16 @@ export type ReadResult = (line: string, point: number) => unknown;
 
 export async function loadReadResult({ kind }: Pick<Sweep, 'kind'>): Promise<ReadResult> {
   const { RESULT } = await loadModule(kind);
+  return createReadResult(kind, RESULT);
+}
+
+/** Reads the results of a kind of sweep. @param schema of a point's result */
+export function createReadResult(kind: SweepKind, schema: z.ZodType): ReadResult {
   return (line, point) => {
     const value = parseLine(line, point);
     const failed = FAILED.safeParse(value);
     if (failed.success && failed.data.point === point) return failed.data;
-    const result = readValue(RESULT, value);
+    const result = readValue(schema, value);
     if ('value' in result) return result.value;
     throw new RangeError(`the result of point ${point} is none of ${kind} (${complaintLine(result.complaint)})`);
   };

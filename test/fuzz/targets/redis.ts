@@ -1,14 +1,18 @@
 import { deflateRawSync } from 'node:zlib';
 import type { Redis } from 'ioredis';
 import type { RandomStream } from '../../../engine/input/random-stream.ts';
+import { RESULT as SENSITIVITIES } from '../../../experiments/papers/sensitivity/sweep-points.ts';
+import { RESULT as PARTITIONS } from '../../../experiments/partition-sweep/sweep-points.ts';
+import { RESULT as ROUNDS } from '../../../experiments/rounds/sweep-points.ts';
 import { listSweeps, liveWorkers, loadSweep, parseJob, readBlocks } from '../../../experiments/sweep/redis/store.ts';
-import { createSweep, loadReadResult, type Sweep, type SweepKind } from '../../../experiments/sweep/sweep.ts';
+import { createReadResult, createSweep, type Sweep } from '../../../experiments/sweep/sweep.ts';
+import { RESULT as UPGRADES } from '../../../experiments/upgrades/sweep-points.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
 import { type Json, jsonText, mutateJson } from '../mutate-json.ts';
 import type { FuzzTarget } from '../target.ts';
 
 /** Results of one point, by the kind of sweep. */
-const RESULTS: Readonly<Partial<Record<SweepKind, readonly Json[]>>> = {
+const RESULTS: Readonly<Record<string, readonly Json[]>> = {
   upgrades: [0.25, null],
   rounds: [
     {
@@ -22,7 +26,13 @@ const RESULTS: Readonly<Partial<Record<SweepKind, readonly Json[]>>> = {
   ],
   reproduce: [[0.5, null, 2]],
 };
-const KINDS = Object.keys(RESULTS) as SweepKind[];
+const READ = {
+  upgrades: createReadResult('upgrades', UPGRADES),
+  rounds: createReadResult('rounds', ROUNDS),
+  'partition-sweep': createReadResult('partition-sweep', PARTITIONS),
+  reproduce: createReadResult('reproduce', SENSITIVITIES),
+};
+const KINDS = Object.keys(READ) as (keyof typeof READ)[];
 
 /** Points of the sweeps whose blocks are read. */
 const POINTS = 8;
@@ -30,9 +40,6 @@ const POINTS = 8;
 /** Records that sweeps keep in Redis. An input is the name of its format, a line break and what a stranger wrote. */
 export async function open(): Promise<FuzzTarget> {
   const sweeps = KINDS.map((kind) => createSweep(kind, { seed: 1 }, POINTS));
-  const readers = new Map(
-    await Promise.all(sweeps.map(async (sweep) => [sweep.kind, await loadReadResult(sweep)] as const)),
-  );
   return {
     input: (random) => mutated(sweeps, random),
     async read(input) {
@@ -41,14 +48,14 @@ export async function open(): Promise<FuzzTarget> {
         .toString()
         .split(' ');
       const bytes = Buffer.from(input.subarray(end + 1));
-      const sweep = sweeps.find((one) => one.kind === kind);
       if (format === 'job') return `job of ${parseJob(jsonOf(bytes)).count > 1 ? 'blocks' : 'a block'}`;
       if (format === 'sweep') return (await loadSweep(redisWith(bytes), sweeps[0]?.id ?? '')).kind;
       if (format === 'listed') return `${(await listSweeps(redisWith(bytes))).length} listed`;
       if (format === 'worker') return `${(await liveWorkers(redisWith(bytes))).length} workers`;
-      const read = sweep && readers.get(sweep.kind);
+      const sweep = sweeps.find((one) => one.kind === kind);
+      const read = KINDS.find((one) => one === kind);
       if (sweep === undefined || read === undefined) return 'no format';
-      const [lines] = await readBlocks(redisWith(bytes), sweep, read, { first: 0, count: 1 });
+      const [lines] = await readBlocks(redisWith(bytes), sweep, READ[read], { first: 0, count: 1 });
       return `${lines?.length} results of ${kind}`;
     },
   };
