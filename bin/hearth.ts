@@ -1,4 +1,4 @@
-import { runCommandLine } from '../engine/cli.ts';
+import { runCommandLine } from '../commands/cli.ts';
 
 await runCommandLine({
   'sweep-worker': async () => (await import('../experiments/sweep/commands.ts')).sweepWorkerCommand(),

@@ -1,4 +1,4 @@
-import { readTextFile } from '../engine/commands/text-file.ts';
+import { readTextFile } from '../commands/text-file.ts';
 import { drawRouting, zipfPopularity } from '../engine/experts/draw-routing.ts';
 import { parseRoutings } from '../engine/experts/recorded/parse-routings.ts';
 import { POOLS } from '../engine/experts/replay-routing.ts';

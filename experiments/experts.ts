@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readTextFile } from '../engine/commands/text-file.ts';
+import { readTextFile } from '../commands/text-file.ts';
 import { drawRouting, zipfPopularity } from '../engine/experts/draw-routing.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../engine/experts/experts-policy.ts';
 import { parseRoutings } from '../engine/experts/recorded/parse-routings.ts';

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeOutputFolder } from '../commands/output-file.ts';
 import { SCAN_COLUMNS, SCAN_EXTENTS } from '../datasets/lab/kernel-scan.ts';
-import { makeOutputFolder } from '../engine/commands/output-file.ts';
 import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { formatBytes, formatPercent } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { freemem, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
-import { makeOutputFolder } from '../engine/commands/output-file.ts';
+import { makeOutputFolder } from '../commands/output-file.ts';
 import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { formatBytes, formatPercent, formatSeconds } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';

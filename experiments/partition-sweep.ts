@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { makeOutputFolder } from '../engine/commands/output-file.ts';
+import { makeOutputFolder } from '../commands/output-file.ts';
 import { withLockedFolder } from '../engine/files/folder-lock.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { SCHEDULER_NAMES } from '../engine/schedule/registry.ts';

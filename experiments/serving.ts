@@ -1,8 +1,8 @@
 import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeOutputFolder } from '../commands/output-file.ts';
 import { readText } from '../datasets/read-text.ts';
 import { parseRequests } from '../engine/batch/request-stream.ts';
-import { makeOutputFolder } from '../engine/commands/output-file.ts';
 import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon } from '../engine/kernels/native/addon.ts';

@@ -1,7 +1,7 @@
 import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeOutputFolder } from '../commands/output-file.ts';
 import { readText } from '../datasets/read-text.ts';
-import { makeOutputFolder } from '../engine/commands/output-file.ts';
 import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';

@@ -1,6 +1,6 @@
 import { createNamedModel, loadCatalogue, loadDevices } from '../datasets/load.ts';
 import { createWorkload } from '../engine/model/workload.ts';
-import { upgradeParts } from '../engine/planner/changes.ts';
+import { upgradeParts } from '../planner/changes.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
 import { type Results, runExperiment } from './report/experiment.ts';
 import { choice, count, flag, list } from './report/options.ts';

@@ -14,7 +14,7 @@ const PURE = [
   'engine/plan',
   'engine/cost',
   'engine/schedule',
-  'engine/planner',
+  'planner',
   'engine/trace',
   'simulator',
   'datasets/lab',

@@ -47,7 +47,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     ],
   ],
   [
-    'engine/planner',
+    'planner',
     [
       'engine/experts',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
@@ -129,7 +129,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ],
   ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/gguf']],
   [
-    'engine/commands',
+    'commands',
     [
       'engine/batch',
       'engine/experts',
@@ -137,7 +137,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...[
         'engine/schedule',
-        'engine/planner',
+        'planner',
         'datasets',
         'engine/terminal',
         'engine/gguf',
@@ -155,13 +155,12 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['engine/ring/device', 'engine/ring/head', 'engine/runtime/batch', 'engine/server'],
     ],
   ],
-  ['engine', ['engine/terminal', 'engine/commands']],
   [
     'notebooks',
     [
       ...['engine/design', 'engine/experts'],
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
+      ...['engine/schedule', 'planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
       ...['engine/runtime/weights', 'engine/text'],
       ...['simulator', 'simulator/event-loop', 'simulator/page-cache', 'simulator/hardware', 'datasets'],
       'datasets/lab',
@@ -172,7 +171,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     [
       'engine/batch',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
+      ...['engine/schedule', 'planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
       ...['engine/runtime/weights', 'engine/text'],
       ...['simulator', 'datasets'],
     ],
@@ -208,7 +207,17 @@ const BORROWED: Readonly<Record<string, readonly string[]>> = {
   'experiments/speculation': ['experiments/measure', 'experiments/train'],
 };
 
-const files = ['engine', 'simulator', 'library', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>
+const files = [
+  'engine',
+  'simulator',
+  'planner',
+  'commands',
+  'library',
+  'experiments',
+  'notebooks',
+  'datasets',
+  'native',
+].flatMap((root) =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('build/'))
     .map((file) => `${root}/${file}`),

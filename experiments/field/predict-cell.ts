@@ -20,10 +20,10 @@ import type { Model } from '../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
-import { closedFormSeconds } from '../../engine/planner/candidates.ts';
-import { planningProblem } from '../../engine/planner/question.ts';
 import { singleDevice } from '../../engine/schedule/baselines/single-device.ts';
 import { tensorParallel } from '../../engine/schedule/baselines/tensor-parallel.ts';
+import { closedFormSeconds } from '../../planner/candidates.ts';
+import { planningProblem } from '../../planner/question.ts';
 import { type FieldTest, readFieldTest } from './test-of-cell.ts';
 
 /** A setting that can be predicted. */

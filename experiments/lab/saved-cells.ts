@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeOutputFolder } from '../../commands/output-file.ts';
 import type { LabCell } from '../../datasets/lab/cell.ts';
-import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { CellRun } from './cell-run.ts';

@@ -1,8 +1,8 @@
+import { makeOutputFolder } from '../../commands/output-file.ts';
 import { type LabCell, planOf } from '../../datasets/lab/cell.ts';
 import type { LabFacts } from '../../datasets/lab/facts.ts';
 import { LAB_POLICIES } from '../../datasets/lab/policies.ts';
 import { LAB_SHAPES, type LabSize } from '../../datasets/lab/shapes.ts';
-import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';

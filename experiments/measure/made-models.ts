@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeOutputFolder } from '../../commands/output-file.ts';
 import { loadCatalogue } from '../../datasets/load.ts';
-import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
 import { type Shape, type UniformShape, uniformShape } from '../../engine/model/architecture.ts';

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkOutputPath } from '../../engine/commands/output-file.ts';
+import { checkOutputPath } from '../../commands/output-file.ts';
 import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { writingProblem } from '../../engine/input/system-error.ts';

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { openRing } from '../../commands/open-ring.ts';
+import { createServeCommand } from '../../commands/serve-options.ts';
 import { PAGE_TOKENS } from '../../engine/batch/request-policy.ts';
 import type { StreamedRequest } from '../../engine/batch/request-stream.ts';
-import { openRing } from '../../engine/commands/open-ring.ts';
-import { createServeCommand } from '../../engine/commands/serve-options.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { isRecurrent } from '../../engine/model/layer-kind.ts';
 import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { openRing } from '../../engine/commands/open-ring.ts';
-import { createServeCommand } from '../../engine/commands/serve-options.ts';
+import { openRing } from '../../commands/open-ring.ts';
+import { createServeCommand } from '../../commands/serve-options.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { isRecurrent } from '../../engine/model/layer-kind.ts';

@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, existsSync, openSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeOutputFolder } from '../../engine/commands/output-file.ts';
+import { makeOutputFolder } from '../../commands/output-file.ts';
 import { withLockedFolder } from '../../engine/files/folder-lock.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';

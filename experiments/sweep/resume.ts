@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeOutputFolder } from '../../engine/commands/output-file.ts';
+import { makeOutputFolder } from '../../commands/output-file.ts';
 import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Rooms that a point's result can depend on. */
-const ROOMS = ['engine', 'simulator', 'datasets', 'experiments'];
+const ROOMS = ['engine', 'simulator', 'planner', 'datasets', 'experiments'];
 const CODE = /\.(ts|mjs|csv|json|md)$/;
 
 let known: string | undefined;

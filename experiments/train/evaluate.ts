@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { OPTIONS, readKvCache } from '../../engine/commands/shared-options.ts';
+import { OPTIONS, readKvCache } from '../../commands/shared-options.ts';
 import { formatPercent } from '../../engine/input/format.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { readCount } from '../../engine/terminal/options.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { checkOutputFile, FORCE } from '../../engine/commands/output-file.ts';
+import { checkOutputFile, FORCE } from '../../commands/output-file.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { readChoice } from '../../engine/terminal/options.ts';
 import { reportError } from '../../engine/terminal/report-error.ts';

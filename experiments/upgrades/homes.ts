@@ -8,9 +8,9 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { believed } from '../../engine/planner/belief.ts';
-import { type UpgradeParts, upgradedDevice } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
+import { believed } from '../../planner/belief.ts';
+import { type UpgradeParts, upgradedDevice } from '../../planner/changes.ts';
 import { wholeSeconds } from '../partition-sweep/judge.ts';
 
 /** Purchase: nothing, or one part for one device, or faster links for all. */

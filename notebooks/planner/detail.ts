@@ -1,9 +1,9 @@
 import * as Plot from '@observablehq/plot';
 import { html } from 'htl';
 import { formatBytes, formatDeviation, formatSeconds, threeDigits } from '../../engine/input/format.ts';
-import type { RunnableAnswer } from '../../engine/planner/answer.ts';
-import { contextText, placesText } from '../../engine/planner/answer-text.ts';
-import type { Change } from '../../engine/planner/changes.ts';
+import type { RunnableAnswer } from '../../planner/answer.ts';
+import { contextText, placesText } from '../../planner/answer-text.ts';
+import type { Change } from '../../planner/changes.ts';
 import { chartWidth, figure } from '../lib/figure.ts';
 import type { PlannerReply } from './worker.ts';
 

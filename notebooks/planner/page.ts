@@ -4,8 +4,8 @@ import { formatBytes, formatSeconds, threeDigits } from '../../engine/input/form
 import { InputError } from '../../engine/input/input-error.ts';
 import { FILE_MIXES, type FileMix } from '../../engine/model/mix.ts';
 import type { Model } from '../../engine/model/model.ts';
-import type { Answer } from '../../engine/planner/answer.ts';
-import { placesText } from '../../engine/planner/answer-text.ts';
+import type { Answer } from '../../planner/answer.ts';
+import { placesText } from '../../planner/answer-text.ts';
 import { movingRing } from '../landing/moving-ring.ts';
 import { thumbnail } from '../landing/thumbnails.ts';
 import { LESSONS } from '../lessons.ts';

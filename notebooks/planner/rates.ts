@@ -1,7 +1,7 @@
 import { html } from 'htl';
 import { formatBytes, threeDigits } from '../../engine/input/format.ts';
 import type { Model } from '../../engine/model/model.ts';
-import type { Answer, RunnableAnswer } from '../../engine/planner/answer.ts';
+import type { Answer, RunnableAnswer } from '../../planner/answer.ts';
 
 /** Slower than people read, tokens per second; faster models are worth running before slower ones. */
 const READING = 5;

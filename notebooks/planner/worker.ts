@@ -2,9 +2,9 @@ import { hasUnifiedGpu } from '../../engine/hardware/device.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { type Answer, answer } from '../../engine/planner/answer.ts';
-import { type Change, upgradeParts, upgrades, withoutDevices } from '../../engine/planner/changes.ts';
-import { type CommandLine, commandLines } from '../../engine/planner/command-lines.ts';
+import { type Answer, answer } from '../../planner/answer.ts';
+import { type Change, upgradeParts, upgrades, withoutDevices } from '../../planner/changes.ts';
+import { type CommandLine, commandLines } from '../../planner/command-lines.ts';
 import { DEVICES } from '../lib/devices.ts';
 
 /** A question to the planner, as plain data. */

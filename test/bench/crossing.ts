@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
+import { planWithLayers } from '../../commands/gpu-layers.ts';
 import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createNamedModel, loadCatalogue, loadDevices } from '../../datasets/load.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { upgradeParts } from '../../engine/planner/changes.ts';
 import { busySeconds, threadSeconds } from '../../experiments/sweep/processor-times.ts';
 import { redisExecutor } from '../../experiments/sweep/redis/submit.ts';
 import { createSweep, loadEvaluate, type Sweep } from '../../experiments/sweep/sweep.ts';
 import { type Answer, UPGRADES, type UpgradesSetting, upgradableMachines } from '../../experiments/upgrades/homes.ts';
+import { upgradeParts } from '../../planner/changes.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { summarise } from './measure.ts';
 

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createGenerateCommand, type GenerateRequest } from '../../engine/commands/generate-options.ts';
+import { createGenerateCommand, type GenerateRequest } from '../../commands/generate-options.ts';
 
 /** The request that the command parses from these options, or the message of its error. */
 async function requested(...options: readonly string[]): Promise<GenerateRequest | string> {

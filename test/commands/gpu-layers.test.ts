@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { planAutomatically, planWithLayers } from '../../engine/commands/gpu-layers.ts';
+import { planAutomatically, planWithLayers } from '../../commands/gpu-layers.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import type { MachineProfile } from '../../engine/profile/profile-machine.ts';

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { completionScript, SHELLS } from '../../engine/commands/help/completions.ts';
-import { manPage } from '../../engine/commands/help/man-page.ts';
+import { completionScript, SHELLS } from '../../commands/help/completions.ts';
+import { manPage } from '../../commands/help/man-page.ts';
 import { helpFiles } from '../support/help-files.ts';
 import { testIf } from '../support/needs.ts';
 

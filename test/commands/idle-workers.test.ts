@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { idleWorkerLines } from '../../commands/idle-workers.ts';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
-import { idleWorkerLines } from '../../engine/commands/idle-workers.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';

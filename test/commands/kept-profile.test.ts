@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keepProfile, readKeptProfile } from '../../engine/commands/kept-profile.ts';
+import { keepProfile, readKeptProfile } from '../../commands/kept-profile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hearth-kept-'));
 const { XDG_CACHE_HOME } = process.env;

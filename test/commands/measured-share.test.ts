@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { shareLog } from '../../engine/commands/measured-share.ts';
+import { shareLog } from '../../commands/measured-share.ts';
 
 test('a measurement in another process is logged at each quarter, with the seconds left', () => {
   const lines: string[] = [];

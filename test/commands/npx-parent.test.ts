@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 
 /** A process that waits for the end of npx, started by a shell that is killed; whether it ends within `seconds`. */
 async function endsWith(parent: Readonly<Record<string, string>>, seconds: number): Promise<boolean> {
-  const waits = `import('./engine/commands/npx-parent.ts').then(async ({ npxEnded }) => {
+  const waits = `import('./commands/npx-parent.ts').then(async ({ npxEnded }) => {
     setTimeout(() => process.exit(), 20_000);
     const ended = npxEnded();
     console.log(process.pid); // only now, since the shell is killed at once

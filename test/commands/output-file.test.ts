@@ -19,7 +19,7 @@ import {
   makeOutputFolder,
   type OutputFile,
   writeOutputFile,
-} from '../../engine/commands/output-file.ts';
+} from '../../commands/output-file.ts';
 import { temporaryPath } from '../../engine/files/temporary-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { checkOutput } from '../../experiments/report/write.ts';

@@ -1,10 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { accuracyText } from '../../commands/plan-accuracy.ts';
 import { loadFieldAccuracy } from '../../datasets/field.ts';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
-import { accuracyText } from '../../engine/commands/plan-accuracy.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { answer, type RunnableAnswer } from '../../engine/planner/answer.ts';
+import { answer, type RunnableAnswer } from '../../planner/answer.ts';
 
 const cluster = loadCluster('prima-home');
 const catalogue = loadCatalogue();

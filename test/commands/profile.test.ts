@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { matrixFormats } from '../../engine/commands/device-profile.ts';
-import { formatsOf } from '../../engine/commands/profile.ts';
+import { matrixFormats } from '../../commands/device-profile.ts';
+import { formatsOf } from '../../commands/profile.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { runScript } from '../support/run-script.ts';

@@ -1,16 +1,16 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { detailText } from '../../commands/plan-report.ts';
+import { readAheadCosts, readAheadText } from '../../commands/read-ahead-cost.ts';
 import { createNamedModel, loadCatalogue, loadDevices } from '../../datasets/load.ts';
-import { detailText } from '../../engine/commands/plan-report.ts';
-import { readAheadCosts, readAheadText } from '../../engine/commands/read-ahead-cost.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../../engine/experts/experts-policy.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { namedPart, presetCluster, readPreset } from '../../engine/hardware/preset-cluster.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { createPlan } from '../../engine/plan/create-plan.ts';
-import { answer, type RunnableAnswer } from '../../engine/planner/answer.ts';
-import type { Question } from '../../engine/planner/question.ts';
+import { answer, type RunnableAnswer } from '../../planner/answer.ts';
+import type { Question } from '../../planner/question.ts';
 
 const DESKTOP = 'Desktop Ryzen 7 7700 32 GB';
 const KIB = 1024;

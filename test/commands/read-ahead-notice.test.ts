@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { readAheadNotice } from '../../commands/read-ahead-notice.ts';
 import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
-import { readAheadNotice } from '../../engine/commands/read-ahead-notice.ts';
 
 const catalogue = loadCatalogue();
 const KIB = 1024;

@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { MemoryPressure } from '../../engine/commands/memory-pressure.ts';
+import type { MemoryPressure } from '../../commands/memory-pressure.ts';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import { type Running, startWorkerProcess } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';

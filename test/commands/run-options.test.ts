@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRunCommand, type RunRequest } from '../../engine/commands/run-options.ts';
+import { createRunCommand, type RunRequest } from '../../commands/run-options.ts';
 import { writeKeys } from '../../engine/ring/wire/keys.ts';
 
 /** The request that the command parses from these options, or the message of its error. */

@@ -7,8 +7,8 @@ import { type CataloguePart, MACHINE_KINDS, parseDevices, type Stated } from '..
 import { namedPart, partsOf, presetCluster, presetText, readPreset } from '../../engine/hardware/preset-cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { answer } from '../../engine/planner/answer.ts';
-import { upgradeParts } from '../../engine/planner/changes.ts';
+import { answer } from '../../planner/answer.ts';
+import { upgradeParts } from '../../planner/changes.ts';
 
 const catalogue = loadDevices();
 const ethernet = namedPart(catalogue, { name: 'Ethernet 1 Gbit/s', flag: '--link', kinds: ['link'] });

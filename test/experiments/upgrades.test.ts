@@ -7,8 +7,6 @@ import { createNamedModel, loadCatalogue, loadDevices } from '../../datasets/loa
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { believed } from '../../engine/planner/belief.ts';
-import { upgradeParts } from '../../engine/planner/changes.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
 import { wholeSeconds } from '../../experiments/partition-sweep/judge.ts';
 import {
@@ -21,6 +19,8 @@ import {
 import { recordedUpgrades } from '../../experiments/upgrades/recorded.ts';
 import { summariseUpgrades, type UpgradeGroup } from '../../experiments/upgrades/summary.ts';
 import createEvaluate from '../../experiments/upgrades/sweep-points.ts';
+import { believed } from '../../planner/belief.ts';
+import { upgradeParts } from '../../planner/changes.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 

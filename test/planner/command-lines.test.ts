@@ -4,7 +4,7 @@ import { loadCluster } from '../../datasets/load.ts';
 import { USUAL_EXPERTS } from '../../engine/experts/experts-policy.ts';
 import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
-import { commandLines } from '../../engine/planner/command-lines.ts';
+import { commandLines } from '../../planner/command-lines.ts';
 
 const cluster = loadCluster('prima-home');
 const settings = { cluster, clusterFile: 'home.json', file: 'm.gguf', context: 512 };

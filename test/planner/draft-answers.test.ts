@@ -4,10 +4,10 @@ import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/loa
 import { speculativeSeconds } from '../../engine/cost/speculation.ts';
 import { withDevices } from '../../engine/hardware/cluster.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { answer, type RunnableAnswer } from '../../engine/planner/answer.ts';
-import { closedFormSeconds } from '../../engine/planner/candidates.ts';
-import { plannedDrafts } from '../../engine/planner/draft-answers.ts';
-import type { Question } from '../../engine/planner/question.ts';
+import { answer, type RunnableAnswer } from '../../planner/answer.ts';
+import { closedFormSeconds } from '../../planner/candidates.ts';
+import { plannedDrafts } from '../../planner/draft-answers.ts';
+import type { Question } from '../../planner/question.ts';
 
 const test = suite('planned drafts');
 const catalogue = loadCatalogue();

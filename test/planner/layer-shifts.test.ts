@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPlan } from '../../engine/plan/create-plan.ts';
 import type { RingPlan, Stage } from '../../engine/plan/plan.ts';
-import { withShiftedLayers } from '../../engine/planner/layer-shifts.ts';
+import { withShiftedLayers } from '../../planner/layer-shifts.ts';
 
 const LAYERS = 40;
 

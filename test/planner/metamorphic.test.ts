@@ -2,9 +2,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { predict } from '../../engine/cost/predict.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { leastSeconds } from '../../engine/planner/best-plan.ts';
-import { candidates } from '../../engine/planner/candidates.ts';
-import { simulatedTokenSeconds } from '../../engine/planner/simulated-times.ts';
+import { leastSeconds } from '../../planner/best-plan.ts';
+import { candidates } from '../../planner/candidates.ts';
+import { simulatedTokenSeconds } from '../../planner/simulated-times.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { answered, checkHome, homeOf, MIXTURE, QUARTER } from './metamorphic.ts';
 

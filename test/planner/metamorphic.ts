@@ -13,7 +13,7 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { bestPlans, faster } from '../../engine/planner/best-plan.ts';
+import { bestPlans, faster } from '../../planner/best-plan.ts';
 
 /**
  * Random homes and changes of them whose effect on the planner's answer is known: more of anything never makes it

@@ -9,8 +9,8 @@ import { readBytes } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import type { Stage } from '../../engine/plan/plan.ts';
-import { answer, type RunnableAnswer } from '../../engine/planner/answer.ts';
-import { commandLines } from '../../engine/planner/command-lines.ts';
+import { answer, type RunnableAnswer } from '../../planner/answer.ts';
+import { commandLines } from '../../planner/command-lines.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
 const catalogue = loadCatalogue();

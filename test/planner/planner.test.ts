@@ -8,11 +8,11 @@ import type { Device } from '../../engine/hardware/device.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { namedPart, presetCluster, readPreset } from '../../engine/hardware/preset-cluster.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { answer, longestContext, type RunnableAnswer } from '../../engine/planner/answer.ts';
-import { candidates, closedFormSeconds } from '../../engine/planner/candidates.ts';
-import { upgradeParts, upgrades, withoutDevices } from '../../engine/planner/changes.ts';
-import type { Question } from '../../engine/planner/question.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
+import { answer, longestContext, type RunnableAnswer } from '../../planner/answer.ts';
+import { candidates, closedFormSeconds } from '../../planner/candidates.ts';
+import { upgradeParts, upgrades, withoutDevices } from '../../planner/changes.ts';
+import type { Question } from '../../planner/question.ts';
 import { simulatedSeconds } from '../../simulator/simulated-seconds.ts';
 
 const test = suite('planner');

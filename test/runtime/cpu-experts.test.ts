@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
+import { planWithLayers } from '../../commands/gpu-layers.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';

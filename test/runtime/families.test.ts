@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
+import { planWithLayers } from '../../commands/gpu-layers.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { KvFormat } from '../../engine/model/kv-format.ts';

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { createChatPrompts } from '../../engine/commands/chat-prompt.ts';
+import { createChatPrompts } from '../../commands/chat-prompt.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';

@@ -1,6 +1,6 @@
-import { loadCommands, SUMMARIES } from '../../engine/cli.ts';
-import { factsOf } from '../../engine/commands/help/command-facts.ts';
-import { optionsReference } from '../../engine/commands/help/options-reference.ts';
+import { loadCommands, SUMMARIES } from '../../commands/cli.ts';
+import { factsOf } from '../../commands/help/command-facts.ts';
+import { optionsReference } from '../../commands/help/options-reference.ts';
 import { sweepShardCommand, sweepStatusCommand, sweepWorkerCommand } from '../../experiments/sweep/commands.ts';
 
 /** Commands of rooms above the engine, as bin/hearth.ts adds them. */

@@ -1,4 +1,4 @@
-import { planWithLayers } from '../../../engine/commands/gpu-layers.ts';
+import { planWithLayers } from '../../../commands/gpu-layers.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../../engine/kernels/webgpu/node-gpu.ts';

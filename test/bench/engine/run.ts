@@ -2,7 +2,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { makeOutputFolder } from '../../../engine/commands/output-file.ts';
+import { makeOutputFolder } from '../../../commands/output-file.ts';
 import { withFile } from '../../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';

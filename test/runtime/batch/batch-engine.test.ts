@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { planWithLayers } from '../../../engine/commands/gpu-layers.ts';
+import { planWithLayers } from '../../../commands/gpu-layers.ts';
 import { type RandomStream, randomStream } from '../../../engine/input/random-stream.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';

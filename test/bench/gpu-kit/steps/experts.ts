@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { planWithLayers } from '../../../../engine/commands/gpu-layers.ts';
+import { planWithLayers } from '../../../../commands/gpu-layers.ts';
 import { formatSeconds } from '../../../../engine/input/format.ts';
 import { openKernels } from '../../../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../../../engine/kernels/webgpu/node-gpu.ts';
