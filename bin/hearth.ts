@@ -1,6 +1,7 @@
 import { runCommandLine } from '../commands/cli.ts';
 
 await runCommandLine({
+  answers: async () => (await import('../experiments/answers/command.ts')).answersCommand(),
   'sweep-worker': async () => (await import('../experiments/sweep/commands.ts')).sweepWorkerCommand(),
   'sweep-shard': async () => (await import('../experiments/sweep/commands.ts')).sweepShardCommand(),
   'sweep-status': async () => (await import('../experiments/sweep/commands.ts')).sweepStatusCommand(),

@@ -1,0 +1,32 @@
+import { InputError } from '../../engine/input/input-error.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { ringWindows } from '../../engine/plan/ring-windows.ts';
+
+/** How a plan is carried out here, or why it isn't. */
+export type Executor = { readonly kind: 'ring' | 'split' } | { readonly kind: 'none'; readonly reason: string };
+
+/**
+ * Chooses what carries a plan out: this machine's CPU and GPU where they share more than whole layers (`split`), otherwise a
+ * ring, which may have one device (`ring`).
+ */
+export function executorOf(plan: Plan): Executor {
+  const crosses = plan.stages.some(({ cpuExperts }) => cpuExperts !== undefined);
+  const keepsOnHost = plan.kvCache === 'host' && plan.stages.some(({ processor }) => processor === 'gpu');
+  const streams = plan.output.streamed !== undefined || plan.stages.some(({ streamed }) => streamed !== undefined);
+  if (plan.output.streamed !== undefined)
+    return { kind: 'none', reason: 'plan: output is streamed; weights are run where they lie' };
+  if (plan.kind === 'split' && !streams && (crosses || keepsOnHost)) {
+    if (Object.keys(plan.weights).length === 0) return { kind: 'split' };
+    return {
+      kind: 'none',
+      reason: 'plan: weights has policies; beside a GPU with a KV cache or experts in RAM, none is',
+    };
+  }
+  try {
+    ringWindows(plan);
+    return { kind: 'ring' };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { kind: 'none', reason: error.message };
+  }
+}

@@ -1,0 +1,285 @@
+import { MOST_CHUNK_TOKENS } from '../../engine/batch/pass-frames.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
+import { checkKvFormat, type KvFormat } from '../../engine/model/kv-format.ts';
+import { isRecurrent } from '../../engine/model/layer-kind.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { ringWindows } from '../../engine/plan/ring-windows.ts';
+import { validatePlan } from '../../engine/plan/validate-plan.ts';
+import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
+import { clockFor, type ProcessorClock, type Timing } from '../../engine/profile/processor-clock.ts';
+import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
+import type { RingGpu } from '../../engine/ring/device/device-part.ts';
+import { type LoadedPart, loadPart } from '../../engine/ring/device/loaded-part.ts';
+import { RingError } from '../../engine/ring/head/errors.ts';
+import { type RingHead, startHead } from '../../engine/ring/head/head.ts';
+import { surveyLinks } from '../../engine/ring/head/link-survey.ts';
+import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
+import { measuredCluster } from '../../engine/ring/head/measured-links.ts';
+import type { MemberAddress } from '../../engine/ring/head/member.ts';
+import { fittedPlan, type RingLayout } from '../../engine/ring/head/planning.ts';
+import { createRingTexts, type RingModel, ringModel } from '../../engine/ring/head/ring-texts.ts';
+import { ringTrace } from '../../engine/ring/head/trace.ts';
+import { clock as ringClock } from '../../engine/ring/wire/clock.ts';
+import type { KeyPair } from '../../engine/ring/wire/keys.ts';
+import { countedTokens, tokenFigures } from '../../engine/trace/token-figures.ts';
+import type { TokenInterval, Trace } from '../../engine/trace/trace.ts';
+import type { PlanAnswer } from './answers.ts';
+import { partsOf, partsWithin } from './parts.ts';
+
+/** How a plan is measured. */
+export interface MeasuredCase {
+  /** The plan's file, for messages. */
+  readonly file: string;
+  readonly model: string;
+  readonly plan: Plan;
+  readonly kernels: KernelOptions;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  readonly kvFormat: KvFormat;
+  /** Runs that count; one more comes before them. */
+  readonly repeats: number;
+  readonly log: (line: string) => void;
+  /** Called before each run. */
+  readonly onRun: (what: string) => void;
+}
+
+export interface RingCase extends MeasuredCase {
+  /** This machine's GPU, where the plan uses it. */
+  readonly gpu: RingGpu | undefined;
+  readonly members: readonly MemberAddress[];
+  readonly keys: KeyPair | undefined;
+  /** Memory for weights and KV caches on this device, and of the whole process, bytes. */
+  readonly memory: number;
+  readonly memoryLimit: number;
+  /** Facts about the devices; `undefined`: they describe themselves, and links are measured. */
+  readonly cluster: Cluster | undefined;
+  /** This device with so many threads as in a cluster file, JSON. */
+  readonly profile: (threads: number) => Promise<string>;
+  /** Whether devices are measured again that have been measured before. */
+  readonly fresh: boolean;
+}
+
+export interface MeasuredAnswer extends PlanAnswer {
+  /** Times of all runs that count, by `clock`. */
+  readonly samples: { readonly ttft: Sample; readonly tpot: Sample };
+  /** `own`: without the time for which this process waited for processors that others used. */
+  readonly clock: 'own' | 'wall';
+  /** A run with a recorder; `undefined` where there is none. */
+  readonly trace: Trace | undefined;
+  /** The plan as it was carried out: what `fit` left open is decided. */
+  readonly plan: Plan;
+}
+
+/**
+ * Carries a plan out on a ring, of one device or several, and measures it.
+ * @throws InputError and RingError for a device that is missing or unfit, and for a plan that it can't carry out
+ */
+export async function measureOnRing(asked: RingCase): Promise<{ measured: MeasuredAnswer; cluster: Cluster }> {
+  const { opened: kernels, clock } = clockFor(() => openKernels(asked.kernels));
+  try {
+    const loaded = loadPart(asked.model, kernels, MOST_CHUNK_TOKENS, asked.log);
+    checkKvFormat(loaded.part.model, asked.kvFormat);
+    const cluster =
+      asked.cluster ?? (await withHead(asked, loaded, false, (head) => describedCluster(asked, head, kernels.threads)));
+    validatePlan(asked.plan, cluster, loaded.part.model, asked.file);
+    const timed = await withHead(asked, loaded, false, (head) => timedRuns(asked, head, loaded, clock));
+    const recorded = await withHead(asked, loaded, true, (head) => recordedRun(asked, head, loaded, clock));
+    return { cluster, measured: answerOf(asked, timed, recorded) };
+  } finally {
+    kernels.close();
+  }
+}
+
+async function withHead<Result>(
+  asked: RingCase,
+  loaded: LoadedPart,
+  trace: boolean,
+  use: (head: RingHead) => Promise<Result>,
+): Promise<Result> {
+  const { plan, gpu, members, keys, memory, memoryLimit, kvFormat, log } = asked;
+  const context = contextOf(asked);
+  const head = startHead({
+    ...{ name: plan.embedding.device, loaded, gpu, keys, members, memory, memoryLimit, log },
+    settings: {
+      ...{ context, requests: 1, pageTokens: context, kvCache: kvFormat, activations: 'F32', trace },
+      chunk: MOST_CHUNK_TOKENS,
+    },
+  });
+  try {
+    await head.gather();
+    return await use(head);
+  } finally {
+    await head.close();
+  }
+}
+
+const contextOf = ({ promptTokens, outputTokens }: MeasuredCase): number => promptTokens + outputTokens;
+
+/** The cluster as its devices describe it, with links measured by a ring without layers. */
+async function describedCluster(
+  { plan, members, memory, profile, fresh, log }: RingCase,
+  head: RingHead,
+  threads: number,
+): Promise<Cluster> {
+  const own = plan.embedding.device;
+  if (members.length > 0)
+    log('asking all devices for their profiles; a device that has none measures itself, which takes up to a minute');
+  const [facts, others] = await Promise.all([profile(threads), head.profiles(fresh)]);
+  const { links, unreachable } =
+    members.length === 0
+      ? { links: [], unreachable: [] }
+      : await surveyLinks(head, { own, workers: members.map(({ name }) => name) }, log);
+  const text = measuredCluster([{ device: own, facts, memory }, ...others], links, { addresses: [], unreachable });
+  return parseCluster(text, 'descriptions by the devices');
+}
+
+/** The part of a plan that devices carry out. Where the plan names no policy, the operating system has the weights. */
+function layoutOf(plan: Plan): RingLayout {
+  const holders = new Set([plan.output, ...plan.stages].map(({ device }) => device));
+  return {
+    windows: ringWindows(plan),
+    onGpu: (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu'),
+    weights: Object.fromEntries([...holders].map((device) => [device, plan.weights[device] ?? NO_WEIGHTS_POLICY])),
+  };
+}
+
+/** A text in the assembled ring. @throws RingError if a device is lost */
+async function openText(asked: RingCase, head: RingHead, { part: { model } }: LoadedPart): Promise<RingModel> {
+  const layout = layoutOf(asked.plan);
+  const ring = recoveringRing(
+    head,
+    (present) => {
+      const lost = layout.windows.find(({ device }) => !present.includes(device));
+      if (lost !== undefined) throw new RingError(lost.device, 'is gone; measure again when it is back');
+      return layout;
+    },
+    asked.log,
+  );
+  await ring.ready();
+  const context = contextOf(asked);
+  return ringModel(
+    createRingTexts(ring, { contextLength: context, pages: 1, pageTokens: context, isRecurrent: isRecurrent(model) }),
+  );
+}
+
+/** Tokens whose time is known to be like that of any others: what they are doesn't matter. */
+export function drawnTokens(
+  { promptTokens, outputTokens }: Pick<MeasuredCase, 'promptTokens' | 'outputTokens'>,
+  vocabularySize: number,
+): number[] {
+  return Array.from({ length: promptTokens + outputTokens }, (_, index) => (7 * index + 1) % vocabularySize);
+}
+
+/** One pass of a model over tokens. */
+export type Evaluate = (tokens: readonly number[]) => Promise<unknown>;
+
+/** Timings of a prompt, and of those tokens after it that count together. */
+export interface RunTimings {
+  readonly prefill: Timing;
+  readonly decode: Timing;
+}
+
+/** Runs a prompt and the tokens after it, of which neither the first nor the last counts (countedTokens). */
+export async function timedRun(
+  evaluate: Evaluate,
+  tokens: readonly number[],
+  promptTokens: number,
+  { time }: ProcessorClock,
+): Promise<RunTimings> {
+  const prefill = await time(async () => void (await evaluate(tokens.slice(0, promptTokens))));
+  await evaluate(tokens.slice(promptTokens, promptTokens + 1));
+  const decode = await time(async () => {
+    for (const token of tokens.slice(promptTokens + 1, -1)) await evaluate([token]);
+  });
+  await evaluate(tokens.slice(-1));
+  return { prefill, decode };
+}
+
+interface TimedRuns {
+  readonly runs: readonly RunTimings[];
+  readonly plan: Plan;
+}
+
+async function timedRuns(
+  asked: RingCase,
+  head: RingHead,
+  loaded: LoadedPart,
+  clock: ProcessorClock,
+): Promise<TimedRuns> {
+  const text = await openText(asked, head, loaded);
+  if (asked.members.length > 0) await head.measure(); // frames are cut by it
+  const tokens = drawnTokens(asked, loaded.part.model.vocabularySize);
+  const runs: RunTimings[] = [];
+  for (let run = 0; run <= asked.repeats; run++) {
+    asked.onRun(run === 0 ? 'first run' : `run ${run} of ${asked.repeats}`);
+    text.rewind(0);
+    runs.push(await timedRun(text.evaluate, tokens, asked.promptTokens, clock));
+  }
+  return { runs: runs.slice(1), plan: fittedPlan({ ...asked.plan, ...layoutWeights(asked.plan) }, head.weights) };
+}
+
+const layoutWeights = (plan: Plan): Pick<Plan, 'weights'> => ({ weights: layoutOf(plan).weights });
+
+interface RecordedRun {
+  readonly trace: Trace;
+  /** Its own time over its wall-clock time. */
+  readonly ownShare: number;
+}
+
+/** Two runs with a recorder, the second of which is the trace. */
+async function recordedRun(
+  asked: RingCase,
+  head: RingHead,
+  loaded: LoadedPart,
+  clock: ProcessorClock,
+): Promise<RecordedRun> {
+  const text = await openText(asked, head, loaded);
+  const tokens = drawnTokens(asked, loaded.part.model.vocabularySize);
+  const intervals: TokenInterval[] = [];
+  const evaluate: Evaluate = async (some) => {
+    const start = ringClock();
+    await text.evaluate(some);
+    intervals.push({ phase: text.position === asked.promptTokens ? 'prefill' : 'decode', start, end: ringClock() });
+  };
+  asked.onRun('run that is recorded');
+  await timedRun(evaluate, tokens, asked.promptTokens, clock);
+  await head.collectSpans();
+  intervals.length = 0;
+  text.rewind(0);
+  const { decode } = await timedRun(evaluate, tokens, asked.promptTokens, clock);
+  return { trace: ringTrace(await head.collectSpans(), intervals), ownShare: decode.own / decode.wall };
+}
+
+function answerOf(asked: RingCase, { runs, plan }: TimedRuns, { trace, ownShare }: RecordedRun): MeasuredAnswer {
+  const usesGpu = [plan.output, plan.embedding, ...plan.stages].some(({ processor }) => processor === 'gpu');
+  // Threads of other processes and of GPUs aren't counted.
+  const clock = asked.members.length === 0 && !usesGpu ? 'own' : 'wall';
+  const samples = samplesOf(asked, runs, clock);
+  const factor = clock === 'own' ? ownShare : 1;
+  const phaseOf = (sample: Sample, intervals: readonly TokenInterval[]) => {
+    const parts = partsOf(trace, intervals);
+    const own = { ...parts, computing: factor * parts.computing };
+    return { seconds: sample.median, parts: partsWithin(own, sample.median) };
+  };
+  const prompt = trace.tokens.filter(({ phase }) => phase === 'prefill');
+  return {
+    ...{ samples, clock, trace, plan },
+    ttft: phaseOf(samples.ttft, prompt),
+    tpot: phaseOf(samples.tpot, countedTokens(trace)),
+    readBytes: tokenFigures(trace).bytes,
+  };
+}
+
+/** Times of runs, in seconds of a prompt and of a token. */
+export function samplesOf(
+  { outputTokens }: Pick<MeasuredCase, 'outputTokens'>,
+  runs: readonly RunTimings[],
+  clock: keyof Timing,
+): MeasuredAnswer['samples'] {
+  return {
+    ttft: sampleOf(runs.map(({ prefill }) => prefill[clock])),
+    tpot: sampleOf(runs.map(({ decode }) => decode[clock] / (outputTokens - 2))),
+  };
+}
