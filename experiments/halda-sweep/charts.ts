@@ -7,7 +7,6 @@ import { SCHEDULER_NAMES } from '../../engine/schedule/registry.ts';
 import { barChart, type Figure, type LineSeries, lineChart, type MarkSymbol } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { markOf } from '../report/charts/scheduler-marks.ts';
-import { fastest, plannedRows } from './best.ts';
 import { CAUSE_NAMES } from './findings.ts';
 import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
 import { INFORMED, type SweepRow } from './sweep.ts';
@@ -37,56 +36,6 @@ const SYSTEM_SCHEDULERS = [
 
 /** The answer that a chart shows. */
 export type Answer = 'simulated' | 'predicted';
-
-/** Series of the first chart besides the best plan: a scheduler, and the published system that divides layers alike. */
-const COMPARED = ['halda', 'single-device'] as const;
-const NAMED: Readonly<Record<string, string>> = { 'single-device': 'one device alone' };
-
-/**
- * Output tokens per second by model size on a log axis: the best plan of all, halda's, that of one device alone, and what
- * is published for both; and a scheduler of one's own.
- */
-export function rateChart(rows: readonly SweepRow[], models: readonly string[]): Figure {
-  const rate = (seconds: number | undefined): number | null => (seconds === undefined ? null : 1 / seconds);
-  const planned = plannedRows(rows);
-  const best = models.map((model) => {
-    const own = planned.filter((row) => row.model.label === model);
-    return own.length === 0 ? undefined : fastest(own);
-  });
-  const of = (scheduler: string) =>
-    models.map((model) => rows.find((row) => row.scheduler === scheduler && row.model.label === model));
-  const compared = [...COMPARED, ...ownSchedulers(rows)].flatMap((scheduler): LineSeries[] => {
-    const [own, mark] = [of(scheduler), markOf(scheduler)];
-    return [
-      {
-        ...{ name: NAMED[scheduler] ?? scheduler, x: models, ...mark },
-        y: own.map((row) => rate(tpotOf(row, 'simulated'))),
-        hover: own.map(planHover),
-      },
-      {
-        ...{ name: `${publishedSystem(scheduler)} (published)`, x: models, colour: mark.colour },
-        symbol: `${mark.symbol}-open` as MarkSymbol,
-        dash: 'dash',
-        y: own.map((row) => rate(row?.published?.seconds)),
-        hover: own.map((row) => (row?.published === undefined ? '' : row.published.cell.table)),
-      },
-    ];
-  });
-  const series: LineSeries[] = [
-    {
-      ...{ name: 'best plan', x: models, colour: markOf('optimal').colour, symbol: 'diamond', width: 4 },
-      y: best.map((row) => rate(row?.outcome.simulatedSeconds)),
-      hover: best.map((row) => (row === undefined ? '' : `${row.scheduler}: ${planHover(row)}`)),
-    },
-    ...compared,
-  ];
-  return lineChart({
-    x: { title: 'model, by bytes of weights', categories: models },
-    y: { title: 'tokens per second (log scale)', scale: 'log' },
-    series: series.filter(({ y }) => y.some((value) => value !== null)),
-    height: 400,
-  });
-}
 
 /** TPOT by model size on a log axis: an answer solid, published values dashed and hollow (prima.cpp Fig. 7). */
 export function tpotChart(rows: readonly SweepRow[], models: readonly string[], answer: Answer): Figure {
@@ -228,7 +177,7 @@ export function schedulersOf(rows: readonly SweepRow[]): string[] {
   return [...new Set(rows.map(({ scheduler }) => scheduler))];
 }
 
-function tpotOf(row: SweepRow | undefined, answer: Answer): number | undefined {
+export function tpotOf(row: SweepRow | undefined, answer: Answer): number | undefined {
   if (row?.outcome.status !== 'planned') return undefined;
   return answer === 'simulated' ? row.outcome.simulatedSeconds : row.outcome.breakdown.tokenSeconds;
 }
@@ -241,7 +190,7 @@ function milliseconds(seconds: number | undefined): number | null {
   return seconds === undefined ? null : seconds * 1000;
 }
 
-function planHover(row: SweepRow | undefined): string {
+export function planHover(row: SweepRow | undefined): string {
   return row === undefined ? '' : outcomeHover(row.outcome);
 }
 

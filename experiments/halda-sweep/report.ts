@@ -7,10 +7,11 @@ import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Block, ChartBlock, Page, Section } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
-import { causesChart, layersChart, rateChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
+import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
 import { FIT_NOTE, isFitted, tableOf } from './columns.ts';
 import { modelFindings, rateSentence } from './findings.ts';
 import type { SweepInputs } from './inputs.ts';
+import { rateChart } from './rate-chart.ts';
 import { allRows, type ClusterResults, placeOf } from './results.ts';
 import { subsetFindings } from './subsets.ts';
 import type { SweepRow } from './sweep.ts';
@@ -65,8 +66,8 @@ function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterRes
       {
         kind: 'chart',
         title: `${prefix}Tokens per second by model`,
-        note: 'Simulated here, solid; published, dashed and hollow.',
-        variants: [{ label: '', figure: rateChart(rows, models) }],
+        note: 'Filled: simulated here. Hollow: published for a program that divides layers alike.',
+        variants: [{ label: '', figure: rateChart(rows, models, devices.length) }],
       },
       {
         kind: 'chart',

@@ -13,6 +13,8 @@ export interface Picture {
   readonly charts: readonly string[];
   /** Pixels. */
   readonly width: number;
+  /** Pixels of all type, for a picture that is also read on a phone. */
+  readonly type?: number;
 }
 
 export const PICTURES: readonly Picture[] = [
@@ -20,7 +22,8 @@ export const PICTURES: readonly Picture[] = [
     file: 'experiments/pictures/halda-sweep.png',
     script: 'experiments/halda-sweep.ts',
     charts: ['Tokens per second by model'],
-    width: 1180,
+    width: 640,
+    type: 18,
   },
   {
     file: 'experiments/pictures/ring-timeline.png',
