@@ -1,6 +1,6 @@
 import type { RandomStream } from '../input/random-stream.ts';
 import type { Lookahead } from './experts-policy.ts';
-import { expertsOf, type Routing } from './routing.ts';
+import { chosenBy, expertsOf, type Routing } from './routing.ts';
 
 /**
  * How often guesses of the next layer's router, on this layer's state, are right, by rank from first to last of the
@@ -42,7 +42,7 @@ export function createGuesser(
     case 'none':
       return () => [];
     case 'previous-token':
-      return (token, layer) => (token === 0 ? [] : [...expertsOf(routing, (token - 1) % tokens, layer)]);
+      return (token, layer) => (token === 0 ? [] : chosenBy(routing, (token - 1) % tokens, layer));
     case 'next-router': {
       const ranks = precisionByRank(precision, used).slice(0, lookahead.ranks);
       return (token, layer) => {

@@ -1,5 +1,5 @@
 import { randomStream } from '../input/random-stream.ts';
-import { expertsOf, type Routing } from './routing.ts';
+import { chosenBy, expertsOf, type Routing } from './routing.ts';
 import type { Recurrence } from './working-set.ts';
 
 export interface DrawnRouting extends Pick<Routing, 'tokens' | 'used'> {
@@ -41,7 +41,7 @@ export function drawRouting({ tokens, used, popularity, recurrence, seed }: Draw
         const age = copyAge(token);
         if (age === undefined) continue;
         const before: number[] = [];
-        for (const expert of expertsOf(routing, token - age, layer)) if (!chosen.includes(expert)) before.push(expert);
+        for (const expert of chosenBy(routing, token - age, layer)) if (!chosen.includes(expert)) before.push(expert);
         if (before.length > 0) chosen.push(random.pick(before));
       }
       const draw = drawers[layer] as (taken: readonly number[]) => number;

@@ -17,6 +17,14 @@ export function expertsOf({ layers, used, chosen }: Routing, token: number, laye
   return chosen.subarray(first, first + used);
 }
 
+/** The experts of a token in a layer, as numbers of their own. */
+export function chosenBy({ layers, used, chosen }: Routing, token: number, layer: number): number[] {
+  const first = (token * layers + layer) * used;
+  const own: number[] = [];
+  for (let index = first; index < first + used; index++) own.push(chosen[index] as number);
+  return own;
+}
+
 /** Tokens that go through a mixture's layers together. */
 export interface PassTokens {
   /** Texts that are continued together. */
@@ -33,7 +41,7 @@ export const ONE_TOKEN: PassTokens = { texts: 1, tokens: 1 };
  * @param from the pass's first token of each text, counted from the text's begin
  */
 export function unionOf(routing: Routing, { texts, tokens }: PassTokens, from: number, layer: number): number[] {
-  if (texts * tokens === 1) return [...expertsOf(routing, from % routing.tokens, layer)];
+  if (texts * tokens === 1) return chosenBy(routing, from % routing.tokens, layer);
   const union = new Set<number>();
   for (let text = 0; text < texts; text++) {
     const begin = Math.floor((text * routing.tokens) / texts) + from;

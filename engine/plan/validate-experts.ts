@@ -12,10 +12,14 @@ export interface ExpertLayers {
 
 /** Layers with experts from one layer to, not including, another. @param model its layers with experts are alike */
 export function expertLayersOf({ kinds }: Pick<Shape, 'kinds'>, from: number, to: number): ExpertLayers {
-  const routers = kinds
-    .slice(from, to)
-    .flatMap(({ feedForward }) => (feedForward?.kind === 'experts' ? [feedForward.router] : []));
-  return { layers: routers.length, experts: routers[0]?.experts ?? 0, used: routers[0]?.used ?? 0 };
+  let [layers, experts, used] = [0, 0, 0];
+  for (let layer = from; layer < Math.min(to, kinds.length); layer++) {
+    const feedForward = kinds[layer]?.feedForward;
+    if (feedForward?.kind !== 'experts') continue;
+    layers++;
+    ({ experts, used } = feedForward.router);
+  }
+  return { layers, experts, used };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ExpertsCase, PassSeconds } from '../../engine/cost/experts/experts-case.ts';
 import { type MemoryShares, memoryShares } from '../../engine/cost/experts/memory-shares.ts';
 import { createGuesser, type Guesser } from '../../engine/experts/draw-guesses.ts';
-import { expertsOf, type PassTokens, type Routing, unionOf } from '../../engine/experts/routing.ts';
+import { chosenBy, type PassTokens, type Routing, unionOf } from '../../engine/experts/routing.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { hold, type Steps } from '../event-loop/effect.ts';
@@ -115,7 +115,7 @@ function fillWithToken({ one, store, routing, guess }: ExpertPasses, token: numb
   const { layers } = one.mixture;
   for (let layer = 0; layer < layers; layer++) {
     const guessed = layer + 1 < layers ? guess(token, layer + 1) : [];
-    store.fill(layer, [...expertsOf(routing, token, layer)], guessed);
+    store.fill(layer, chosenBy(routing, token, layer), guessed);
   }
 }
 

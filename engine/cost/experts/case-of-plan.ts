@@ -141,10 +141,10 @@ function tokensOfLoad({ texts, generated, prompt }: PassLoad): PassTokens {
 
 /** Layers with experts in some ranges, in ascending order. */
 function layersWithExperts({ kinds }: Model, ranges: readonly LayerRange[]): number[] {
-  return ranges
-    .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, at) => from + at))
-    .filter((layer) => kinds[layer]?.feedForward?.kind === 'experts')
-    .sort((one, other) => one - other);
+  const layers: number[] = [];
+  for (const { from, to } of ranges)
+    for (let layer = from; layer < to; layer++) if (kinds[layer]?.feedForward?.kind === 'experts') layers.push(layer);
+  return layers.sort((one, other) => one - other);
 }
 
 /** The places of some layers among all with experts. @param layers in ascending order */
@@ -157,10 +157,17 @@ function placesOf(model: Model, layers: readonly number[]): number[] {
   });
 }
 
+/** Counts by their tensors: predictions of thousands of plans ask for them. */
+const knownMatrices = new WeakMap<Model['tensors'], number>();
+
 /** Matrices of an expert, which lie apart in a model's file. */
 export function matricesOfExpert({ tensors }: Model): number {
+  const known = knownMatrices.get(tensors);
+  if (known !== undefined) return known;
   const first = tensors.find(({ experts }) => experts !== undefined);
-  return tensors.filter((one) => one.experts !== undefined && one.layer === first?.layer && !isVector(one)).length;
+  const own = tensors.filter((one) => one.experts !== undefined && one.layer === first?.layer && !isVector(one));
+  knownMatrices.set(tensors, own.length);
+  return own.length;
 }
 
 interface PassCase {
