@@ -9,7 +9,6 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
-import { formatPercent } from '../../engine/input/format.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { KernelOptions } from '../../engine/kernels/open-kernels.ts';
 import type { KvFormat } from '../../engine/model/kv-format.ts';
@@ -85,7 +84,7 @@ export function answersCommand(): Command {
     .option('--plain', 'links to workers without encryption')
     .option('--prompt <n>', 'tokens of the prompt', '32')
     .option('--tokens <n>', 'tokens decoded after it; the first and the last do not count', '16')
-    .option('--repeats <n>', 'runs that count; one comes before them, and two with a recorder after them', '5')
+    .option('--repeats <n>', 'runs, of which the half counts that other programs disturbed least; one comes before, two with a recorder after them', '5')
     .addOption(OPTIONS.kvCache)
     .option('--memory <size>', 'limit of the process, such as 640MiB (default: what is available)')
     .addOption(OPTIONS.threads)
@@ -230,7 +229,7 @@ function notes({ measured }: PlanAnswers): string[] {
   if (typeof measured === 'string') return [];
   const { clock, samples, trace } = measured;
   const whose = clock === 'own' ? ', less the time for which others had the processors' : '';
-  const counted = `Measured: median of ${samples.tpot.repeats} runs${whose}, ± ${formatPercent(samples.tpot.spread)}`;
+  const counted = `Measured: median of the ${samples.tpot.repeats} runs that others disturbed least${whose}`;
   return [trace === undefined ? `${counted}.` : `${counted}; parts are those of a further run with a recorder.`];
 }
 

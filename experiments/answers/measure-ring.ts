@@ -272,14 +272,21 @@ function answerOf(asked: RingCase, { runs, plan }: TimedRuns, { trace, ownShare 
   };
 }
 
-/** Times of runs, in seconds of a prompt and of a token. */
+/**
+ * Times in seconds of a prompt and of a token, each of the half of the runs whose threads waited for processors for the
+ * smallest share of the time.
+ */
 export function samplesOf(
   { outputTokens }: Pick<MeasuredCase, 'outputTokens'>,
   runs: readonly RunTimings[],
   clock: keyof Timing,
 ): MeasuredAnswer['samples'] {
+  const quietest = (timings: readonly Timing[]): Timing[] => {
+    const waited = ({ wall, own }: Timing): number => 1 - own / wall;
+    return timings.toSorted((a, b) => waited(a) - waited(b)).slice(0, Math.ceil(timings.length / 2));
+  };
   return {
-    ttft: sampleOf(runs.map(({ prefill }) => prefill[clock])),
-    tpot: sampleOf(runs.map(({ decode }) => decode[clock] / (outputTokens - 2))),
+    ttft: sampleOf(quietest(runs.map(({ prefill }) => prefill)).map((timing) => timing[clock])),
+    tpot: sampleOf(quietest(runs.map(({ decode }) => decode)).map((timing) => timing[clock] / (outputTokens - 2))),
   };
 }
