@@ -11,13 +11,20 @@ import { keepPlaces } from './keep-places.js';
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = join(import.meta.dirname, 'bundle');
 const MANIFEST = join(FOLDER, 'manifest.json');
+/** The first module of the command line, and those that it runs in threads. */
+const ENTRIES = [
+  'bin/hearth.ts',
+  'commands/catalogue-thread.ts',
+  'engine/gguf/make/worker.ts',
+  'engine/gguf/quantize/worker.ts',
+];
 /** Files of older bundles are kept that long for the processes that run them, ms. */
 const KEPT = 7 * 24 * 3600 * 1000;
 
 /** Address of the bundle's first module; nothing where there is none and none can be written. */
 export async function bundledCommandLine() {
   const manifest = readManifest() ?? (await makeBundle());
-  return manifest && pathToFileURL(join(FOLDER, manifest.entry)).href;
+  return manifest && pathToFileURL(join(FOLDER, manifest.entries[ENTRIES[0]])).href;
 }
 
 /** The bundle's first module, its files, and the sizes of its sources; nothing if it is out of date. */
@@ -41,7 +48,7 @@ async function makeBundle() {
   const started = new Date();
   const sources = {};
   const { metafile, outputFiles } = await build({
-    entryPoints: [join(ROOT, 'bin/hearth.ts')],
+    entryPoints: ENTRIES.map((source) => join(ROOT, source)),
     absWorkingDir: ROOT,
     outdir: FOLDER,
     entryNames: '[name]-[hash]',
@@ -50,6 +57,7 @@ async function makeBundle() {
     ...{ write: false, metafile: true, logLevel: 'silent' },
     banner: { js: OWN_PLACE },
     plugins: [
+      bundledModules,
       keepPlaces({
         url: (path) => `hearthUrl(${JSON.stringify(sourceOf(path))}).href`,
         folder: (path) => `hearthFolder(${JSON.stringify(sourceOf(path))})`,
@@ -60,8 +68,12 @@ async function makeBundle() {
     ],
   });
   const files = outputFiles.map(({ path }) => relative(FOLDER, path));
-  const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === 'bin/hearth.ts')?.[0];
-  const manifest = { entry: relative(FOLDER, join(ROOT, entry)), files, sources };
+  const entries = Object.fromEntries(
+    Object.entries(metafile.outputs)
+      .filter(([, { entryPoint }]) => ENTRIES.includes(entryPoint))
+      .map(([file, { entryPoint }]) => [entryPoint, relative(FOLDER, join(ROOT, file))]),
+  );
+  const manifest = { entries, files, sources };
   try {
     mkdirSync(FOLDER, { recursive: true });
     for (const { path, contents } of outputFiles) writeWhole(path, contents);
@@ -73,6 +85,13 @@ async function makeBundle() {
     return undefined;
   }
 }
+
+/** Threads run modules of the bundle. */
+const bundledModules = {
+  name: 'bundled modules',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\/own-module\.ts$/ }, () => ({ path: join(import.meta.dirname, 'bundled-module.js') })),
+};
 
 /** At the top of each file: where a source lies, so that modules find their data, and the modules of their threads. */
 const OWN_PLACE = `import { dirname as hearthFolderOf } from 'node:path';

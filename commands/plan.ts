@@ -23,6 +23,7 @@ import { type UpgradeParts, upgradeParts, upgrades, withoutDevices } from '../pl
 import { commandLines } from '../planner/command-lines.ts';
 import { type PlannedDrafts, plannedDrafts } from '../planner/draft-answers.ts';
 import type { Question } from '../planner/question.ts';
+import { catalogueAnswers } from './catalogue-answers.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
 import { readAheadCosts } from './read-ahead-cost.ts';
@@ -98,7 +99,7 @@ export function planCommand(): Command {
     .action(run);
 }
 
-function run(options: Options): void {
+async function run(options: Options): Promise<void> {
   // Planning runs much code, most of it a few times: it gains more from being compiled at once than from what V8 learns.
   setFlagsFromString('--always-sparkplug');
   const parts = loadDevices();
@@ -122,13 +123,21 @@ function run(options: Options): void {
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
   const saved = clusterOutput(chosen, options);
   const progress = createProgress(models.length);
-  const detailed = models.map(({ model, file }) => {
-    progress.step(model.name);
-    const question = { cluster, model, workload, head };
-    return options.model.length === 0
-      ? { answered: answer(question, { simulates: true }), without: [], upgrades: [], commands: [] }
-      : detail(question, { file, key, bought, drafts });
-  });
+  const asked = { cluster, workload, head };
+  const step = (name: string): void => progress.step(name);
+  const detailed =
+    options.model.length === 0
+      ? (
+          await catalogueAnswers(
+            asked,
+            models.map(({ model }) => model),
+            step,
+          )
+        ).map(plainAnswer)
+      : models.map(({ model, file }) => {
+          step(model.name);
+          return detail({ ...asked, model }, { file, key, bought, drafts });
+        });
   progress.stop();
   if (saved !== undefined) saveCluster(saved, chosen, detailed);
   if (output !== undefined) savePlan(detailed, output);
@@ -143,6 +152,8 @@ function run(options: Options): void {
       ),
     );
 }
+
+const plainAnswer = (answered: Answer): DetailedAnswer => ({ answered, without: [], upgrades: [], commands: [] });
 
 /** A model and the file to name in command lines. */
 interface NamedModel {

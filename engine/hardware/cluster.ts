@@ -20,6 +20,7 @@ export interface Cluster {
 export const MEDIA = ['switched', 'shared'] as const;
 export type Medium = (typeof MEDIA)[number];
 
+/** Network links between devices: one for each pair named, and one for all others. */
 export interface Links {
   readonly default: NetworkLink;
   readonly pairs: ReadonlyMap<string, NetworkLink>;
@@ -31,7 +32,8 @@ export interface Links {
   readonly medium?: Medium;
 }
 
-interface ClusterParts {
+/** A cluster's description; `createCluster` checks it. */
+export interface ClusterParts {
   readonly name: string;
   readonly description?: string;
   readonly devices: readonly Device[];

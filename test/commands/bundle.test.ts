@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   statSync,
@@ -13,16 +14,25 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 
 const test = suite('the bundle of the command line');
 
+/** What the command line runs in threads. */
+const THREADS = ['commands/catalogue-thread.ts', 'engine/gguf/make/worker.ts', 'engine/gguf/quantize/worker.ts'];
+
 let root = '';
 test.before.each(() => {
   root = mkdtempSync(join(realpathSync(tmpdir()), 'hearth-bundle-'));
   mkdirSync(join(root, 'bin'));
-  for (const file of ['hearth.js', 'bundle.js', 'keep-places.js']) cpSync(join('bin', file), join(root, 'bin', file));
+  for (const file of ['hearth.js', 'bundle.js', 'bundled-module.js', 'keep-places.js'])
+    cpSync(join('bin', file), join(root, 'bin', file));
+  for (const thread of THREADS) {
+    mkdirSync(join(root, thread, '..'), { recursive: true });
+    writeFileSync(join(root, thread), 'export default (): string => import.meta.url;\n');
+  }
   symlinkSync(join(process.cwd(), 'node_modules'), join(root, 'node_modules'));
   writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(root, 'bin/hearth.ts'), "console.log((await import('../word.ts')).word);\n");
@@ -43,6 +53,20 @@ const bundled = (): string[] => readdirSync(join(root, 'bin/bundle'));
 test('modules find where their source lies', () => {
   assert.is(started(), root);
   assert.ok(bundled().length >= 3);
+});
+
+test('threads run modules of the bundle, which find where their source lies', () => {
+  cpSync('engine/gguf/own-module.ts', join(root, 'engine/gguf/own-module.ts'));
+  writeSource(`
+    import { ownModule } from './engine/gguf/own-module.ts';
+    const { path, execArgv } = ownModule(new URL('./engine/gguf/make/worker.ts', import.meta.url));
+    const { default: own } = await import(path);
+    export const word = [path, execArgv.length, own()].join(' ');
+  `);
+  const [path = '', options, url = ''] = started().split(' ');
+  assert.ok(bundled().includes(path.slice(join(root, 'bin/bundle/').length)), path);
+  assert.is(options, '0');
+  assert.is(url, pathToFileURL(join(root, 'engine/gguf/make/worker.ts')).href);
 });
 
 test('is used again until a source changes, and then made anew', () => {
@@ -70,7 +94,9 @@ test('keeps files that a process may still be running, and removes them after a 
   for (const name of first) utimesSync(join(root, 'bin/bundle', name), long, long);
   writeSource("export const word = 'a third';\n");
   assert.is(started(), 'a third');
-  assert.is(first.filter((name) => bundled().includes(name)).join(), 'manifest.json');
+  const { files } = JSON.parse(readFileSync(join(root, 'bin/bundle/manifest.json'), 'utf8'));
+  assert.equal(bundled(), [...files, 'manifest.json'].sort());
+  assert.ok(first.some((name) => !bundled().includes(name)));
 });
 
 test('where nothing can be written tsx compiles the sources', () => {
