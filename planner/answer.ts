@@ -38,8 +38,10 @@ export interface UnrunnableAnswer {
   readonly reason: string;
 }
 
+/** The best plan for a model on the devices, or the reason why there is none. */
 export type Answer = RunnableAnswer | UnrunnableAnswer;
 
+/** How plans for a question are found and ranked. */
 export interface AnswerOptions extends BestPlansOptions {
   /** Whether plans count that cut tensors among devices; they do unless given. */
   readonly cuts?: boolean;

@@ -18,6 +18,7 @@ export interface RankedPlan {
   readonly seconds: number;
 }
 
+/** How plans are ranked. */
 export interface BestPlansOptions {
   /** Whether plans are ranked by simulation, or by closed form. */
   readonly simulates: boolean;

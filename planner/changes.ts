@@ -57,6 +57,7 @@ export function upgradeParts(catalogue: readonly CataloguePart[]): UpgradeParts 
   };
 }
 
+/** How plans with other hardware are ranked. */
 export interface ChangeOptions {
   /** Whether plans are ranked, and their times found, by simulation, as for the answer. */
   readonly simulates: boolean;

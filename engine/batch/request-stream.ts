@@ -17,6 +17,7 @@ export interface StreamedRequest {
 /** Least and most tokens, both included; log-uniform between them. */
 export type TokenRange = readonly [least: number, most: number];
 
+/** A Poisson stream of requests of one size. */
 export interface PoissonCase {
   readonly seed: number;
   /** Requests per second. */

@@ -62,6 +62,7 @@ export interface OverlappedPrediction {
   readonly devices: readonly OverlappedDevice[];
 }
 
+/** A plan to predict with overlap, and the devices and model that it is for. */
 export interface OverlappedCase {
   readonly plan: Plan;
   /** The real devices. */

@@ -8,6 +8,7 @@ import type { DeviceKind } from '../hardware/device.ts';
  * Under every policy, macOS with Metal keeps or drops all weights together (Eq. 16).
  */
 export const RECLAIM_POLICIES = ['overflow', 'lru', 'double'] as const;
+/** Name of a way in which an operating system reclaims mapped weights. */
 export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number];
 
 /** Page tables per mapped byte, which count against the memory: 6 MiB per GiB, measured on Linux 6.18. */

@@ -37,6 +37,7 @@ import type { ReclaimPolicy } from './reclaim.ts';
 import { costsOfPass, type DeviceCosts, hopSeconds, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
+/** Assumptions of a ring's prediction. */
 export interface RingPredictionOptions {
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;

@@ -11,6 +11,7 @@ import { multiplySeconds } from './products.ts';
 import type { Runtime } from './runtime.ts';
 import { readTogether } from './used-experts.ts';
 
+/** Assumptions of a prediction by rooflines. */
 export interface RooflineOptions {
   /**
    * `decode` (the default): seconds of a token. `prefill`: of a prompt, whose tokens go through a block together, each

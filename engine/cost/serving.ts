@@ -12,6 +12,7 @@ export interface ServingLoad {
   readonly promptSeconds: number;
 }
 
+/** Throughput and latencies of a server under a load, by closed form. */
 export interface PredictedServing {
   /** Requests per second that the server completes, and those that it could complete at most. */
   readonly requestsPerSecond: number;

@@ -31,6 +31,7 @@ import {
 import type { Runtime } from './runtime.ts';
 import { type SplitLoad, splitMemory } from './split-memory.ts';
 
+/** Assumptions of the prediction of one machine whose CPU and GPU share the layers. */
 export interface SplitPredictionOptions extends RooflineOptions {
   /**
    * `per-block`: T̂ = T_plan + N δ̄, where N counts all blocks, on whichever processor they run (HELM 6.4.4); `none`:

@@ -9,4 +9,5 @@ export const EVICTIONS = {
   lfru: { kind: 'lfru', sample: 8 },
   random: { kind: 'random' },
 } as const satisfies Readonly<Record<string, Eviction>>;
+/** Name of a rule that decides which expert leaves a full cache. */
 export type EvictionName = keyof typeof EVICTIONS;

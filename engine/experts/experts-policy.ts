@@ -34,6 +34,7 @@ export const MOST_DEPTH = 64;
 
 /** Evictions that a plan names. */
 export const EXPERTS_EVICTIONS = ['lru', 'lfu', 'slru', 'lfru', 'least-stale', 'random', 'pinned-hottest'] as const;
+/** Name of an eviction that a plan may ask for. */
 export type ExpertsEviction = EvictionName | 'least-stale' | 'pinned-hottest';
 
 /** The eviction of a cache of experts under a policy. @param experts those of a layer */

@@ -26,12 +26,14 @@ export interface GgufDescription {
   readonly tokenizer: TokenizerDescription | undefined;
 }
 
+/** Tensors and bytes of a file in one format. */
 export interface FormatShare {
   readonly format: Quantization;
   readonly tensors: number;
   readonly bytes: number;
 }
 
+/** Kind and size of a file's tokenizer. */
 export interface TokenizerDescription {
   readonly model: string;
   readonly pre: string | undefined;

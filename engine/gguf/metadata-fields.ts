@@ -7,6 +7,7 @@ import type { TextList } from './text-list.ts';
 export interface MetadataFields {
   /** A whole number from 1 to `most`; `fallback` if the key is missing. */
   count(key: string, most: number, fallback?: number): number;
+  /** A whole number from 1 to `most`; `undefined` if the key is missing. */
   optionalCount(key: string, most: number): number | undefined;
   /** A whole number from 0 to `end` − 1. */
   optionalIndex(key: string, end: number): number | undefined;
@@ -14,17 +15,23 @@ export interface MetadataFields {
   optionalIndexes(key: string, end: number, count: number): readonly number[] | undefined;
   /** A number above 0. */
   amount(key: string, fallback?: number): number;
+  /** A number above 0; `undefined` if the key is missing. */
   optionalAmount(key: string): number | undefined;
   /** A number above 0; `undefined` if the key is missing or 0, which means that nothing is multiplied. */
   factor(key: string): number | undefined;
+  /** A string, which must be there. */
   text(key: string): string;
+  /** A string; `undefined` if the key is missing. */
   optionalText(key: string): string | undefined;
+  /** A bool; `undefined` if the key is missing. */
   optionalBool(key: string): boolean | undefined;
   /** An array of `count` bools; `undefined` if the key is missing or not an array. */
   optionalFlags(key: string, count: number): readonly boolean[] | undefined;
+  /** An array of strings; `undefined` if the key is missing. */
   optionalTexts(key: string): TextList | undefined;
   /** An array of any type except strings and 64-bit integers, with a number for each of `tokens` tokens. */
   numbersPerToken(key: string, tokens: number): ArrayLike<number> | undefined;
+  /** Refuses the value of a key. @throws InputError with the place of the key and the problem */
   fail(key: string, problem: string): never;
 }
 

@@ -18,7 +18,9 @@ export const VALUE_TYPES = {
 } as const;
 
 export type ValueType = keyof typeof VALUE_TYPES;
+/** Types whose values are JavaScript numbers. */
 export type NumberType = 'uint8' | 'int8' | 'uint16' | 'int16' | 'uint32' | 'int32' | 'float32' | 'float64';
+/** Types of integers that a JavaScript number can't hold. */
 export type BigType = 'uint64' | 'int64';
 
 /** A typed value. Integers of 64 bits are bigints, so that no digits are lost. */
@@ -35,6 +37,7 @@ export type MetadataArray =
   | { readonly of: BigType; readonly values: ArrayLike<bigint> }
   | { readonly of: 'string'; readonly values: TextList };
 
+/** Metadata of a GGUF file by key, in the order of the file. */
 export type Metadata = ReadonlyMap<string, MetadataValue>;
 
 /** Bytes of one value, for the types of fixed size. */

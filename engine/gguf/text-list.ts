@@ -1,6 +1,7 @@
 /** Texts by number, from 0 on; an array of strings is one. */
 export interface TextList extends Iterable<string> {
   readonly length: number;
+  /** The string at an index; `undefined` beyond the ends. */
   at(index: number): string | undefined;
 }
 

@@ -129,6 +129,7 @@ export interface UnifiedGpu extends GpuCommon {
   readonly memory: { readonly total: number; readonly available: number };
 }
 
+/** A GPU with memory of its own, or one that shares the CPU's. */
 export type Gpu = DiscreteGpu | UnifiedGpu;
 
 /** A neural processor; `Soc.npu` describes its array. */
@@ -200,6 +201,7 @@ export interface ProcessorPower {
   readonly waiting: number;
 }
 
+/** Speeds of a disk. */
 export interface Disk {
   /** Bytes per second of a sequential reader, and of a random one (page faults). */
   readonly sequential: number;
@@ -221,6 +223,7 @@ export interface Disk {
 export const KERNEL_RECLAIMS = ['two-lists', 'mglru', 'mglru-without-walk'] as const;
 export type KernelReclaim = (typeof KERNEL_RECLAIMS)[number];
 
+/** Memory of a device's CPU, bytes. */
 export interface DeviceMemory {
   readonly total: number;
   /** d_m^avail: bytes that the model may use beside other applications. */
@@ -236,6 +239,7 @@ export interface DeviceMemory {
 export const UPGRADABLE_PARTS = ['memory', 'disk', 'gpu'] as const;
 export type UpgradablePart = (typeof UPGRADABLE_PARTS)[number];
 
+/** A computer or phone: its processors, memory and disk, as a scheduler knows them. */
 export interface Device {
   readonly name: string;
   readonly description: string;
@@ -269,6 +273,7 @@ export interface NetworkLink extends Link {
   readonly duplex?: 'full' | 'half';
 }
 
+/** Processors that stages of a plan run on. */
 export type ProcessorKind = 'cpu' | 'gpu';
 
 /**

@@ -86,6 +86,7 @@ export interface MachinePart {
   readonly upgradable: readonly UpgradablePart[];
 }
 
+/** A part on file that devices are put together from. */
 export type CataloguePart = MachinePart | GpuPart | DiskPart | LinkPart;
 
 const KINDS = [...MACHINE_KINDS, 'gpu', 'disk', 'link'] as const;

@@ -11,6 +11,7 @@ export interface ByteRange {
  */
 export type PageJobKind = 'willneed' | 'willneed-whole' | 'populate' | 'drop' | 'lock' | 'unlock';
 
+/** Times and bytes of a job that has ended. */
 export interface PageOutcome {
   /** When the job began and ended: seconds on the clock of performance.now(). */
   readonly start: number;
@@ -24,6 +25,7 @@ export interface PageOutcome {
   readonly refused: boolean;
 }
 
+/** A job that the operating system works on in the background. */
 export interface PageJob {
   /** Blocks until the job has ended. May be called again. @throws Error if the operating system failed */
   wait(): PageOutcome;
@@ -48,6 +50,7 @@ export interface ReadTarget {
   readonly bytes: number;
 }
 
+/** How pages of a file are read. */
 export interface PagesOptions {
   /** Jobs that are done at once. Default: one. */
   readonly threads?: number;

@@ -37,6 +37,7 @@ export interface Kernels {
    * @throws RangeError if they don't lie in a SharedArrayBuffer
    */
   readonly sharedVector?: (values: Float32Array) => Vector;
+  /** A cache of keys and values, empty. */
   cache(shape: KeyValueCacheShape): KeyValueCache;
   /**
    * A place for caches of the same shape as this one: a file; on a GPU, memory in RAM and then a file.
@@ -111,6 +112,7 @@ export interface PreparedText extends GreedyOptions {
   readonly logits: Vector;
 }
 
+/** Tokens written by always taking the most likely one. */
 export interface GreedyText {
   readonly tokens: readonly number[];
   /** Tokens that were evaluated: the known ones, and those that were written, all or without the last. */

@@ -19,6 +19,7 @@ export interface CacheOutcome {
   readonly end: number;
 }
 
+/** A copy of a cache to or from a file, in the background. */
 export interface CacheJob {
   /** Blocks until the job has ended. May be called again. @throws InputError if the disk is full or fails */
   wait(): CacheOutcome;
@@ -33,8 +34,9 @@ export interface CacheJob {
  * allows it; callers must wait until a place is written before they read it.
  */
 export interface CacheFile {
-  /** @param place where the cache goes, counted in caches from the beginning of the file */
+  /** Begins to write a cache to a place of the file. @param place where the cache goes, counted in caches from the beginning of the file */
   write(cache: KeyValueCache, place: number): CacheJob;
+  /** Begins to read a cache from a place of the file. */
   read(cache: KeyValueCache, place: number): CacheJob;
   /** Abandons unfinished jobs. */
   close(): void;

@@ -5,6 +5,7 @@ import { loadAddon } from './native/addon.ts';
 import { nativeKernels } from './native/native-kernels.ts';
 import { referenceKernels } from './reference/reference-kernels.ts';
 
+/** Which kernels compute, and with how many threads. */
 export interface KernelOptions {
   /** "auto" (the default) is native if the addon was built, otherwise reference. */
   readonly implementation?: 'auto' | 'native' | 'reference';

@@ -5,11 +5,13 @@ import { QUANTIZATIONS, type Quantization, quantizedBytes } from './quantization
 
 /** The number formats of a KV cache; quantized ones have a scale for every 32 values of a head. */
 export const KV_FORMATS = ['F16', 'F32', 'Q8_0', 'Q4_0'] as const satisfies readonly Quantization[];
+/** Number format of cached keys and values. */
 export type KvFormat = (typeof KV_FORMATS)[number];
 
 /** As in llama.cpp. */
 export const DEFAULT_KV_FORMAT: KvFormat = 'F16';
 
+/** Formats of the cache in blocks with a scale. */
 export type QuantizedKvFormat = Exclude<KvFormat, 'F32' | 'F16'>;
 
 /** Whether a value of the cache is a number of its own, rather than a part of a block with a scale. */

@@ -106,6 +106,7 @@ export interface ShortConvolution {
   readonly width: number;
 }
 
+/** Mixers whose state doesn't grow with the text. */
 export type Recurrence = DeltaNet | Mamba | ShortConvolution;
 
 /** Part of a layer that mixes the tokens of a text. */

@@ -20,6 +20,7 @@ export const MIXES = [
   'F16',
   'BF16',
 ] as const;
+/** Name of a mix of formats for a model's matrices. */
 export type Mix = (typeof MIXES)[number];
 type KMix = Exclude<Mix, 'MXFP4_MOE' | 'Q8_0' | 'F16' | 'BF16'>;
 

@@ -7,8 +7,11 @@ import type { Model } from './model.ts';
  * four per layer, for which an NPU has four graphs (HeteroLLM 5.2.2: "typically 4 graphs"), and the output layer.
  */
 export const LAYER_OPERATORS = ['qkv', 'attention-output', 'gate-up', 'down'] as const;
+/** Operators with weights, in the order of a token's pass. */
 export const OPERATORS = [...LAYER_OPERATORS, 'output'] as const;
+/** Name of an operator that each layer has. */
 export type LayerOperatorName = (typeof LAYER_OPERATORS)[number];
+/** Name of an operator with weights. */
 export type OperatorName = (typeof OPERATORS)[number];
 
 /** A weight matrix of `rows` × `columns`, which multiplies `columns` values of each token. */

@@ -47,6 +47,7 @@ export const QUANTIZATIONS = {
   IQ1_M: { block: 256, bytes: 56, hasMinimum: false, ggmlType: 29, fileType: 31 },
 } as const satisfies Record<string, QuantizationFormat>;
 
+/** Number format of a tensor, as GGUF names it. */
 export type Quantization = keyof typeof QUANTIZATIONS;
 
 export const QUANTIZATION_NAMES = Object.keys(QUANTIZATIONS) as Quantization[];

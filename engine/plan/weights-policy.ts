@@ -9,6 +9,7 @@ import type { ExpertsPolicy } from '../experts/experts-policy.ts';
  * - `populate`: a helper thread reads them (MADV_POPULATE_READ).
  */
 export const PREFETCHES = ['none', 'willneed', 'willneed-whole', 'populate'] as const;
+/** How a device loads weights before a window runs. */
 export type Prefetch = (typeof PREFETCHES)[number];
 
 /**
@@ -21,12 +22,14 @@ export type Prefetch = (typeof PREFETCHES)[number];
 export const RELEASES = ['none', 'drop', 'pinned'] as const;
 export type Release = (typeof RELEASES)[number];
 
+/** A policy of the prefetches and pinned bytes that are decided, or `Open`. */
 type Policy<Open> = Experts &
   (
     | { readonly prefetch: Prefetch | Open; readonly release: 'none' | 'drop' }
     | { readonly prefetch: Prefetch | Open; readonly release: 'pinned'; readonly pinned: number | Open }
   );
 
+/** The part of a policy that is about experts. */
 interface Experts {
   /**
    * How the experts of a mixture are cached and read; the rest of the policy is about all other weights then. Missing:

@@ -37,6 +37,7 @@ import { mappedWeights } from './weights/mapped-weights.ts';
 import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights, equalWindows, windowHooks } from './weights/window-weights.ts';
 
+/** How a model is loaded and run. */
 export interface LoadOptions {
   /** The file's header, if it has been read already. */
   readonly gguf?: Gguf;
@@ -71,6 +72,7 @@ export interface LoadOptions {
   readonly warn?: (line: string) => void;
 }
 
+/** Memory for keys and values of texts that are served together, in pages. */
 export interface KvPaging {
   /** Bytes of memory for keys and values. */
   readonly memory: number;

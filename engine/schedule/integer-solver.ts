@@ -9,6 +9,7 @@ export interface IntegerProgram {
   readonly rows: readonly ProgramRow[];
 }
 
+/** A variable of an integer program: its cost and bounds. */
 export interface ProgramColumn {
   readonly cost: number;
   readonly lower: number;
@@ -16,6 +17,7 @@ export interface ProgramColumn {
   readonly integer: boolean;
 }
 
+/** A constraint of an integer program: bounds of a sum. */
 export interface ProgramRow {
   readonly lower: number;
   readonly upper: number;
@@ -31,6 +33,7 @@ export type ProgramSolution =
 
 /** An exact solver for mixed-integer linear programs: HiGHS, gap 0. Synchronous once it is loaded. */
 export interface IntegerSolver {
+  /** The solution of least cost. */
   solve(program: IntegerProgram): ProgramSolution;
   /** Frees the solver's memory. */
   dispose(): void;

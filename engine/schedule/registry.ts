@@ -26,9 +26,11 @@ import { withRelays } from './with-relays.ts';
  */
 export interface RegisteredScheduler {
   readonly description: string;
+  /** Plans a problem; the solver is for those with integer programs. */
   readonly plan: (problem: SchedulingProblem, solver: IntegerSolver) => Scheduled;
 }
 
+/** Names of all schedulers, in the order of help texts. */
 export const SCHEDULER_NAMES = [
   'halda',
   'halda-repaired',
@@ -49,6 +51,7 @@ export const SCHEDULER_NAMES = [
   'helm-devices',
   'helm-ring',
 ] as const;
+/** Name of a registered scheduler. */
 export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
 
 const ALL: Readonly<Record<SchedulerName, RegisteredScheduler>> = {

@@ -38,6 +38,7 @@ export type NoPlanReason =
   | 'solver-failed'
   | 'unreachable';
 
+/** The reason why a scheduler has no plan. */
 export interface NoPlan {
   readonly plan: undefined;
   readonly reason: NoPlanReason;

@@ -50,6 +50,7 @@ export interface SpeculativePass {
   logits(index: number): Float32Array;
 }
 
+/** The model that writes, and when it stops. */
 export interface GenerateOptions {
   readonly model: LanguageModel;
   /** How the model is asked after the prompt. Default: for one token after the other. */
@@ -72,6 +73,7 @@ export interface GenerateOptions {
   readonly clock?: () => number;
 }
 
+/** A text that a model wrote. */
 export interface Generated {
   readonly text: string;
   readonly tokens: readonly number[];

@@ -6,6 +6,7 @@ import type { TextNumbers } from './text-numbers.ts';
 export interface Tokenizer {
   /** Tokens in the vocabulary; ids are 0 … size − 1. */
   readonly size: number;
+  /** The tokens of a text. */
   encode(text: string, options?: EncodeOptions): number[];
   /**
    * A text with a sign in each of its control tokens, which then stay text where the sign is the guard of `encode`.
@@ -43,6 +44,7 @@ export interface FillMarks {
   readonly ends: readonly number[];
 }
 
+/** How a text becomes tokens. */
 export interface EncodeOptions {
   /**
    * Adds the tokens at the beginning and end with which the model was trained, or that at the beginning alone. Default:

@@ -9,6 +9,7 @@ import {
   type TracedDevice,
 } from './trace.ts';
 
+/** Busy time of one lane of a device. */
 export interface LaneMetrics {
   readonly device: string;
   readonly lane: Lane;
@@ -20,6 +21,7 @@ export interface LaneMetrics {
   readonly bytes: number;
 }
 
+/** Waits and bytes of one device. */
 export interface DeviceMetrics {
   readonly device: string;
   /** Seconds in which computations wait for the disk. */
@@ -34,6 +36,7 @@ export interface DeviceMetrics {
   readonly prefetchedBytes: number;
 }
 
+/** Figures of a trace, simulated or measured. */
 export interface Metrics {
   /** Duration of the trace: the latest end of a span or token. */
   readonly seconds: number;

@@ -13,6 +13,7 @@ export interface ChromeEvent {
   readonly args?: SpanArguments;
 }
 
+/** A trace in the format of Chrome and Perfetto. */
 export interface ChromeTrace {
   readonly traceEvents: readonly ChromeEvent[];
   readonly displayTimeUnit: 'ms';

@@ -3,7 +3,9 @@ import { LANES, type Lane, type Span, type TokenInterval, type Trace } from './t
 
 /** Records what one device does in a real run. All times are given in seconds on one clock, the caller's. */
 export interface RunRecorder {
+  /** Records a span of this device. */
   span(span: Omit<Span, 'device'>): void;
+  /** Records the time of a prompt or a token, seconds. */
   token(phase: TokenInterval['phase'], start: number, end: number): void;
   /** Records the value of a quantity from `time` on. */
   sample(name: string, time: number, value: number): void;

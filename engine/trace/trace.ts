@@ -2,6 +2,7 @@ import type { Cause } from '../cost/breakdown.ts';
 
 /** The parts of a device that can be busy. */
 export const LANES = ['cpu', 'gpu', 'npu', 'disk', 'link'] as const;
+/** Part of a device that does one thing at a time: a processor, a disk or a link. */
 export type Lane = (typeof LANES)[number];
 
 /** Whether the lane belongs to a processor, rather than to a disk or link. */
@@ -69,6 +70,7 @@ export interface Counter {
   readonly samples: readonly { readonly time: number; readonly value: number }[];
 }
 
+/** A device of a trace, and its lanes. */
 export interface TracedDevice {
   readonly name: string;
   readonly lanes: readonly Lane[];

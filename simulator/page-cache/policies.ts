@@ -42,6 +42,7 @@ export interface Generations {
   readonly minTtl?: number;
 }
 
+/** Advice to the kernel about a mapping. */
 export interface Advice {
   /**
    * The mapping is advised MADV_RANDOM: page faults read nothing ahead, regardless of `readAhead`, and reclaim ignores
@@ -51,6 +52,7 @@ export interface Advice {
   readonly random?: boolean;
 }
 
+/** Swap of a device. */
 export interface Swap {
   /** d^bytes_can_swap: cold pages of other apps, bytes. */
   readonly swappable: number;
@@ -86,6 +88,7 @@ export const NO_OS_WORK: OsRates = {
  */
 export const MEASURED_OS_RATES: OsRates = { submitted: 1.65e9, spared: 9e9, mapped: 11e9, released: 5e9 };
 
+/** Settings of Linux for mapped files. */
 export interface LinuxMapping {
   /**
    * The disk's read_ahead_kb, bytes: how far a page fault or MADV_POPULATE_READ reads beyond the requested range,

@@ -35,7 +35,9 @@ export type LayerMatrix =
 export type HeadMatrix = 'attn_k_b' | 'attn_v_b';
 /** The matrices of all experts, one expert after the other. */
 export const EXPERT_MATRICES = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'] as const;
+/** Matrices of a layer's experts. */
 export type ExpertMatrix = (typeof EXPERT_MATRICES)[number];
+/** Matrices that multiply activations. */
 export type LayerProduct = LayerMatrix | HeadMatrix | ExpertMatrix;
 /** Matrices that may have a bias. */
 type PlainMatrix = 'attn_q' | 'attn_k' | 'attn_v' | 'attn_output' | 'ffn_gate' | 'ffn_up' | 'ffn_down';
@@ -49,9 +51,13 @@ export const SCALED_MATRICES = [
   ...(['ssm_in', 'ssm_out', 'ssm_alpha', 'ssm_beta'] as const),
   ...EXPERT_MATRICES,
 ] as const;
+/** Matrices that may have a factor. */
 export type ScaledMatrix = (typeof SCALED_MATRICES)[number];
+/** Factors of whole matrices. */
 export type LayerScale = `${ScaledMatrix}_scale`;
+/** Biases of a layer's matrices. */
 export type LayerBias = `${PlainMatrix}_bias` | 'ffn_gate_inp_bias';
+/** Biases of experts' matrices, one row for each expert. */
 export type ExpertBias = 'ffn_gate_exps_bias' | 'ffn_up_exps_bias' | 'ffn_down_exps_bias';
 /**
  * Vectors that are used by themselves: sinks of heads, the bias of scores where experts are chosen and factors of their
@@ -68,6 +74,7 @@ export type LayerVector =
   | 'ssm_a'
   | 'ssm_d'
   | 'layer_output_scale';
+/** Factors of a layer's norms. */
 export type LayerNorm =
   | 'attn_norm'
   | 'attn_q_norm'

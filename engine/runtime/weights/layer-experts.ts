@@ -34,6 +34,7 @@ export interface ExpertAccess {
   readonly read: readonly number[];
 }
 
+/** Called with each access to an expert. */
 export type AccessObserver = (access: ExpertAccess) => void;
 
 /** The same while it is counted. */

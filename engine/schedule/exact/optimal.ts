@@ -5,6 +5,7 @@ import { divisors, noPlan, type Scheduled, type SchedulingProblem, worthwhilePre
 import { bestWindows } from './best-windows.ts';
 import { type WindowTableOptions, windowSplit, windowTable } from './window-table.ts';
 
+/** The plans among which `optimal` looks for the fastest. */
 export interface OptimalOptions {
   /** `any`: the output layer runs on the head's CPU or GPU; `cpu`: on its CPU (prima.cpp Eq. 12). */
   readonly output?: 'any' | 'cpu';

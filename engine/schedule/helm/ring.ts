@@ -7,6 +7,7 @@ import { createPlan } from '../../plan/create-plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { bestChain, splitStages } from './chain.ts';
 
+/** The plans among which HELM's scheduler for rings chooses. */
 export interface HelmRingOptions {
   /** `search`: each device divides its layers between CPU and GPU; `none`: all of them run on one of the two. */
   readonly split?: 'search' | 'none';

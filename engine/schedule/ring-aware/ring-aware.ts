@@ -7,6 +7,7 @@ import { optimal } from '../exact/optimal.ts';
 import { divisors, noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { assignWindows, createOthers, type RingAwareAssignment, type WindowsProblem } from './assign.ts';
 
+/** How `ring-aware` ranks plans, and which it may choose. */
 export interface RingAwareOptions {
   /** Seconds per token of a plan by simulation, infinite if it can't run; without it the predicted time decides. */
   readonly simulated?: (plan: Plan) => number;

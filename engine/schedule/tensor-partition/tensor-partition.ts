@@ -26,6 +26,7 @@ import { type NoPlan, noPlan, type SchedulingProblem } from '../scheduler.ts';
 import { bestCut, type CutSearch, type CuttingProblem } from './best-cut.ts';
 import { CHIP_SYSTEMS, type ChipSystemName } from './systems.ts';
 
+/** The system whose way of cutting operators is planned for. */
 export interface TensorPartitionOptions {
   /** `hetero-tensor` unless given. */
   readonly system?: ChipSystemName;
@@ -44,6 +45,7 @@ export interface OperatorDecision extends CutSearch {
   readonly tokens: number;
 }
 
+/** A plan for a chip, and the decision for each operator. */
 export interface PartitionedPlan {
   readonly plan: Plan;
   readonly decisions: readonly OperatorDecision[];

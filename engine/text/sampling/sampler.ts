@@ -1,6 +1,7 @@
 import type { RandomStream } from '../../input/random-stream.ts';
 import { type Candidate, draw, minP, topK, topP } from './candidates.ts';
 
+/** How tokens are drawn from the model's probabilities. */
 export interface SamplerOptions {
   /** 0: always the most likely token; 1: the model's probabilities. */
   readonly temperature: number;
@@ -30,9 +31,10 @@ export interface Sampler {
   readonly ofCandidates?: CandidateSampler | undefined;
 }
 
+/** Chooses a token from the `k` most likely ones. */
 export interface CandidateSampler {
   readonly k: number;
-  /** @param candidates as `topK` of all logits gives them */
+  /** The token chosen. @param candidates as `topK` of all logits gives them */
   choose(candidates: readonly Candidate[]): number;
 }
 
