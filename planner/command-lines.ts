@@ -13,6 +13,7 @@ export interface CommandLine {
   readonly note?: string;
 }
 
+/** A plan to be carried out, and where its inputs are. */
 export interface CarriedPlan {
   readonly plan: Plan;
   readonly cluster: Cluster;

@@ -30,6 +30,7 @@ export interface SimulatedSpeculation extends Speculation {
   readonly draftSeconds: number;
 }
 
+/** Assumptions of a simulation. */
 export interface SimulationOptions {
   /**
    * How operating systems reclaim: `os`, each in its own way (Linux and macOS strict LRU, macOS with Metal all or
@@ -98,6 +99,7 @@ export interface SimulationParts extends SimulationOptions {
  * The values of `--reclaim`. `android` is missing because it needs numbers of its own; `os` takes them from the device.
  */
 export const SIMULATED_RECLAIMS = ['os', 'overflow', 'linux', 'linux-two-list', 'mglru', 'metal'] as const;
+/** Name of a way in which simulated operating systems reclaim weights. */
 export type SimulatedReclaim = (typeof SIMULATED_RECLAIMS)[number];
 
 /** The `reclaim` option that a `--reclaim` names. */

@@ -10,6 +10,7 @@ import { createRingPredictor, type RingPredictionOptions } from './ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from './split.ts';
 import { createTensorPredictor } from './tensor-parallel.ts';
 
+/** A plan to predict, and the devices and model that it is for. */
 interface PredictedPlan {
   readonly plan: Plan;
   /** The real devices; a scheduler plans on its belief, which may differ. */

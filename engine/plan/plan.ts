@@ -123,7 +123,9 @@ export interface ChipPlan extends PlanBase {
  * that JSON represents as it is. createPlan determines the kind.
  */
 export type Plan = RingPlan | SplitPlan | TensorParallelPlan | ChipPlan;
+/** The kinds of plans. */
 export const PLAN_KINDS = ['ring', 'split', 'tensor-parallel', 'chip'] as const satisfies Plan['kind'][];
+/** The kind of a plan: which system carries it out. */
 export type PlanKind = (typeof PLAN_KINDS)[number];
 
 /** A plan without open choices (`fit`) in its weights policies. */
