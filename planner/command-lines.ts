@@ -44,6 +44,7 @@ export function commandLines(carried: CarriedPlan): CommandLine[] {
       return [...hearthLines(carried), ...(cachesExperts(plan) ? [] : primaLines(carried))];
     case 'tensor-parallel':
       return distributedLlamaLines(carried, plan);
+    case 'expert-parallel':
     case 'chip':
       return [];
   }

@@ -61,8 +61,8 @@ export interface SimulationOptions {
   /** Seed of noise, jitter and loss; DEFAULT_SEED unless given. */
   readonly seed?: number;
   /**
-   * Which experts tokens use, those of the prompt first, where the plan says how experts are cached; drawn from usualRouting
-   * unless given.
+   * Which experts tokens use, those of the prompt first, where the plan says how experts are cached, or which device holds
+   * them; unless given it is drawn, from usualRouting in the one case, with all experts as likely in the other.
    */
   readonly routing?: Routing;
   /** Granularity of the page cache, bytes. */

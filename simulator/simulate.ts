@@ -5,6 +5,7 @@ import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';
 import type { SimulationResult } from './result.ts';
 import { simulateChip } from './systems/chip.ts';
+import { simulateExpertParallel } from './systems/expert-parallel.ts';
 import { simulatePlannedExperts } from './systems/planned-experts.ts';
 import { simulateRing } from './systems/ring.ts';
 import { simulateTensorParallel } from './systems/tensor-parallel.ts';
@@ -20,12 +21,12 @@ export function simulate(parts: SimulationParts): SimulationResult {
   checkOptions(parts, cluster);
   if ((plan.kind === 'split' || plan.kind === 'ring') && cachesExperts(plan))
     return simulatePlannedExperts({ ...parts, plan });
-  if (parts.routing !== undefined)
+  if (parts.routing !== undefined && plan.kind !== 'expert-parallel')
     throw new InputError(
       'routing',
-      'has no effect: no device of the plan says how experts are cached ("weights": {"…": {"experts": …}})',
+      'has no effect: no device of the plan says how experts are cached ("weights": {"…": {"experts": …}}), or holds some of them ("holders")',
     );
-  checkExperts(parts);
+  if (plan.kind !== 'expert-parallel') checkExperts(parts);
   if (parts.frames !== undefined && plan.kind !== 'chip') {
     throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip's GPU has a queue`);
   }
@@ -41,6 +42,8 @@ export function simulate(parts: SimulationParts): SimulationResult {
       return simulateRing({ ...parts, plan }, contextOf);
     case 'tensor-parallel':
       return simulateTensorParallel({ ...parts, plan }, contextOf);
+    case 'expert-parallel':
+      return simulateExpertParallel({ ...parts, plan }, contextOf);
     case 'chip':
       return simulateChip({ ...parts, plan }, contextOf);
   }

@@ -57,7 +57,7 @@ export function withoutExperts(model: Model): Model {
 }
 
 /** Inner values of the experts that a token uses in a layer with experts, in the mean, and the number of these layers. */
-function expertWidth({ kinds }: Pick<Shape, 'kinds'>): { readonly width: number; readonly layers: number } {
+export function expertWidth({ kinds }: Pick<Shape, 'kinds'>): { readonly width: number; readonly layers: number } {
   let [sum, layers] = [0, 0];
   for (const { feedForward } of kinds) {
     if (feedForward?.kind !== 'experts') continue;

@@ -6,6 +6,7 @@ import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
 import { createChipPredictor } from './chip/predict-chip.ts';
+import { createExpertParallelPredictor } from './expert-parallel.ts';
 import { createRingPredictor, type RingPredictionOptions } from './ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from './split.ts';
 import { createTensorPredictor } from './tensor-parallel.ts';
@@ -20,7 +21,7 @@ interface PredictedPlan {
 }
 
 /**
- * `ring`: prima.cpp's formulas, extended to tensor parallelism, layer streaming and chips with an NPU, for every kind
+ * `ring`: prima.cpp's formulas, extended to tensor and expert parallelism, layer streaming and chips with an NPU, for every kind
  * of plan. `roofline`: HELM's formulas, for plans without those. Each has its own options.
  */
 export type Prediction = PredictedPlan &
@@ -45,6 +46,10 @@ export function predict(prediction: Prediction): Breakdown {
       if (prediction.phase === 'prefill')
         throw new InputError('phase', 'prefill is not predicted for plans that cut tensors; simulate them');
       return createTensorPredictor(truth, model, workload, prediction)(plan);
+    case 'expert-parallel':
+      if (prediction.phase === 'prefill')
+        throw new InputError('phase', 'prefill is not predicted for plans that divide experts; simulate them');
+      return createExpertParallelPredictor(truth, model, workload, prediction)(plan);
     case 'chip':
       return createChipPredictor(truth, model, workload, prediction)(plan);
   }

@@ -16,6 +16,8 @@ export interface Fields {
   count(key: string, least?: number): number;
   /** Whole numbers of at least 1. */
   counts(key: string): number[];
+  /** Lists of whole numbers of at least 0. */
+  numberLists(key: string): number[][];
   /** A number of 0 or more. */
   amount(key: string): number;
   optionalAmount(key: string): number | undefined;
@@ -99,6 +101,12 @@ export function readFields(
       const value = get(key);
       const fits = Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 1);
       return fits ? value : fail(key, 'a list of whole numbers of at least 1');
+    },
+    numberLists(key) {
+      const value = get(key);
+      const isNumber = (item: unknown): boolean => Number.isSafeInteger(item) && (item as number) >= 0;
+      const fits = Array.isArray(value) && value.every((list) => Array.isArray(list) && list.every(isNumber));
+      return fits ? value : fail(key, 'a list of lists of whole numbers of at least 0');
     },
     amount(key) {
       const value = get(key);

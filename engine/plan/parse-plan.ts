@@ -12,7 +12,15 @@ import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
 import { LAYER_OPERATORS, OPERATORS } from '../model/operators.ts';
 import { createPlan, type PlanParts } from './create-plan.ts';
-import { type Cut, type OutputPlace, PLAN_KINDS, type Place, type Plan, type Relay } from './plan.ts';
+import {
+  type Cut,
+  type ExpertHolder,
+  type OutputPlace,
+  PLAN_KINDS,
+  type Place,
+  type Plan,
+  type Relay,
+} from './plan.ts';
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from './tensor-partition.ts';
 import { PREFETCHES, RELEASES, type WeightsPolicy } from './weights-policy.ts';
 
@@ -28,6 +36,7 @@ export function parsePlan(text: string, file: string): Plan {
   const weights = fields.optionalObject('weights');
   const allReduce = fields.optionalOneOf('allReduce', ['exchange', 'star']);
   const relays = fields.optionalList('relays')?.map(readRelay);
+  const holders = fields.optionalList('holders')?.map(readHolder);
   const kind = fields.optionalOneOf('kind', PLAN_KINDS);
   const parts: PlanParts = {
     scheduler: fields.optionalText('scheduler') ?? 'hand',
@@ -39,6 +48,7 @@ export function parsePlan(text: string, file: string): Plan {
     kvCache: fields.oneOf('kvCache', ['with-layers', 'host']),
     ...(allReduce && { allReduce }),
     ...(relays && { relays }),
+    ...(holders && { holders }),
   };
   fields.end();
   const plan = createPlan(parts, file);
@@ -54,6 +64,12 @@ function readRelay(fields: Fields): Relay {
   const relay = { from: fields.text('from'), to: fields.text('to'), via: fields.optionalTexts('via') ?? [] };
   fields.end();
   return relay;
+}
+
+function readHolder(fields: Fields): ExpertHolder {
+  const holder = { device: fields.text('device'), experts: fields.numberLists('experts') };
+  fields.end();
+  return holder;
 }
 
 function readPlace(fields: Fields): Place {

@@ -52,6 +52,13 @@ export interface CutStage extends Stage {
   readonly cut: readonly Cut[];
 }
 
+/** A device's part of the experts of a plan that divides them. */
+export interface ExpertHolder {
+  readonly device: string;
+  /** By layer with experts, in their order: the numbers of those that the device holds, ascending. */
+  readonly experts: readonly (readonly number[])[];
+}
+
 /** All layers on a chip whose GPU and NPU share every operator. */
 export interface ChipStage extends Stage {
   readonly partition: TensorPartition;
@@ -110,6 +117,19 @@ export interface TensorParallelPlan extends PlanBase {
 }
 
 /**
+ * Expert parallelism (Lepikhin et al. 2021, GShard): the head has what every token uses, and every holder, the head among
+ * them if it is named, some experts of each layer that has any. The head sends tokens to the holders of the experts that
+ * they chose, and adds up what comes back. All weights stay in memory.
+ */
+export interface ExpertParallelPlan extends PlanBase {
+  readonly kind: 'expert-parallel';
+  /** All layers, on the head's CPU. */
+  readonly stages: readonly [Stage];
+  /** Every expert of every layer has one holder. */
+  readonly holders: readonly ExpertHolder[];
+}
+
+/**
  * One chip has the whole model, from the embedding to the output layer, and its GPU and NPU share every operator
  * (HeteroLLM); all weights stay in memory. A chip in a ring is a device of a RingPlan.
  */
@@ -122,9 +142,15 @@ export interface ChipPlan extends PlanBase {
  * Which layers run where, and in what order: the common input of predictions, simulations and real runs. Plain data
  * that JSON represents as it is. createPlan determines the kind.
  */
-export type Plan = RingPlan | SplitPlan | TensorParallelPlan | ChipPlan;
+export type Plan = RingPlan | SplitPlan | TensorParallelPlan | ExpertParallelPlan | ChipPlan;
 /** The kinds of plans. */
-export const PLAN_KINDS = ['ring', 'split', 'tensor-parallel', 'chip'] as const satisfies Plan['kind'][];
+export const PLAN_KINDS = [
+  'ring',
+  'split',
+  'tensor-parallel',
+  'expert-parallel',
+  'chip',
+] as const satisfies Plan['kind'][];
 /** The kind of a plan: which system carries it out. */
 export type PlanKind = (typeof PLAN_KINDS)[number];
 

@@ -13,13 +13,14 @@ import {
 } from './plan.ts';
 import { validateCpuExperts } from './validate-cpu-experts.ts';
 import { validateExperts } from './validate-experts.ts';
+import { validateHolders } from './validate-holders.ts';
 import { validatePartition } from './validate-partition.ts';
 import { hopsOf, relaysOf, stopsBetween } from './windows.ts';
 
 /**
  * Checks a plan against model and cluster: devices and processors exist; every layer runs exactly once, in order;
- * embedding and output are on one device; `rounds` agrees with the stages; cuts, streaming, relays and
- * experts on another processor than their layer are consistent.
+ * embedding and output are on one device; `rounds` agrees with the stages; cuts, holders of experts, streaming, relays
+ * and experts on another processor than their layer are consistent.
  * @param where the plan's origin, for messages
  * @throws InputError that says which part is wrong and what it should be
  */
@@ -76,6 +77,11 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
       checkPlace({ device, processor: 'cpu' }, `stages[0].cut[${part}]`);
     validateCut(plan, where);
   }
+  if (plan.kind === 'expert-parallel') {
+    for (const [index, { device }] of plan.holders.entries())
+      checkPlace({ device, processor: 'cpu' }, `holders[${index}]`);
+    validateHolders(plan, model, where);
+  }
   validatePartition(plan, cluster, model, where);
   const visits = Math.max(...planShares(plan).map((share) => share.windows));
   if (visits !== plan.rounds) {
@@ -91,6 +97,15 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
   validateExperts(plan, model, where);
   if (plan.kind === 'ring') checkRelays(plan, names, `${where}: relays`);
   checkWays(plan, cluster, where);
+}
+
+/** Pairs of devices that send to each other under a plan. */
+function waysOf(plan: Plan): readonly (readonly [from: string, to: string])[] {
+  if (plan.kind === 'expert-parallel')
+    return plan.holders.map(({ device }) => [plan.embedding.device, device] as const).filter(([a, b]) => a !== b);
+  if (plan.kind !== 'tensor-parallel') return hopsOf(plan);
+  const { cut } = plan.stages[0];
+  return cut.flatMap((one, at) => cut.slice(at + 1).map((other) => [one.device, other.device] as const));
 }
 
 function checkStreaming(
@@ -125,13 +140,7 @@ function checkRelays(plan: RingPlan, names: readonly string[], where: string): v
 /** @throws InputError if a token has to go from a device to another that it doesn't reach */
 function checkWays(plan: Plan, cluster: Cluster, where: string): void {
   if (cluster.links.unreachable === undefined) return;
-  const hops =
-    plan.kind === 'tensor-parallel'
-      ? plan.stages[0].cut.flatMap((one, at) =>
-          plan.stages[0].cut.slice(at + 1).map((other) => [one.device, other.device] as const),
-        )
-      : hopsOf(plan);
-  for (const [from, to] of hops) {
+  for (const [from, to] of waysOf(plan)) {
     let at = from;
     for (const stop of stopsBetween(relaysOf(plan), from, to)) {
       if (!reaches(cluster, at, stop)) {

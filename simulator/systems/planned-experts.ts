@@ -91,7 +91,7 @@ export function simulatePlannedExperts(
 }
 
 /** @throws InputError for a routing of other layers or experts than the model's */
-function checkRouting({ layers, experts, used }: Routing, model: Model): void {
+export function checkRouting({ layers, experts, used }: Routing, model: Model): void {
   const own = expertLayersOf(model, 0, model.layers);
   if (layers !== own.layers || experts !== own.experts || used !== own.used)
     throw new InputError(
