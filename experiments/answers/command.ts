@@ -28,6 +28,7 @@ import { checkOutput, writeFiles } from '../report/write.ts';
 import { predicted, simulated } from './answers.ts';
 import { executorOf } from './executor.ts';
 import { type MeasuredAnswer, measureOnRing } from './measure-ring.ts';
+import { measureSplit } from './measure-split.ts';
 import { type ClusterFile, planMembers, readClusterFile } from './members.ts';
 import { answersPage, answersTable, findings, type PlanAnswers, tracesOf } from './report.ts';
 import { routingOf } from './routing.ts';
@@ -84,7 +85,11 @@ export function answersCommand(): Command {
     .option('--plain', 'links to workers without encryption')
     .option('--prompt <n>', 'tokens of the prompt', '32')
     .option('--tokens <n>', 'tokens decoded after it; the first and the last do not count', '16')
-    .option('--repeats <n>', 'runs, of which the half counts that other programs disturbed least; one comes before, two with a recorder after them', '5')
+    .option(
+      '--repeats <n>',
+      'runs, of which the half counts that other programs disturbed least; one comes before, two with a recorder after them',
+      '5',
+    )
     .addOption(OPTIONS.kvCache)
     .option('--memory <size>', 'limit of the process, such as 640MiB (default: what is available)')
     .addOption(OPTIONS.threads)
@@ -144,7 +149,7 @@ async function answersOf(asked: Asked, options: Options): Promise<PlanAnswers> {
     const both = { predicted: predicted(one), simulated: simulated(one) };
     return { file, plan: asked.plan, ...both, measured: executor.reason };
   }
-  const { measured, cluster } = await measure(asked, options);
+  const { measured, cluster } = await measure(asked, options, executor.kind);
   const { plan } = measured;
   const routing = cachesExperts(plan) ? routingOf(asked, readThreadsOf(asked, options)) : undefined;
   const one = { ...asked, cluster, plan, routing };
@@ -161,6 +166,7 @@ function readThreadsOf({ plan, cluster }: Asked, options: Options): KernelOption
 async function measure(
   asked: Asked,
   options: Options,
+  executor: 'ring' | 'split',
 ): Promise<{ readonly measured: MeasuredAnswer; readonly cluster: Cluster }> {
   const { plan, cluster, modelFile, repeats } = asked;
   const members = planMembers(plan, { workers: options.worker, file: cluster, plain: options.plain === true });
@@ -174,24 +180,26 @@ async function measure(
   if (usesGpu && gpu === undefined)
     throw new InputError(
       '--device',
-      `is missing; the plan has layers on a GPU of ${plan.embedding.device}, and this machine's is software or none`,
+      `is needed: the plan has layers on a GPU of ${plan.embedding.device}, and this machine's is software, which is used by name only, or missing`,
     );
   const progress = createProgress(repeats + 2);
   const ending = new AbortController();
+  const fresh = options.measure === true;
+  const parts = {
+    ...asked,
+    ...{ model: modelFile, memory, fresh, log },
+    cluster: cluster?.cluster,
+    kernels: readThreadsOf(asked, options),
+    profile: (threads: number) =>
+      deviceProfile({
+        ...{ file: undefined, model: modelFile, threads, gpu: gpu?.name ?? 'none', log },
+        signal: ending.signal,
+      })(fresh),
+    onRun: (what: string) => progress.step(what),
+  };
   try {
-    return await measureOnRing({
-      ...asked,
-      ...{ model: modelFile, members, keys, memory, memoryLimit, gpu, log },
-      cluster: cluster?.cluster,
-      kernels: readThreadsOf(asked, options),
-      profile: (threads) =>
-        deviceProfile({
-          ...{ file: undefined, model: modelFile, threads, gpu: gpu?.name ?? 'none', log },
-          signal: ending.signal,
-        })(options.measure === true),
-      fresh: options.measure === true,
-      onRun: (what) => progress.step(what),
-    });
+    if (executor === 'split') return await measureSplit({ ...parts, device: options.device });
+    return await measureOnRing({ ...parts, members, keys, memoryLimit, gpu });
   } finally {
     ending.abort();
     progress.stop();

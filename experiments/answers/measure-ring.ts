@@ -81,8 +81,7 @@ export async function measureOnRing(asked: RingCase): Promise<{ measured: Measur
   try {
     const loaded = loadPart(asked.model, kernels, MOST_CHUNK_TOKENS, asked.log);
     checkKvFormat(loaded.part.model, asked.kvFormat);
-    const cluster =
-      asked.cluster ?? (await withHead(asked, loaded, false, (head) => describedCluster(asked, head, kernels.threads)));
+    const cluster = asked.cluster ?? (await clusterOf(asked, loaded, kernels.threads));
     validatePlan(asked.plan, cluster, loaded.part.model, asked.file);
     const timed = await withHead(asked, loaded, false, (head) => timedRuns(asked, head, loaded, clock));
     const recorded = await withHead(asked, loaded, true, (head) => recordedRun(asked, head, loaded, clock));
@@ -90,6 +89,21 @@ export async function measureOnRing(asked: RingCase): Promise<{ measured: Measur
   } finally {
     kernels.close();
   }
+}
+
+/** The cluster as it is now. */
+async function clusterOf(asked: RingCase, loaded: LoadedPart, threads: number): Promise<Cluster> {
+  if (asked.members.length === 0) return ownCluster(asked, threads);
+  return await withHead(asked, loaded, false, (head) => describedCluster(asked, head, threads));
+}
+
+/** A cluster of this device alone, under the name that the plan gives it. */
+export async function ownCluster(
+  { plan, memory, profile }: Pick<RingCase, 'plan' | 'memory' | 'profile'>,
+  threads: number,
+): Promise<Cluster> {
+  const facts = [{ device: plan.embedding.device, facts: await profile(threads), memory }];
+  return parseCluster(measuredCluster(facts, [], { addresses: [], unreachable: [] }), 'hearth profile');
 }
 
 async function withHead<Result>(
@@ -115,7 +129,7 @@ async function withHead<Result>(
   }
 }
 
-const contextOf = ({ promptTokens, outputTokens }: MeasuredCase): number => promptTokens + outputTokens;
+export const contextOf = ({ promptTokens, outputTokens }: MeasuredCase): number => promptTokens + outputTokens;
 
 /** The cluster as its devices describe it, with links measured by a ring without layers. */
 async function describedCluster(
@@ -124,13 +138,9 @@ async function describedCluster(
   threads: number,
 ): Promise<Cluster> {
   const own = plan.embedding.device;
-  if (members.length > 0)
-    log('asking all devices for their profiles; a device that has none measures itself, which takes up to a minute');
+  log('asking all devices for their profiles; a device that has none measures itself, which takes up to a minute');
   const [facts, others] = await Promise.all([profile(threads), head.profiles(fresh)]);
-  const { links, unreachable } =
-    members.length === 0
-      ? { links: [], unreachable: [] }
-      : await surveyLinks(head, { own, workers: members.map(({ name }) => name) }, log);
+  const { links, unreachable } = await surveyLinks(head, { own, workers: members.map(({ name }) => name) }, log);
   const text = measuredCluster([{ device: own, facts, memory }, ...others], links, { addresses: [], unreachable });
   return parseCluster(text, 'descriptions by the devices');
 }
