@@ -15,9 +15,9 @@ import { MOST_PROMPTS } from '../engine/server/forms/prompts.ts';
 import { MOST_TOOLS } from '../engine/server/forms/tools.ts';
 import { BOUNDS } from '../engine/server/read-json.ts';
 import { MOST_STATES } from '../engine/text/grammar/automaton.ts';
-import { MOST_DEPTH, MOST_SCHEMA_CHARACTERS } from '../engine/text/grammar/json-schema.ts';
 import { MOST_STEPS } from '../engine/text/grammar/patterns/expression.ts';
 import { MOST_CHARACTERS, MOST_GROUPS } from '../engine/text/grammar/patterns/parse-pattern.ts';
+import { MOST_DEPTH, MOST_SCHEMA_CHARACTERS } from '../engine/text/grammar/schema-bounds.ts';
 import { frontPageResults } from './support/front-page.ts';
 import { between, linesOf } from './support/tables-of-docs.ts';
 

@@ -1,8 +1,8 @@
 import { CALL_TAGS, type CallForm, type Tool } from '../tools/tool.ts';
 import type { Automaton, State } from './automaton.ts';
 import type { JsonRules } from './json-rules.ts';
-import { type Relax, schemaStates } from './json-schema.ts';
-import { SchemaError } from './schema-error.ts';
+import { schemaStates } from './json-schema.ts';
+import { type Relax, SchemaError } from './schema-error.ts';
 import { isObject, WHOLE } from './schema-keys.ts';
 import { gaps, textUntil } from './text-until.ts';
 

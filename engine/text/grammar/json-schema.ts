@@ -1,16 +1,14 @@
 import type { Automaton, State } from './automaton.ts';
 import { areDisjoint } from './disjoint-schemas.ts';
-import type { Counted, JsonRules } from './json-rules.ts';
+import type { JsonRules } from './json-rules.ts';
 import { mergeSchemas } from './merge-schemas.ts';
-import { isHeldStep, MOST_DECIMALS, MOST_STEP, numbersWithin } from './number-ranges.ts';
+import { createNumberStates } from './number-schemas.ts';
 import { objectStates } from './object-states.ts';
-import { CHARACTERS, type Expression, PatternError } from './patterns/expression.ts';
-import { NUMBER_FORMATS, TEXT_FORMATS } from './patterns/formats.ts';
-import { parsePattern } from './patterns/parse-pattern.ts';
-import { SchemaError } from './schema-error.ts';
+import { PatternError } from './patterns/expression.ts';
+import { checkLeads, checkSize, MOST_DEPTH } from './schema-bounds.ts';
+import { type Relax, SchemaError } from './schema-error.ts';
 import {
   at,
-  boundsOf,
   countedOf,
   isObject,
   isOnly,
@@ -23,11 +21,8 @@ import {
   typesOf,
   WHOLE,
 } from './schema-keys.ts';
+import { createTextSchemas } from './text-schemas.ts';
 
-/** Bounds of a schema that nobody writes by hand, far below those at which its reading would take long. */
-export const MOST_DEPTH = 64;
-const MOST_LEVELS = 4 * MOST_DEPTH;
-export const MOST_SCHEMA_CHARACTERS = 2 ** 17;
 /** Steps of work for a part that is left out. */
 const PROBLEM_STEPS = 64;
 
@@ -39,9 +34,6 @@ interface Place {
   /** The reference that leads here without a character between. */
   readonly from: string | undefined;
 }
-
-/** Called with each part of a schema that values aren't held to. */
-export type Relax = (problem: SchemaError) => void;
 
 /**
  * Values that satisfy a JSON schema, before a state. Each of them is valid, but not every valid value can be written:
@@ -59,12 +51,11 @@ export function schemaStates(
 ): State {
   checkSize(root);
   const { bytes, words, either } = automaton;
-  const texts = rules.expressions;
   const references = new Map<string, (next: State) => State>();
   /** Schemas that references name. */
   const targets = new Map<unknown, unknown>();
-  /** Numbers within bounds, since schemas have the same again and again. */
-  const numbers = new Map<string, State | undefined>();
+  const texts = createTextSchemas(rules, leaveOut);
+  const numberStates = createNumberStates(automaton, rules, leaveOut);
   /** The lists of oneOf that were checked: a schema may be in many places. */
   const disjoint = new Set<unknown>();
   /** References that lead to others without a character between. */
@@ -211,120 +202,15 @@ export function schemaStates(
       case 'boolean':
         return either([bytes('true', next), bytes('false', next)]);
       case 'string':
-        return textOf(schema, place, next);
+        return texts.states(schema, path, next);
       case 'number':
       case 'integer':
-        return numberOf(type, schema, path, next);
+        return numberStates(type, schema, path, next);
       case 'array':
         return arrayOf(schema, place, next);
       case 'object':
         return objectOf(schema, place, next);
     }
-  }
-
-  function textOf(schema: Schema, { path }: Place, next: State): State {
-    const length = countedOf(schema, path, 'Length');
-    const isCounted = length.least > 0 || length.most !== Number.POSITIVE_INFINITY;
-    const { format } = schema;
-    if (isTextFormat(format) && !isCounted && !('pattern' in schema) && !('not' in schema))
-      return rules.format(format, next);
-    const held = textParts(schema, path);
-    if (held.length === 0) return rules.text(length, next);
-    const found = matching([...held, length], next);
-    if (found !== undefined) return found;
-    if (isCounted) {
-      unsupported(at(path, 'maxLength'), 'leaves no text together with the other keys, or too many ways to write one');
-      const free = matching(held, next);
-      if (free !== undefined) return free;
-    }
-    const key = ['pattern', 'format', 'not'].find((one) => one in schema) ?? 'pattern';
-    unsupported(at(path, key), 'leaves no text, or too many ways to write one; make it simpler');
-    return rules.text(length, next);
-  }
-
-  /** The texts that expressions and lengths have in common; `undefined` if there are none, or too many ways to write one. */
-  function matching(parts: readonly (Expression | Counted)[], next: State): State | undefined {
-    try {
-      return rules.matching(texts.both(parts.map((part) => ('kind' in part ? part : ofLength(part)))), next);
-    } catch (error) {
-      if (error instanceof PatternError) return undefined;
-      throw error;
-    }
-  }
-
-  /** The texts with so many characters. */
-  function ofLength({ least, most }: Counted): Expression {
-    return texts.repeat(texts.character(CHARACTERS), least, most);
-  }
-
-  function patternOf(pattern: string, path: string): Expression | undefined {
-    return held(path, () => parsePattern(texts, pattern));
-  }
-
-  /** An expression; `undefined` where it can't be held. */
-  function held(path: string, make: () => Expression): Expression | undefined {
-    try {
-      return make();
-    } catch (error) {
-      if (!(error instanceof PatternError)) throw error;
-      unsupported(path, `${error.message}, which is not supported; leave it out`);
-      return undefined;
-    }
-  }
-
-  /** The texts that pattern, format and not leave, for each that can be held. */
-  function textParts(schema: Schema, path: string): Expression[] {
-    const parts: (Expression | undefined)[] = [];
-    const add = (key: string, pattern: unknown): void => {
-      if (typeof pattern !== 'string') throw new SchemaError(at(path, key), 'invalid', 'must be a text');
-      parts.push(patternOf(pattern, at(path, key)));
-    };
-    if (schema.pattern !== undefined) add('pattern', schema.pattern);
-    const { format } = schema;
-    if (isTextFormat(format)) add('format', TEXT_FORMATS[format]);
-    else if (typeof format === 'string' && !NUMBER_FORMATS.includes(format)) {
-      const supported = Object.keys(TEXT_FORMATS).join(', ');
-      unsupported(at(path, 'format'), `"${format.slice(0, 40)}" is not supported; supported: ${supported}`);
-    }
-    const { not } = schema;
-    if (isOnly(not, 'const') || isOnly(not, 'enum')) {
-      const listed = constantTexts(not);
-      const others = (): Expression => texts.not(texts.any(listed.map(texts.text)));
-      if (listed.length > 0) parts.push(held(at(path, 'not'), others));
-    }
-    return parts.filter((part) => part !== undefined);
-  }
-
-  function numberOf(type: 'number' | 'integer', schema: Schema, path: string, next: State): State {
-    const bounds = boundsOf(schema, path);
-    const step = stepOf(schema, path);
-    if (bounds.least === -Infinity && bounds.most === Infinity && step === undefined) return rules[type](next);
-    const name = [type, ...Object.values(bounds), step].join();
-    if (!numbers.has(name)) {
-      const digits = { decimals: type === 'integer' ? 0 : MOST_DECIMALS, step };
-      numbers.set(name, numbersWithin(automaton, bounds, digits, automaton.end()));
-    }
-    const found = numbers.get(name);
-    if (found !== undefined) return automaton.call(found, next);
-    const key = bounds.least === -Infinity ? 'maximum' : 'minimum';
-    throw new SchemaError(
-      at(path, key),
-      'unsupported',
-      `leaves no ${type} that this server can write; widen the bounds`,
-    );
-  }
-
-  /** Number that values must be multiples of; `undefined`: none. */
-  function stepOf({ multipleOf: step }: Schema, path: string): number | undefined {
-    if (step === undefined) return undefined;
-    if (typeof step !== 'number' || !(step > 0))
-      throw new SchemaError(at(path, 'multipleOf'), 'invalid', 'must be a number above 0');
-    if (isHeldStep(step)) return step;
-    unsupported(
-      at(path, 'multipleOf'),
-      `must be a whole number up to ${MOST_STEP}, or such a part of 1 as 0.5 or 0.25`,
-    );
-    return undefined;
   }
 
   function arrayOf(schema: Schema, { path, depth }: Place, next: State): State {
@@ -364,71 +250,18 @@ export function schemaStates(
     });
     const value = (own: unknown, key: string, end: State): State => valueStates(inside(own, key), end);
     try {
-      return objectStates({ automaton, rules, value, textsOf, pattern: patternOf, leaveOut }, schema, path, next);
+      return objectStates(
+        { automaton, rules, value, textsOf: texts.texts, pattern: texts.pattern, leaveOut },
+        schema,
+        path,
+        next,
+      );
     } catch (error) {
       if (!(error instanceof PatternError)) throw error;
       const key = 'patternProperties' in schema ? 'patternProperties' : 'propertyNames';
       throw new SchemaError(at(path, key), 'unsupported', `${error.message}; make it simpler`);
     }
   }
-
-  /** The texts of a schema of texts, as propertyNames is. */
-  function textsOf(schema: Schema, path: string): Expression {
-    const listed = 'enum' in schema || 'const' in schema ? [texts.any(constantTexts(schema).map(texts.text))] : [];
-    return texts.both([...listed, ofLength(countedOf(schema, path, 'Length')), ...textParts(schema, path)]);
-  }
-}
-
-function isTextFormat(format: unknown): format is string {
-  return typeof format === 'string' && Object.hasOwn(TEXT_FORMATS, format);
-}
-
-/** The texts that const or enum list. */
-function constantTexts(schema: Schema): string[] {
-  const values: readonly unknown[] = 'const' in schema ? [schema.const] : Array.isArray(schema.enum) ? schema.enum : [];
-  return values.filter((value) => typeof value === 'string');
-}
-
-/**
- * Checks a schema before anything walks through it: its text has many characters or levels only if it is hostile.
- * @throws SchemaError
- */
-export function checkSize(root: unknown): void {
-  let level: readonly unknown[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MOST_LEVELS)
-      throw new SchemaError('', 'invalid', `is nested deeper than ${MOST_LEVELS} levels of JSON`);
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
-  }
-  const { length } = JSON.stringify(root) ?? '';
-  if (length > MOST_SCHEMA_CHARACTERS)
-    throw new SchemaError('', 'invalid', `has ${length} characters; at most ${MOST_SCHEMA_CHARACTERS} are read`);
-}
-
-/** @throws SchemaError for references that lead to themselves without saying anything */
-function checkLeads(leads: ReadonlyMap<string, ReadonlySet<string>>): void {
-  const left = new Map([...leads].map(([name, next]) => [name, new Set(next)]));
-  const before = new Map<string, string[]>();
-  for (const [name, next] of left)
-    for (const other of next) {
-      const names = before.get(other) ?? [];
-      before.set(other, names);
-      names.push(name);
-    }
-  /** Removes names that lead nowhere until none is left, or only names that lead to each other are. */
-  const ends = [...before.keys()].filter((name) => !left.has(name));
-  for (let end = ends.pop(); end !== undefined; end = ends.pop()) {
-    for (const name of before.get(end) ?? []) {
-      const next = left.get(name) as Set<string>;
-      next.delete(end);
-      if (next.size > 0) continue;
-      left.delete(name);
-      ends.push(name);
-    }
-  }
-  const [name] = left.keys();
-  if (name === undefined) return;
-  throw new SchemaError('$ref', 'invalid', `"${name.slice(0, 100)}" leads to itself without a value between`);
 }
 
 /** Whether a schema has notes alone. */

@@ -16,3 +16,6 @@ export class SchemaError extends Error {
     super(`${path}: ${problem}`);
   }
 }
+
+/** Called with each part of a schema that values aren't held to. */
+export type Relax = (problem: SchemaError) => void;

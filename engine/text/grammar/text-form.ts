@@ -5,8 +5,9 @@ import { type AllowedCalls, callStates, textUntilCalls } from './call-states.ts'
 import { gbnfStates } from './gbnf.ts';
 import { createGrammar, type Grammar } from './grammar.ts';
 import { createJsonRules, type JsonRules } from './json-rules.ts';
-import { checkSize, type Relax, schemaStates } from './json-schema.ts';
-import type { SchemaError } from './schema-error.ts';
+import { schemaStates } from './json-schema.ts';
+import { checkSize } from './schema-bounds.ts';
+import type { Relax, SchemaError } from './schema-error.ts';
 import { textUntil } from './text-until.ts';
 import { readTokenBytes, type TokenBytes } from './token-bytes.ts';
 
