@@ -5,7 +5,7 @@ import { InputError } from '../../engine/input/input-error.ts';
 import type { KvFormat } from '../../engine/model/kv-format.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { cachesExperts, type Plan } from '../../engine/plan/plan.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { countedTokens, tokenFigures } from '../../engine/trace/token-figures.ts';
@@ -22,7 +22,7 @@ export interface PlanCase {
   /** Tokens decoded after the prompt; the first and the last don't count. */
   readonly outputTokens: number;
   readonly kvFormat: KvFormat;
-  /** Experts that the tokens use, those of the prompt first; `undefined`: drawn. */
+  /** Experts that the tokens use, those of the prompt first; `undefined`: drawn, or all are where their layer is. */
   readonly routing: Routing | undefined;
 }
 
@@ -48,7 +48,7 @@ export function predicted(asked: PlanCase): PlanAnswer {
   // The mean over the tokens that are decoded.
   const context = promptTokens + Math.round((outputTokens - 1) / 2);
   const workload = createWorkload({ promptTokens, outputTokens, context, kvFormat });
-  const known = routing && cachesExperts(plan) && { routing: { kind: 'recorded', routing } as const };
+  const known = routing && { routing: { kind: 'recorded', routing } as const };
   const answerOf = (phase: 'prefill' | 'decode') => {
     const breakdown = predict({ plan, truth, model, workload, phase, ...known });
     const [shortage] = breakdown.infeasible;
@@ -57,8 +57,9 @@ export function predicted(asked: PlanCase): PlanAnswer {
     return { breakdown, answer: { seconds: breakdown.tokenSeconds, parts: partsOf(trace, trace.tokens) } };
   };
   const { breakdown, answer: tpot } = answerOf('decode');
-  // The closed forms have no prompts of cut tensors.
-  const ttft = plan.kind === 'tensor-parallel' ? undefined : answerOf('prefill').answer;
+  // The closed forms have no prompts of cut tensors and divided experts.
+  const hasPrompts = plan.kind !== 'tensor-parallel' && plan.kind !== 'expert-parallel';
+  const ttft = hasPrompts ? answerOf('prefill').answer : undefined;
   return { ttft, tpot, readBytes: breakdown.reloadedBytes };
 }
 
@@ -83,7 +84,7 @@ export function simulated(asked: PlanCase): SimulatedAnswer {
     // As measured: a run came before the one that counts.
     ...(isRing && { warm: true, chunkBytes: CHUNK_BYTES }),
     ...(isRing && model.bytes < LARGE_MODEL_BYTES && { extentBytes: FINE_EXTENT_BYTES }),
-    ...(routing && cachesExperts(plan) && { routing }),
+    ...(routing && { routing }),
   });
   const [shortage] = outOfMemory;
   if (shortage !== undefined) throw new InputError('--plan', `doesn't fit: ${shortage.reason}`);

@@ -136,7 +136,7 @@ async function run(options: Options): Promise<void> {
 }
 
 async function answersOf(asked: Asked, options: Options): Promise<PlanAnswers> {
-  const executor = executorOf(asked.plan);
+  const executor = executorOf(asked.plan, asked.model, asked.file);
   const { file } = asked;
   if (executor.kind === 'none') {
     if (asked.cluster === undefined)
@@ -151,7 +151,10 @@ async function answersOf(asked: Asked, options: Options): Promise<PlanAnswers> {
   }
   const { measured, cluster } = await measure(asked, options, executor.kind);
   const { plan } = measured;
-  const routing = cachesExperts(plan) ? routingOf(asked, readThreadsOf(asked, options)) : undefined;
+  const routing =
+    cachesExperts(plan) || plan.kind === 'expert-parallel'
+      ? routingOf(asked, readThreadsOf(asked, options))
+      : undefined;
   const one = { ...asked, cluster, plan, routing };
   return { file, plan, predicted: predicted(one), simulated: simulated(one), measured };
 }

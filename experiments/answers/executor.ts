@@ -1,6 +1,7 @@
 import { InputError } from '../../engine/input/input-error.ts';
+import type { Model } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { ringWindows } from '../../engine/plan/ring-windows.ts';
+import { ringLayout } from './ring-layout.ts';
 
 /** How a plan is carried out here, or why it isn't. */
 export type Executor = { readonly kind: 'ring' | 'split' } | { readonly kind: 'none'; readonly reason: string };
@@ -9,7 +10,7 @@ export type Executor = { readonly kind: 'ring' | 'split' } | { readonly kind: 'n
  * Chooses what carries a plan out: this machine's CPU and GPU where they share more than whole layers (`split`), otherwise a
  * ring, which may have one device (`ring`).
  */
-export function executorOf(plan: Plan): Executor {
+export function executorOf(plan: Plan, model: Model, file: string): Executor {
   const crosses = plan.stages.some(({ cpuExperts }) => cpuExperts !== undefined);
   const keepsOnHost = plan.kvCache === 'host' && plan.stages.some(({ processor }) => processor === 'gpu');
   const streams = plan.output.streamed !== undefined || plan.stages.some(({ streamed }) => streamed !== undefined);
@@ -23,7 +24,7 @@ export function executorOf(plan: Plan): Executor {
     };
   }
   try {
-    ringWindows(plan);
+    ringLayout(plan, model, file);
     return { kind: 'ring' };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

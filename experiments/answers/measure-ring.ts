@@ -5,9 +5,7 @@ import { type KernelOptions, openKernels } from '../../engine/kernels/open-kerne
 import { checkKvFormat, type KvFormat } from '../../engine/model/kv-format.ts';
 import { isRecurrent } from '../../engine/model/layer-kind.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { ringWindows } from '../../engine/plan/ring-windows.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
-import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 import { clockFor, type ProcessorClock, type Timing } from '../../engine/profile/processor-clock.ts';
 import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
 import type { RingGpu } from '../../engine/ring/device/device-part.ts';
@@ -18,7 +16,7 @@ import { surveyLinks } from '../../engine/ring/head/link-survey.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { measuredCluster } from '../../engine/ring/head/measured-links.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
-import { fittedPlan, type RingLayout } from '../../engine/ring/head/planning.ts';
+import { fittedPlan } from '../../engine/ring/head/planning.ts';
 import { createRingTexts, type RingModel, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { clock as ringClock } from '../../engine/ring/wire/clock.ts';
@@ -27,6 +25,7 @@ import { countedTokens, tokenFigures } from '../../engine/trace/token-figures.ts
 import type { TokenInterval, Trace } from '../../engine/trace/trace.ts';
 import type { PlanAnswer } from './answers.ts';
 import { partsOf, partsWithin } from './parts.ts';
+import { ringLayout, withPolicies } from './ring-layout.ts';
 
 /** How a plan is measured. */
 export interface MeasuredCase {
@@ -145,19 +144,9 @@ async function describedCluster(
   return parseCluster(text, 'descriptions by the devices');
 }
 
-/** The part of a plan that devices carry out. Where the plan names no policy, the operating system has the weights. */
-function layoutOf(plan: Plan): RingLayout {
-  const holders = new Set([plan.output, ...plan.stages].map(({ device }) => device));
-  return {
-    windows: ringWindows(plan),
-    onGpu: (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu'),
-    weights: Object.fromEntries([...holders].map((device) => [device, plan.weights[device] ?? NO_WEIGHTS_POLICY])),
-  };
-}
-
 /** A text in the assembled ring. @throws RingError if a device is lost */
 async function openText(asked: RingCase, head: RingHead, { part: { model } }: LoadedPart): Promise<RingModel> {
-  const layout = layoutOf(asked.plan);
+  const layout = ringLayout(asked.plan, model, asked.file);
   const ring = recoveringRing(
     head,
     (present) => {
@@ -227,10 +216,8 @@ async function timedRuns(
     text.rewind(0);
     runs.push(await timedRun(text.evaluate, tokens, asked.promptTokens, clock));
   }
-  return { runs: runs.slice(1), plan: fittedPlan({ ...asked.plan, ...layoutWeights(asked.plan) }, head.weights) };
+  return { runs: runs.slice(1), plan: fittedPlan(withPolicies(asked.plan), head.weights) };
 }
-
-const layoutWeights = (plan: Plan): Pick<Plan, 'weights'> => ({ weights: layoutOf(plan).weights });
 
 interface RecordedRun {
   readonly trace: Trace;

@@ -38,7 +38,8 @@ export function readClusterFile(name: string, plain: boolean): ClusterFile {
 export function otherDevices(plan: Plan): string[] {
   const visited = plan.stages.flatMap((stage) => ('cut' in stage ? stage.cut : [stage]).map(({ device }) => device));
   const relays = relaysOf(plan).flatMap(({ via }) => via);
-  const all = new Set([...visited, plan.output.device, ...relays]);
+  const holders = 'holders' in plan ? plan.holders.map(({ device }) => device) : [];
+  const all = new Set([...visited, plan.output.device, ...relays, ...holders]);
   all.delete(plan.embedding.device);
   return [...all];
 }
@@ -59,10 +60,7 @@ export function planMembers(
   const devices = otherDevices(plan);
   if (workers.length > devices.length) {
     const others = devices.length === 0 ? 'none' : devices.join(', ');
-    throw new InputError(
-      '--worker',
-      `is given ${workers.length} times; the plan's devices besides its head: ${others}`,
-    );
+    throw new InputError('--worker', `${workers.length} are given; the plan's devices besides its head: ${others}`);
   }
   return devices.map((name, index) => {
     const given = workers[index];

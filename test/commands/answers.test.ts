@@ -26,7 +26,7 @@ test.before(async () => {
   writeFileSync(
     shapes,
     `name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size,trained_context,experts,experts_used,tied_embeddings,qkv_bias,default_mix,provenance
-mixture,olmoe,${LAYERS},128,64,4,4,32,1024,512,16,2,false,false,Q8_0,assumed: a test`,
+mixture,olmoe,${LAYERS},128,512,4,4,32,1024,512,16,2,false,false,Q8_0,assumed: a test`,
   );
   const made = await hearthHere('make-model', '--model-file', shapes, '--shape', 'mixture', '--out', mixture);
   assert.is(made.code, 0, made.stderr);
@@ -184,6 +184,9 @@ testIf(
     const answers = await answersOf('--plan', plan, '--model', mixture, '--cluster', clusterFile('h'));
     checkSums(answers);
     for (const { tpot } of [answers.predicted, answers.simulated]) assert.ok((tpot.parts as Parts).reading > 0);
+    // Both follow the experts that tokens really use, from the same caches; disks are read in whole blocks.
+    const blocks = (answers.measured?.readBytes ?? 0) / (answers.simulated.readBytes as number);
+    assert.ok(blocks >= 1 && blocks < 1.2, `${blocks}`);
   },
 );
 
@@ -262,7 +265,7 @@ test('wrong inputs are one line and code 2', async () => {
   );
   assert.match(
     await refusal('--plan', planFile('alone.json'), '--model', model, '--cluster', here, '--worker', 'a:1'),
-    /^--worker: is given 1 times; the plan's devices besides its head: none$/,
+    /^--worker: 1 are given; the plan's devices besides its head: none$/,
   );
   const short = planFile('short.json', ['h'], { stages: [{ ...place('h'), from: 0, to: 3 }] });
   assert.match(

@@ -51,7 +51,9 @@ export interface DeviceWeightsOptions {
  * @returns `undefined` if weights are not managed: nothing was requested, or the kernels hold them in their own memory
  */
 export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeights | undefined {
-  const { loaded, output, requested, room, record, onStill, onMoved = () => {} } = options;
+  const { loaded, output, requested, room, onStill, onMoved = () => {} } = options;
+  // Reads of cached experts have spans of their own; page faults can't be told from them by what a thread has read.
+  const record = requested.experts === undefined ? options.record : undefined;
   if (requested.prefetch === 'none' && requested.release === 'none' && record === undefined) return undefined;
   const own = options.windows.filter((window) => layersInRam([window]).length > 0);
   const recorder = record && weightsRecorder(record);
