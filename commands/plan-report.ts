@@ -10,7 +10,7 @@ import {
   threeDigits,
 } from '../engine/input/format.ts';
 import { cachesExperts } from '../engine/plan/plan.ts';
-import { formatTable, type TableColumn } from '../engine/terminal/table.ts';
+import { formatTable, type TableColumn, terminalWidth } from '../engine/terminal/table.ts';
 import type { Answer, RunnableAnswer } from '../planner/answer.ts';
 import { contextText, placesText } from '../planner/answer-text.ts';
 import type { Change } from '../planner/changes.ts';
@@ -49,7 +49,7 @@ export function answerLines(cluster: Cluster, answers: readonly Answer[]): strin
   const table = formatTable(
     columns,
     answers.map((one) => lineOf(one, cluster)),
-    132,
+    terminalWidth(132),
   );
   const fitting = answers.filter(({ status }) => status === 'in-memory').length;
   const notes = [
@@ -187,7 +187,7 @@ function memoryTable({ devices }: RunnableAnswer): string {
     'GiB\navailable',
     'Read for\na token',
   ];
-  return formatTable([{ title: 'Device' }, ...columns.map(right)], rows);
+  return formatTable([{ title: 'Device', short: 'D' }, ...columns.map(right)], rows);
 }
 
 /** A mixture's weights by the processor that computes with them: those every token uses, experts, and a token's share of these. */
@@ -199,7 +199,7 @@ function expertsTable({ plan, model }: RunnableAnswer): string {
     gibibytes(usedBytes),
   ]);
   const columns = ['Every token\nuses GiB', 'Experts\nGiB', 'of them\na token'];
-  return formatTable([{ title: 'Weights on' }, ...columns.map(right)], rows);
+  return formatTable([{ title: 'Weights on', short: 'P' }, ...columns.map(right)], rows);
 }
 
 /** By acceptance rate: tokens to draft at a time, and the gains. Measured gains are those that runs print. */
@@ -228,7 +228,7 @@ function changesText(title: string, changes: readonly Change[], before: number |
     Number.isFinite(seconds) ? rate(seconds) : 'does not fit',
     before === undefined || !Number.isFinite(seconds) ? '–' : formatDeviation(before / seconds),
   ]);
-  return formatTable([{ title }, right('Tokens/s\nsimulated'), right('Change')], rows);
+  return formatTable([{ title, wraps: true }, right('Tokens/s\nsimulated'), right('Change')], rows);
 }
 
 function rate(seconds: number | undefined): string {

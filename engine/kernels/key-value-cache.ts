@@ -34,7 +34,10 @@ export interface CacheJob {
  * allows it; callers must wait until a place is written before they read it.
  */
 export interface CacheFile {
-  /** Begins to write a cache to a place of the file. @param place where the cache goes, counted in caches from the beginning of the file */
+  /**
+   * Begins to write a cache to a place of the file.
+   * @param place where the cache goes, counted in caches from the beginning of the file
+   */
   write(cache: KeyValueCache, place: number): CacheJob;
   /** Begins to read a cache from a place of the file. */
   read(cache: KeyValueCache, place: number): CacheJob;

@@ -12,68 +12,109 @@ export interface TableColumn {
   readonly wraps?: boolean | 'items';
   /** Whether the column names its row: it is repeated if a table that is too wide is cut into parts. */
   readonly label?: boolean;
+  /** A letter for short names, `D1` and so on, which take the place of long ones if the table is too wide. */
+  readonly short?: string;
 }
 
 /** Width of tables and sentences where the terminal's is unknown, as in a pipe. */
 const USUAL_WIDTH = 120;
 /** Nothing is made for narrower terminals. */
-const LEAST_WIDTH = 80;
-
-/** Columns of the terminal, 80 or more; those of `COLUMNS` where output is no terminal, else 120. */
-export function terminalWidth(): number {
-  const columns = process.stdout.columns ?? Number(process.env.COLUMNS ?? USUAL_WIDTH);
-  return Number.isInteger(columns) ? Math.max(LEAST_WIDTH, columns) : USUAL_WIDTH;
-}
-
-/** Least width of a column that wraps. */
-const NARROWEST = 12;
+const LEAST_WIDTH = 50;
 
 /**
- * A table for the terminal: plain text, columns two spaces apart, numbers right-aligned, a rule below the titles. If it
- * is too wide even with wrapped cells, it comes in parts below each other, each with the first column and the other
- * leading labels.
+ * Columns of the terminal, 50 or more; those of `COLUMNS` where output is no terminal.
+ * @param usual width where neither is known
+ */
+export function terminalWidth(usual = USUAL_WIDTH): number {
+  const columns = process.stdout.columns ?? Number(process.env.COLUMNS ?? usual);
+  return Number.isInteger(columns) ? Math.max(LEAST_WIDTH, columns) : usual;
+}
+
+/** Least width of a column that wraps, unless all of its cells are shorter or it has longer words. */
+const NARROWEST = 12;
+/** The longest words that aren't broken. */
+const LONGEST_WORD = 24;
+
+/**
+ * A table for the terminal: plain text, columns two spaces apart, numbers right-aligned, a rule below the titles. If it is
+ * too wide even with wrapped cells, long names of rows become short ones with a legend, where their column has some; if
+ * it still is, it comes in parts below each other, each with the first column and the other leading labels, and all text
+ * wraps.
  * @param rows for each row, its cells by column
  * @param width the most characters of a line
  */
 export function formatTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
-  width = 120,
+  width = terminalWidth(),
 ): string {
-  const natural = columns.map((column, index) =>
-    Math.max(...column.title.split('\n').map(displayWidth), ...rows.map((row) => displayWidth(row[index] ?? ''))),
+  if (partsOf(columns, rows, width).length === 1 && leastWidth(columns, rows) <= width)
+    return partText(columns, rows, width);
+  const { named, legend } = withShortNames(columns, rows);
+  const flexible = columns.map(
+    (column): TableColumn => (column.align === 'right' ? column : { wraps: true, ...column }),
   );
-  const parts = partsOf(columns, natural, width);
-  if (parts.length > 1)
-    return parts
-      .map((part) =>
-        formatTable(
-          part.map((index) => columns[index] as TableColumn),
-          rows.map((row) => part.map((index) => row[index] ?? '')),
-          width,
-        ),
-      )
-      .join('\n');
-  const widths = fit(columns, natural, width);
+  const parts = partsOf(flexible, named, width).map((part) =>
+    partText(
+      part.map((index) => flexible[index] as TableColumn),
+      named.map((row) => part.map((index) => row[index] ?? '')),
+      width,
+    ),
+  );
+  const key = legend.flatMap((line) => wrapText(line, width - 2).map((text, at) => `${at === 0 ? '' : '  '}${text}\n`));
+  return `${parts.join('\n')}${key.join('')}`;
+}
+
+/** One part of a table. */
+function partText(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): string {
+  const widths = fit(naturalWidths(columns, rows), leastWidths(columns, rows), width);
   const line = (cells: readonly string[]): string =>
     columns
       .map(({ align }, index) => pad(cells[index] ?? '', widths[index] as number, align ?? 'left'))
       .join('  ')
       .trimEnd();
-  const titles = columns.map(({ title }) => title.split('\n'));
-  const lines = Array.from({ length: Math.max(...titles.map((title) => title.length)) }, (_, at) =>
-    line(titles.map((title) => title[at] ?? '')),
+  const wrapped = (cells: readonly string[][]): string[] =>
+    Array.from({ length: Math.max(...cells.map((cell) => cell.length)) }, (_, at) =>
+      line(cells.map((cell) => cell[at] ?? '')),
+    );
+  const titles = columns.map(({ title, wraps }, index) =>
+    title.split('\n').flatMap((text) => (wraps ? wrapCell(text, widths[index] as number, true) : [text])),
   );
+  const lines = wrapped(titles);
   lines.push(widths.map((size) => '─'.repeat(size)).join('  '));
-  for (const row of rows) {
-    const wrapped = columns.map(({ wraps }, index) => {
-      const cell = row[index] ?? '';
-      return wraps ? wrapCell(cell, widths[index] as number, wraps) : [cell];
-    });
-    const height = Math.max(...wrapped.map((cell) => cell.length));
-    for (let at = 0; at < height; at++) lines.push(line(wrapped.map((cell) => cell[at] ?? '')));
-  }
+  for (const row of rows)
+    lines.push(
+      ...wrapped(
+        columns.map(({ wraps }, index) => {
+          const cell = row[index] ?? '';
+          return wraps ? wrapCell(cell, widths[index] as number, wraps) : [cell];
+        }),
+      ),
+    );
   return `${lines.join('\n')}\n`;
+}
+
+/** Names that are no longer than this have no shorter ones. */
+const SHORT = 6;
+
+/** The rows with `D1` and so on in place of long names, and a legend, in columns that have a letter for that. */
+function withShortNames(columns: readonly TableColumn[], rows: readonly (readonly string[])[]) {
+  const legend: string[] = [];
+  const short = columns.map(({ short }, index) => {
+    const names = new Map<string, string>();
+    if (short === undefined) return names;
+    const taken = new Set(rows.map((row) => row[index] ?? ''));
+    let number = 0;
+    for (const name of taken) {
+      if (displayWidth(name) <= SHORT) continue;
+      do number++;
+      while (taken.has(`${short}${number}`));
+      names.set(name, `${short}${number}`);
+      legend.push(`${short}${number}: ${name}`);
+    }
+    return names;
+  });
+  return { named: rows.map((row) => row.map((cell, index) => short[index]?.get(cell) ?? cell)), legend };
 }
 
 /** Omits columns that are empty in every row. */
@@ -110,27 +151,60 @@ function wordsOf(text: string): string[] {
   return parts.reduce((words, [first = '', ...rest]) => [...words.slice(0, -1), `${words.at(-1)} ${first}`, ...rest]);
 }
 
+/** The lines of a cell; words that are longer than the column are broken. */
 function wrapCell(cell: string, width: number, wraps: true | 'items'): string[] {
   const lines = linesOf(wraps === 'items' ? cell.split(/(?<=,) /) : wordsOf(cell), width);
-  return lines.flatMap((line) => (displayWidth(line) > width ? linesOf(wordsOf(line), width) : [line]));
+  return lines
+    .flatMap((line) => (displayWidth(line) > width ? linesOf(wordsOf(line), width) : [line]))
+    .flatMap((line) => (displayWidth(line) > width ? linesOf(line.split(' '), width) : [line]))
+    .flatMap((line) => {
+      const letters = [...line];
+      const count = Math.max(1, Math.ceil(letters.length / width));
+      return Array.from({ length: count }, (_, at) => letters.slice(at * width, (at + 1) * width).join(''));
+    });
 }
 
-/** Widths of the columns; those that wrap share the width that the others leave. */
-function fit(columns: readonly TableColumn[], natural: readonly number[], width: number): number[] {
-  const gaps = 2 * (columns.length - 1);
-  const excess = natural.reduce((sum, size) => sum + size, gaps) - width;
-  const wrapping = columns.filter((column) => column.wraps).length;
-  if (excess <= 0 || wrapping === 0) return [...natural];
-  return natural.map((size, index) =>
-    columns[index]?.wraps ? Math.max(NARROWEST, size - Math.ceil(excess / wrapping)) : size,
+/** Widths of the columns with every cell on one line. */
+function naturalWidths(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number[] {
+  return columns.map(({ title }, index) =>
+    Math.max(...title.split('\n').map(displayWidth), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
 }
 
+/** Least widths of the columns: those that wrap may be narrow. */
+function leastWidths(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number[] {
+  return naturalWidths(columns, rows).map((size, index) => {
+    if (!columns[index]?.wraps) return size;
+    const words = rows.flatMap((row) => wordsOf(row[index] ?? '').map(displayWidth));
+    return Math.min(size, Math.max(NARROWEST, Math.min(LONGEST_WORD, Math.max(0, ...words))));
+  });
+}
+
+/** Width of a table whose columns are as narrow as they can be. */
+function leastWidth(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number {
+  return totalOf(leastWidths(columns, rows));
+}
+
+/** Width of columns with the gaps between them. */
+function totalOf(widths: readonly number[]): number {
+  return widths.reduce((sum, size) => sum + size, 2 * (widths.length - 1));
+}
+
+/** Widths of the columns: as long as they are too wide together, the widest that may be narrower is made so. */
+function fit(natural: readonly number[], least: readonly number[], width: number): number[] {
+  const widths = [...natural];
+  for (let excess = totalOf(widths) - width; excess > 0; excess--) {
+    const wide = widths.map((size, index) => (size > (least[index] as number) ? size : 0));
+    const widest = Math.max(...wide);
+    if (widest === 0) break;
+    widths[wide.lastIndexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
 /** The columns of each part of a table, by index: one part if all of them fit. */
-function partsOf(columns: readonly TableColumn[], natural: readonly number[], width: number): number[][] {
-  const least = natural.map((size, index) => (columns[index]?.wraps ? Math.min(size, NARROWEST) : size));
-  const total = (part: readonly number[]): number =>
-    part.reduce((sum, index) => sum + (least[index] as number), 2 * (part.length - 1));
+function partsOf(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): number[][] {
+  const least = leastWidths(columns, rows);
   const all = columns.map((_, index) => index);
   const others = Math.max(
     1,
@@ -140,7 +214,8 @@ function partsOf(columns: readonly TableColumn[], natural: readonly number[], wi
   const parts: number[][] = [];
   for (const index of all.slice(others)) {
     const last = parts.at(-1);
-    if (last !== undefined && total([...last, index]) <= width) last.push(index);
+    const together = [...(last ?? []), index].map((at) => least[at] as number);
+    if (last !== undefined && totalOf(together) <= width) last.push(index);
     else parts.push([...labels, index]);
   }
   return parts.length === 0 ? [all] : parts;

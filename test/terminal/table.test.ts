@@ -51,6 +51,59 @@ test('a table is no wider than its limit unless single words are', () => {
   );
 });
 
+test('a table of any columns fits 50 characters and says everything, in parts if need be', () => {
+  const name = fc.stringMatching(/^[a-z]{1,9}( [a-z]{1,9}){0,4}$/);
+  const number = fc.integer({ min: 0, max: 10 ** 9 }).map(String);
+  const row = fc.tuple(name, number, number, name, number, number, number);
+  fc.assert(
+    fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), fc.boolean(), (rows, short) => {
+      const columns = rows[0]?.map((_, index) => ({
+        title: `title\n${index}`,
+        ...(index === 0 && short && { short: 'D' }),
+        ...(index !== 0 && index !== 3 && { align: 'right' as const }),
+      }));
+      const table = formatTable(columns ?? [], rows, 50);
+      assert.ok(
+        table.split('\n').every((line) => [...line].length <= 50),
+        table,
+      );
+      const words = new Set(table.split(/\s+/));
+      for (const cell of rows.flat())
+        for (const word of cell.split(' ')) assert.ok(words.has(word), `${word}\n${table}`);
+    }),
+    { seed: 1 },
+  );
+});
+
+test('long names of rows become short ones with a legend only where the table is too wide', () => {
+  const columns = [
+    { title: 'Device', short: 'D' },
+    { title: 'a', align: 'right' as const },
+    { title: 'b', align: 'right' as const },
+  ];
+  const rows = [
+    ['Desktop 32 GB', '1', '2'],
+    ['D1', '3', '4'],
+  ];
+  assert.is(formatTable(columns, rows, 19).split('\n')[2], 'Desktop 32 GB  1  2');
+  assert.is(
+    formatTable(columns, rows, 18),
+    ['Device  a  b', '──────  ─  ─', 'D2      1  2', 'D1      3  4', 'D2: Desktop', '  32 GB', ''].join('\n'),
+  );
+});
+
+test('words longer than a column are broken', () => {
+  const columns = [
+    { title: 'k', align: 'right' as const },
+    { title: 'word', wraps: true },
+  ];
+  const word = 'a'.repeat(30);
+  assert.is(
+    formatTable(columns, [['1', word]], 27),
+    ['k  word', `─  ${'─'.repeat(24)}`, `1  ${'a'.repeat(24)}`, `   ${'a'.repeat(6)}`, ''].join('\n'),
+  );
+});
+
 test('wrapped text has the same words, in lines as full as possible', () => {
   assert.equal(wrapText('one two three four', 9), ['one two', 'three', 'four']);
   assert.equal(wrapText('incomprehensible word', 5), ['incomprehensible', 'word']);
