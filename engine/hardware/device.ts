@@ -14,7 +14,7 @@ export type FlopRates = Readonly<Record<Quantization, number>>;
 export interface PromptRates {
   readonly packTokens: number;
   /**
-   * FLOP/s that state, by one token's FLOPs, what a product takes beside reading its weights and the packs' tokens; and
+   * FLOP/s that state, by one token's FLOPs, what a product takes in addition to reading its weights and the packs' tokens; and
    * those of every token of the packs.
    */
   readonly unpacking: FlopRates;
@@ -43,7 +43,7 @@ export interface PassRates {
  * it reads count apart, since models differ in how many query heads share a key.
  */
 export interface PagedAttentionRates {
-  /** Bytes of an F16 cache per second for a generated token, and FLOP/s beside reading. */
+  /** Bytes of an F16 cache per second for a generated token, and FLOP/s in addition to reading. */
   readonly memory: number;
   readonly flops: number;
   /** FLOP/s for a prompt's tokens, which share what they read. */
@@ -226,7 +226,7 @@ export type KernelReclaim = (typeof KERNEL_RECLAIMS)[number];
 /** Memory of a device's CPU, bytes. */
 export interface DeviceMemory {
   readonly total: number;
-  /** d_m^avail: bytes that the model may use beside other applications. */
+  /** d_m^avail: bytes that the model may use while other applications run. */
   readonly available: number;
   /**
    * d^bytes_can_swap and d^swap_avail: cold pages of other applications, and room for them in swap (Android; Eq. 17).

@@ -48,7 +48,7 @@ const GPU_COMPUTE: Readonly<Record<GpuPart['family'], number>> = {
 };
 const SHARED_GPU_COMPUTE = 0.5;
 
-/** RAM that is left beside the operating system and a browser, GiB, of all there is. Assumed. */
+/** RAM that the operating system and a browser leave, GiB, of all there is. Assumed. */
 const AVAILABLE: Readonly<Record<CatalogueSystem, (memory: number) => number>> = {
   linux: (memory) => memory - Math.max(3, memory / 6),
   macos: (memory) => 0.7 * memory - 2,

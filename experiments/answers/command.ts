@@ -230,7 +230,7 @@ function publish(asked: Asked, answers: PlanAnswers, { json, out }: Options): vo
     wrapText(subtitle, width).join('\n'),
     terminalTable(answersTable(answers)).trimEnd(),
     ...summary.map((line) => wrapText(line, width).join('\n')),
-    ...(out === undefined ? [] : [`Report: ${out}/report.html (beside it answers.json, trace.json)`]),
+    ...(out === undefined ? [] : [`Report: ${out}/report.html (next to it answers.json, trace.json)`]),
   ];
   process.stdout.write(`${paragraphs.join('\n\n')}\n`);
 }

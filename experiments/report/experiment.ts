@@ -206,7 +206,7 @@ export function fileJson(value: unknown): string {
 }
 
 /**
- * `Report: results/rounds/report.html (beside it rounds.csv, rounds.json)`; folders are named with their files' number.
+ * `Report: results/rounds/report.html (next to it rounds.csv, rounds.json)`; folders are named with their files' number.
  */
 function savedLine(out: string, paths: readonly string[]): string {
   const first = paths.includes('report.html') ? 'report.html' : (paths.at(-1) ?? '');
@@ -217,5 +217,5 @@ function savedLine(out: string, paths: readonly string[]): string {
     return `${inside} ${inside === 1 ? 'file' : 'files'} in ${folder}/`;
   });
   const beside = [...others, ...counted].join(', ');
-  return `${first === 'report.html' ? 'Report' : 'Results'}: ${out}/${first}${beside === '' ? '' : ` (beside it ${beside})`}`;
+  return `${first === 'report.html' ? 'Report' : 'Results'}: ${out}/${first}${beside === '' ? '' : ` (next to it ${beside})`}`;
 }

@@ -155,7 +155,7 @@ export function createGenerationalLru({ state, budget, parameters, now }: Reclai
       else run.young = seesUse;
       runs.join(run);
     },
-    // Populating touches pages as read() does, beside mapping them (follow_page_pte, mm/gup.c).
+    // Populating touches pages as read() does, in addition to mapping them (follow_page_pte, mm/gup.c).
     populate: (run) => {
       run.unmapped = false;
       run.young = isMapped;

@@ -102,7 +102,7 @@ test('an empty path, - and a link to nothing are no places for an output', () =>
   assert.throws(() => checkOutput(dangling), /is a link to nothing/);
 });
 
-test('what a killed process left beside an output is removed by the next one that writes it', () => {
+test('what a killed process left next to an output is removed by the next one that writes it', () => {
   const path = join(folder, 'killed.json');
   const left = temporaryPath(path).replace(`.${process.pid}.`, `.${spawnSync('true').pid}.`);
   const [running, others] = [

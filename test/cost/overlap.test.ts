@@ -111,7 +111,7 @@ test('a pass over tokens of several texts reads the weights once, and computes m
     });
   const [token, one, eight] = [predicted(4, undefined), predicted(4, texts(1)), predicted(4, texts(8))];
   relativelyNear(one.tokenSeconds, token.tokenSeconds);
-  // Beside the weights, a row of the embedding for each token: 2048 values in F16.
+  // In addition to the weights, a row of the embedding for each token: 2048 values in F16.
   assert.equal([one.readBytes, eight.readBytes], [token.readBytes, token.readBytes + 7 * 4096]);
   // The disks bound both.
   assert.ok(eight.tokenSeconds < 1.5 * one.tokenSeconds && eight.tokenSeconds > one.tokenSeconds);

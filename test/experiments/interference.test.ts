@@ -16,7 +16,7 @@ interface Row {
   readonly frameRate: number;
 }
 
-test('the game starves beside GPU-only, and the prompt loses the more the longer a frame takes', () => {
+test('the game starves with GPU-only, and the prompt loses the more the longer a frame takes', () => {
   assert.is(code, 0);
   const { rows } = JSON.parse(stdout) as { rows: Row[] };
   const of = (way: string): Row[] => rows.filter((row) => row.way === way);

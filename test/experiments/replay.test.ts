@@ -37,7 +37,7 @@ test('a model that fits: every token as predicted, nothing read after the first'
   assert.ok(pressure > 0 && pressure < 0.05, `${pressure}`);
 });
 
-test('its plan and its Perfetto trace lie beside the report; the plan can be given back', async () => {
+test('its plan and its Perfetto trace lie next to the report; the plan can be given back', async () => {
   for (const name of ['report.html', 'replay.json', 'plan.json', 'trace.json'])
     assert.ok(existsSync(join(directory, name)), name);
   const first = readFileSync(join(directory, 'replay.json'), 'utf8');

@@ -69,7 +69,7 @@ export function answered({ cluster, model, context }: Home): number {
   return faster(whole, cut)?.seconds ?? Number.POSITIVE_INFINITY;
 }
 
-/** A home beside another that is at least as good, or the same but for names and order. */
+/** A home compared with another that is at least as good, or the same but for names and order. */
 export interface Change {
   readonly what: string;
   readonly better: Cluster;

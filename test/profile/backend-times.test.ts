@@ -9,7 +9,7 @@ test('a product of many more weights takes longer, and a shape of zero is refuse
     const time = createBackendTimes(kernels, { repeats: 3 });
     const [small, large] = [time({ rows: 32, columns: 32, tokens: 1 }), time({ rows: 256, columns: 256, tokens: 4 })];
     assert.ok(small > 0);
-    assert.ok(large > 4 * small, `${large} s beside ${small} s`);
+    assert.ok(large > 4 * small, `${large} s, and ${small} s`);
     assert.throws(() => time({ rows: 32, columns: 0, tokens: 1 }), /has 0 columns; each size is a whole number/);
   } finally {
     kernels.close();

@@ -21,7 +21,7 @@ function oneByOne(transformer: Transformer, tokens: readonly number[]): Float32A
   return tokens.map((token) => transformer.evaluate([token]).slice());
 }
 
-/** Verifies 2 to 9 tokens after a prompt, each time beside those one by one. */
+/** Verifies 2 to 9 tokens after a prompt, each time compared with those verified one by one. */
 function compare(transformer: Transformer, where: string): void {
   const { vocabularySize } = transformer.model;
   transformer.evaluate(PROMPT);

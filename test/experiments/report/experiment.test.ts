@@ -56,7 +56,7 @@ test('all files are written and the findings printed', async () => {
   assert.equal([code, stderr], [0, '']);
   assert.is(
     stdout,
-    `a toy\n\nfirst\n\nsecond\n\nIt works. It ends.\n\nReport: ${out}/report.html (beside it toy.csv, toy.json, 1 file in plans/)\n`,
+    `a toy\n\nfirst\n\nsecond\n\nIt works. It ends.\n\nReport: ${out}/report.html (next to it toy.csv, toy.json, 1 file in plans/)\n`,
   );
   assert.equal(readdirSync(out).sort(), ['plans', 'report.html', 'toy.csv', 'toy.json']);
   const page = readFileSync(join(out, 'report.html'), 'utf8');

@@ -59,7 +59,7 @@ test('other work of the thread is not delayed', async () => {
     hurried += await worked((pending) => pending);
     unhurried += await worked(unhurriedWait);
   }
-  assert.ok(unhurried > 0.8 * hurried, `${unhurried} µs of work beside ${hurried}`);
+  assert.ok(unhurried > 0.8 * hurried, `${unhurried} µs of work, and ${hurried} hurried`);
 });
 
 test.run();

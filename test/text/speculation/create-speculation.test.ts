@@ -144,7 +144,7 @@ test('the gain is that of ten verifications or more', async () => {
   }
 });
 
-test('what a call takes beside its passes is no part of what a drafted token takes', async () => {
+test('what a call takes besides its passes is no part of what a drafted token takes', async () => {
   let now = 0;
   let position = 0;
   const model = {

@@ -51,7 +51,7 @@ test('one cell beyond the limit is enough to miss the target', () => {
   assert.equal(met([0.5, 9, 0.01, -0.02, 0.03, -0.06, 0.05]), [false, undefined]);
 });
 
-test('prima.cpp’s column is the program’s Halda; other readings stand beside it', () => {
+test('prima.cpp’s column is the program’s Halda; other readings stand next to it', () => {
   const names = (system: string): string[] => policiesOf(system, '4').map(({ name }) => name);
   assert.equal(names('prima.cpp'), [
     'halda-program',
