@@ -1,7 +1,7 @@
 /** Bytes before the rows of a frame (engine/ring/wire/frame.ts). */
 export const FRAME_HEADER_BYTES = 48;
-/** Bytes that describe a row of a request: how many experts it names and how it is multiplied; and one of these experts. */
-export const ROW_BYTES = 8;
+/** Bytes that say how many experts a row of a request names; and those of one of these, its number and its weight. */
+export const ROW_BYTES = 4;
 export const CHOICE_BYTES = 8;
 
 /** Tokens that a device multiplies experts for. */

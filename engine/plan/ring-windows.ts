@@ -10,8 +10,13 @@ import { relaysOf, stopsBetween, type Window } from './windows.ts';
  */
 export function ringWindows(plan: Plan): Window[] {
   const windows: Window[] = [];
-  if (plan.kind === 'tensor-parallel' || plan.kind === 'expert-parallel' || plan.kind === 'chip')
-    throw new InputError('plan: kind', `is "${plan.kind}"; the ring carries out plans of kind "ring" and "split"`);
+  if (plan.kind === 'expert-parallel')
+    throw new InputError('plan: kind', 'is "expert-parallel", whose devices hold experts; for whole layers use "ring"');
+  if (plan.kind === 'tensor-parallel' || plan.kind === 'chip')
+    throw new InputError(
+      'plan: kind',
+      `is "${plan.kind}"; the ring carries out plans of kind "ring", "split" and "expert-parallel"`,
+    );
   if (plan.kvCache === 'host' && plan.stages.some(({ processor }) => processor === 'gpu'))
     throw new InputError(
       'plan: kvCache',

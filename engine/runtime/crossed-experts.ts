@@ -5,7 +5,7 @@ import type { LayerSettings } from './layer-operations.ts';
 import { VERIFIED_TOKENS } from './transformer.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
-/** Experts of layers whose other weights are on another processor. */
+/** Experts of layers whose other weights are on another processor, or device. */
 export interface CrossedExperts {
   /** Whether those of a layer are here. */
   has(layer: number): boolean;
@@ -13,7 +13,11 @@ export interface CrossedExperts {
    * Multiplies the experts that tokens chose, and adds up their results.
    * @param crossing ExpertsCrossing.values, in whose first values the sum is afterwards: [tokens][hidden]
    */
-  multiply(layer: number, segments: readonly Pick<Segment, 'tokens' | 'multiplied'>[], crossing: Float32Array): void;
+  multiply(
+    layer: number,
+    segments: readonly Pick<Segment, 'tokens' | 'multiplied'>[],
+    crossing: Float32Array,
+  ): void | Promise<void>;
 }
 
 export interface CrossedExpertsOptions {

@@ -6,6 +6,7 @@ import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import type { LayerBatches } from './attention.ts';
+import { type ChosenExperts, createChosenExperts } from './chosen-experts.ts';
 import { type CrossedExperts, createCrossedExperts } from './crossed-experts.ts';
 import { embedOperations, hiddenOperations, outputPart, type TokenRange } from './forward.ts';
 import type { SliceKernels } from './kv/page-pool.ts';
@@ -33,6 +34,8 @@ export interface ModelPart {
   load(from: number, to: number, withoutExperts?: number): void;
   /** Loads the experts of those of these layers that have any: what multiplies them for another processor. */
   experts(from: number, to: number): CrossedExperts;
+  /** Experts of any layer, for tokens that chose some of them; a layer's are loaded when they are first multiplied. */
+  chosenExperts(): ChosenExperts;
   /** The weights of a layer that is loaded. @throws RangeError for another */
   weightsOf(layer: number): LayerWeights;
   /** Loads the output layer unless it is loaded already; `logits` does so too. */
@@ -176,7 +179,7 @@ export function createModelPart({
     const arriving = kernels.read(values);
     meanwhile();
     await arriving;
-    experts?.multiply(layer, segments, values.values);
+    await experts?.multiply(layer, segments, values.values);
     kernels.write(sum);
   };
   /** Seconds of the last layer, and its number of tokens. */
@@ -201,6 +204,11 @@ export function createModelPart({
       }
       return createCrossedExperts({ kernels, settings: layerSettings, activationsOf, weights: own });
     },
+    chosenExperts: () =>
+      createChosenExperts({
+        ...{ kernels, settings: layerSettings, activationsOf, mostTokens },
+        weights: (layer) => pieceOf(ofExperts, layer, 'experts'),
+      }),
     weightsOf(layer) {
       const found = whole.get(layer);
       if (found === undefined) throw new RangeError(`layer ${layer} is not loaded`);

@@ -44,7 +44,7 @@ function meanOf(routing: Routing, { holders }: ExpertParallelPlan): number {
         const load: HeldLoad = { experts: count, rows: 1, choices: count, phase: 'decode' };
         const multiplying = totalLayerSeconds(heldExpertSeconds(model, load, { cpu, isHead: device === 'a' }));
         // There: a header, one row with its description, and eight bytes for each expert; back: a header and the sum.
-        const bytes = 48 + 8 + ROW + 8 * count + 48 + ROW;
+        const bytes = 48 + 4 + ROW + 8 * count + 48 + ROW;
         return device === 'a' ? multiplying : multiplying + 2 * 0.2e-3 + bytes / 125e6;
       });
       sum += Math.max(...seconds);
@@ -129,7 +129,7 @@ test('a batch pays for the union of its texts’ experts, within 5 % of drawn on
           const { cpu } = cluster.devices[DEVICES.indexOf(device)] as Device;
           const load: HeldLoad = { experts: new Set(chosen.flat()).size, rows, choices, phase: 'decode' };
           const multiplying = totalLayerSeconds(heldExpertSeconds(model, load, { cpu, isHead: device === 'a' }));
-          const bytes = 2 * 48 + rows * (8 + 2 * ROW) + 8 * choices;
+          const bytes = 2 * 48 + rows * (4 + 2 * ROW) + 8 * choices;
           return device === 'a' ? multiplying : multiplying + 2 * 0.2e-3 + bytes / 125e6;
         }),
       );

@@ -81,7 +81,7 @@ test('a ring carries out a plan as it is or refuses it', () => {
       return (error as Error).message;
     }
   };
-  const other = 'the ring carries out plans of kind "ring" and "split"';
+  const other = 'the ring carries out plans of kind "ring", "split" and "expert-parallel"';
   assert.is(problem('tensor-parallel'), `plan: kind: is "tensor-parallel"; ${other}`);
   assert.is(problem('chip'), `plan: kind: is "chip"; ${other}`);
   assert.is(problem('split'), '1 windows');

@@ -1,10 +1,11 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
-import { type ActivationFrame, type Frame, FrameError, MOST_PAGES } from '../wire/frame.ts';
+import { type ActivationFrame, type ExpertsFrame, type Frame, FrameError, MOST_PAGES } from '../wire/frame.ts';
 import { type Assignment, FROM_HEAD, type MeasuredLink, type WeightsReport } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
 import { loadDevicePart, type RingGpu } from './device-part.ts';
 import { createDeviceWeights } from './device-weights.ts';
+import { createExpertHolder, holdExperts } from './held-experts.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { layersOf, missingCacheMemory, pageCount, plannedBytes, weightsRoom } from './memory.ts';
 import { openSuccessorLinks, type SuccessorLinks } from './successor-links.ts';
@@ -23,6 +24,8 @@ export interface CarriedAssignment {
   measure(bytes: number): Promise<MeasuredLink[]>;
   /** Runs a window. @throws FrameError for a frame that does not fit the plan */
   accept(frame: ActivationFrame, link: string): void;
+  /** Multiplies experts for the head. @throws FrameError for a frame that does not fit the plan */
+  acceptExperts(frame: ExpertsFrame): void;
   /** Whether a device with this key sends results here. */
   expects(publicKey: string): boolean;
   /** Whether the connection named `link` belongs to the head or a device of the plan. */
@@ -84,6 +87,14 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
     onStill: options.onStill,
     onMoved: options.onMoved,
   });
+  const { held } = assignment;
+  const experts = held && (await holdExperts(loaded, held, room));
+  const holder =
+    held &&
+    createExpertHolder({
+      ...assignment,
+      ...{ loaded, held, send: sendToHead, onFailed: options.onFailed, record: record ?? (() => {}) },
+    });
   const senders = new Map(predecessors.map(({ name, linkName }) => [linkName, name]));
   senders.set(options.headLink, FROM_HEAD);
   const sources = new Map(assignment.sources.map(({ window, from }) => [window, from]));
@@ -115,13 +126,19 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
       if (sender === undefined) throw new FrameError('activations from a device that is not a predecessor in the plan');
       runner.accept(frame, sender);
     },
+    acceptExperts(frame) {
+      if (holder === undefined) throw new FrameError('a request for experts, of which the plan divides none');
+      holder.accept(frame);
+    },
     expects: (publicKey) => predecessors.some((one) => one.publicKey === publicKey),
     receivesFrom: (link) => senders.has(link),
     predecessor: (link) => predecessors.find(({ linkName }) => linkName === link)?.name,
     collect: () => weights?.collect(),
     async end() {
       links?.close();
+      holder?.end();
       await runner.end();
+      experts?.close();
       device.close();
     },
   };

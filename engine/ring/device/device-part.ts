@@ -1,5 +1,6 @@
 import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
+import type { CrossedExperts } from '../../runtime/crossed-experts.ts';
 import { type GpuLayers, loadToGpu, type WindowPart, withGpuLayers } from '../../runtime/gpu-layers.ts';
 import type { WindowAssignment } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
@@ -34,6 +35,8 @@ export interface DevicePartOptions {
   readonly wanted: () => boolean;
   /** How experts are cached and read; `undefined`: they are mapped like other weights. */
   readonly experts: ExpertsPolicy | undefined;
+  /** Multiplies the experts of layers that have any, which are loaded without them; `undefined`: they are loaded too. */
+  readonly divided?: CrossedExperts | undefined;
   /** Whether the output layer is on this device. */
   readonly hasOutput: boolean;
   /** Memory for weights and for reading them, bytes. */
@@ -48,14 +51,19 @@ export interface DevicePartOptions {
  * @throws Error with a reason if the device has no GPU to use, too little memory on it, or none for slots of experts
  */
 export async function loadDevicePart(options: DevicePartOptions): Promise<DevicePart> {
-  const { loaded, gpu, windows, outer, wanted, context, experts: policy, record } = options;
+  const { loaded, gpu, windows, outer, wanted, context, experts: policy, record, divided } = options;
   loaded.useContext(context);
   if (policy !== undefined) {
     if (outer.length > 0) throw new Error('experts are cached on a CPU alone, and the plan has its output on its GPU');
     const experts = openDeviceExperts({ ...options, policy, recorder: record && weightsRecorder(record) });
     return { part: experts.part, experts, close: experts.close };
   }
-  for (const layer of layersInRam(windows)) loaded.part.load(layer, layer + 1);
+  for (const layer of layersInRam(windows)) loaded.part.load(layer, layer + 1, divided?.has(layer) ? 1 : 0);
+  if (divided !== undefined) {
+    const { part } = loaded;
+    const run: WindowPart['run'] = (from, to, segments) => part.run(from, to, segments, divided);
+    return { part: { ...part, run }, experts: undefined, close: () => {} };
+  }
   const layers = windows.flatMap(({ onGpu }) => onGpu);
   if (layers.length + outer.length === 0) return { part: loaded.part, experts: undefined, close: () => {} };
   if (gpu === undefined)

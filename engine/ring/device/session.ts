@@ -1,5 +1,5 @@
 import { WeightsLostError } from '../../kernels/weights-lost-error.ts';
-import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
+import { type ActivationFrame, type ExpertsFrame, type Frame, FrameError } from '../wire/frame.ts';
 import type { Assignment, SessionMessage, WorkerMessage } from '../wire/message.ts';
 import { messageFrame, reasonOf } from '../wire/parse-message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
@@ -18,6 +18,8 @@ export interface WorkerSession {
   /** @throws FrameError for a message that a head can't send */
   onMessage(message: SessionMessage): void;
   onActivations(frame: ActivationFrame, link: string): void;
+  /** @throws FrameError for a request that a head can't send */
+  onExperts(frame: ExpertsFrame): void;
   /** Whether a device with this key sends results here under the current assignment. */
   expects(publicKey: string): boolean;
   /** Whether the connection of this name belongs to the head or to a device of the current assignment. */
@@ -187,6 +189,9 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
     onActivations(frame, link) {
       // Frames of an earlier assignment may still arrive.
       if (frame.epoch === current?.epoch) current.accept(frame, link);
+    },
+    onExperts(frame) {
+      if (frame.epoch === current?.epoch) current.acceptExperts(frame);
     },
   };
 }

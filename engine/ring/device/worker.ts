@@ -58,7 +58,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
   const { loaded, keys, heads, log, idleSeconds } = options;
   const ringAddress = nextPort(options.address);
   const transport = createTransport(keys, log, options.linkDelay);
-  const mostBytes = mostFrameBytes(loaded.part.model.hiddenSize * loaded.part.mostTokens);
+  const mostBytes = mostFrameBytes(loaded.part.model, loaded.part.mostTokens);
   const tell = (peer: string, message: WorkerMessage): Promise<void> => control.send(peer, messageFrame(message));
   let unable: string | undefined;
   let lose: (error: Error) => void = () => {};
@@ -92,6 +92,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     const session = served.heard(peer);
     if (session !== undefined && frame.kind === 'probe') echo(control, peer, frame.tag);
     else if (session !== undefined && frame.kind === 'activations') session.onActivations(frame, peer);
+    else if (session !== undefined && frame.kind === 'experts') session.onExperts(frame);
     else onHeadMessage(peer, readMessage(frame, HEAD_MESSAGE));
   };
 

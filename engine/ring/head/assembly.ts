@@ -37,6 +37,8 @@ export interface AssemblyOptions {
   readonly windows: readonly Window[];
   /** Bytes of a layer's weights. */
   readonly layerBytes: number;
+  /** Bytes of the experts of the device that holds most; default 0. */
+  readonly heldBytes?: number;
   /** By device, including the head. */
   readonly assigned: ReadonlyMap<string, Assignment>;
   readonly tell: (device: string, message: HeadMessage) => void;
@@ -47,18 +49,19 @@ export interface AssemblyOptions {
   readonly onLost: (device: string, told: string | undefined) => void;
 }
 
-/** Seconds that devices may take to load their layers, besides those that they bring to a GPU. */
+/** Seconds that devices may take to load their layers, besides those that they bring to a GPU, and experts that they hold. */
 const PREPARING = 60;
 /** Bytes per second at which the slowest disk and GPU take them there. */
 const SLOWEST_UPLOAD = 20e6;
 /** Seconds that devices may take to connect to each other. */
 const LINKING = 10;
 
-export function createAssembly({ head, windows, layerBytes, assigned, tell, onLost }: AssemblyOptions): Assembly {
+export function createAssembly(options: AssemblyOptions): Assembly {
+  const { head, windows, layerBytes, heldBytes = 0, assigned, tell, onLost } = options;
   const { epoch } = assigned.get(head) as Assignment;
   const devices = [...assigned.keys()].filter((device) => device !== head);
   const onGpu = windows.reduce((sum, window) => sum + (window.onGpu?.length ?? 0), 0);
-  const uploadSeconds = Math.ceil((onGpu * layerBytes) / SLOWEST_UPLOAD);
+  const uploadSeconds = Math.ceil((onGpu * layerBytes + heldBytes) / SLOWEST_UPLOAD);
   const weights = new Map<string, WeightsReport>();
   const pending = new Map<number, PendingWork>();
   let broken: Error | undefined;

@@ -17,7 +17,7 @@ export interface RingAddress {
 
 /** Each device's share of a plan by its name, including the head's own, with a new epoch. */
 export function assignments(
-  { windows, weights }: RingLayout,
+  { windows, weights, holders }: RingLayout,
   head: string,
   addressOf: (device: string) => RingAddress,
   settings: RingSettings,
@@ -31,7 +31,8 @@ export function assignments(
     return name;
   };
   const deviceAt = (index: number): string => windows[index]?.device ?? head;
-  const devices = new Set([head, ...windows.map(({ device }) => device)]);
+  const devices = new Set([head, ...[...windows, ...(holders ?? [])].map(({ device }) => device)]);
+  const noExperts = holders?.[0]?.experts.map(() => []);
   return new Map(
     [...devices].map((device): [string, Assignment] => {
       const own = windows.flatMap((window, index) => (window.device === device ? [{ ...window, index }] : []));
@@ -44,6 +45,7 @@ export function assignments(
         {
           ...settings,
           weights: weights[device] ?? NO_WEIGHTS_POLICY,
+          held: holders?.find((holder) => holder.device === device)?.experts ?? noExperts,
           epoch,
           windowCount: windows.length,
           windows: own.map(({ index, from, to, onGpu = [] }): WindowAssignment => {

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { expertBytesByLayer } from '../../cost/held-experts.ts';
 import { pairKey } from '../../hardware/cluster.ts';
-import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
+import { type DevicePart, loadDevicePart, type RingGpu } from '../device/device-part.ts';
+import { holdExperts } from '../device/held-experts.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory, weightsRoom } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, activationBytes, FrameError, mostFrameBytes } from '../wire/frame.ts';
+import { type ActivationFrame, activationBytes, FrameError, mostFrameBytes, type SumsFrame } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
@@ -13,6 +15,7 @@ import { createTransport } from '../wire/transport.ts';
 import { type Assembly, createAssembly } from './assembly.ts';
 import { assignments, type RingAddress, type RingSettings } from './assignments.ts';
 import { chunkTokens } from './chunk-tokens.ts';
+import { createDividedExperts, type DividedExperts } from './divided-experts.ts';
 import { DeviceLostError, RingChangedError, RingError } from './errors.ts';
 import {
   createInquiries,
@@ -28,6 +31,7 @@ import { createOwnWindows, type OwnWindows } from './own-windows.ts';
 import { createRingPasses, type RingPasses } from './passes.ts';
 import { createPatience } from './patience.ts';
 import type { RingLayout } from './planning.ts';
+import type { AwaitedDevices } from './sent-frames.ts';
 
 export interface HeadOptions {
   /** This device's name in the cluster. */
@@ -94,13 +98,15 @@ interface Ring {
   readonly assembly: Assembly;
   readonly own: OwnWindows;
   readonly passes: RingPasses;
+  /** Experts of a plan that divides them; otherwise `undefined`. */
+  readonly experts: DividedExperts | undefined;
 }
 
 export function startHead(options: HeadOptions): RingHead {
   const { name: head, loaded, settings, gatherSeconds = GATHER_SECONDS, log } = options;
   const { hiddenSize } = loaded.part.model;
   const transport = createTransport(options.keys, log, options.linkDelay);
-  const mostBytes = mostFrameBytes(hiddenSize * settings.chunk);
+  const mostBytes = mostFrameBytes(loaded.part.model, settings.chunk);
   const spans: RingSpan[] = [];
   /** Bandwidth of measured links, bytes per second, by their devices' pairKey. */
   const bandwidths = new Map<string, number>();
@@ -112,7 +118,7 @@ export function startHead(options: HeadOptions): RingHead {
 
   let sayPatience = createPatience(log);
   const patience = setInterval(() => {
-    if (ring !== undefined && ring.assembly.broken === undefined) sayPatience(ring.own.awaited());
+    if (ring !== undefined && ring.assembly.broken === undefined) sayPatience(awaited(ring));
   }, 1000 * LOOK);
 
   const presence = createPresence({
@@ -144,6 +150,14 @@ export function startHead(options: HeadOptions): RingHead {
     else ring.own.accept(frame, from);
   };
 
+  const onSums = (from: string, frame: SumsFrame): void => {
+    if (!epochs.has(frame.epoch)) throw new FrameError(`sums of assembly ${frame.epoch}, which this head never made`);
+    // Sums of an earlier assembly may still arrive.
+    if (ring === undefined || ring.assembly.broken !== undefined || frame.epoch !== ring.assembly.epoch) return;
+    if (ring.experts === undefined) throw new FrameError('sums of experts, of which the plan divides none');
+    ring.experts.take(frame, from);
+  };
+
   const identity = randomBytes(16).toString('hex');
   const members: readonly Member[] = options.members.map((address) =>
     createMember({
@@ -162,6 +176,7 @@ export function startHead(options: HeadOptions): RingHead {
       },
       onMessage: (message) => onMessage(address.name, message),
       onActivations: (frame) => onActivations(address.name, frame),
+      onSums: (frame) => onSums(address.name, frame),
     }),
   );
   const inquiries = createInquiries({ head, members, spans });
@@ -184,6 +199,11 @@ export function startHead(options: HeadOptions): RingHead {
     if (settings.trace && spans.length < MOST_SPANS) spans.push(span);
   };
 
+  const heldBytes = (held: readonly (readonly number[])[]): number => {
+    const bytes = expertBytesByLayer(loaded.part.model);
+    return held.reduce((sum, own, layer) => sum + own.length * (bytes[layer] ?? 0), 0);
+  };
+
   /** Creates an assembly in which only the head's own windows are prepared. */
   const createRing = async (layout: RingLayout): Promise<Ring> => {
     const assigned = assignments(layout, head, addressOf, settings);
@@ -191,26 +211,41 @@ export function startHead(options: HeadOptions): RingHead {
     const assignment = assigned.get(head) as Assignment;
     epochs.add(assignment.epoch);
     checkMemory(assignment, options);
-    const { windows, onGpu: outer = [] } = layout;
-    const device = await loadDevicePart({
-      ...{ loaded, gpu: options.gpu, windows: assignment.windows, context: assignment.context, outer },
-      ...{ experts: assignment.weights.experts, hasOutput: true },
-      room: weightsRoom(assignment, loaded, options.memory),
-      record: settings.trace ? record : undefined,
-      wanted: () => !closed,
-    }).catch((error: Error) => {
-      throw new RingError(head, error.message);
-    });
+    const { windows, onGpu: outer = [], holders } = layout;
     const assembly = createAssembly({
       head,
       windows,
       layerBytes: loaded.part.model.layer.bytes,
+      heldBytes: Math.max(0, ...[...assigned.values()].map(({ held = [] }) => heldBytes(held))),
       assigned,
       tell: (device, message) => memberOf(device).tell(message),
       onLost(device, told) {
         if (told !== undefined) log(told);
         presence.exclude(device);
       },
+    });
+    const { epoch, activations, held } = assignment;
+    const { whileWhole } = assembly;
+    const experts =
+      holders &&
+      createDividedExperts({
+        ...{ head, loaded, holders, epoch, activations, whileWhole, record },
+        send: (device, frame) => memberOf(device).send(frame),
+      });
+    const room = weightsRoom(assignment, loaded, options.memory);
+    const load = async (): Promise<DevicePart> => {
+      const device = await loadDevicePart({
+        ...{ loaded, gpu: options.gpu, windows: assignment.windows, context: assignment.context, outer, room },
+        ...{ experts: assignment.weights.experts, hasOutput: true, divided: experts },
+        record: settings.trace ? record : undefined,
+        wanted: () => !closed,
+      });
+      if (held === undefined) return device;
+      const own = await holdExperts(loaded, held, room);
+      return { ...device, close: own.close };
+    };
+    const device = await load().catch((error: Error) => {
+      throw new RingError(head, error.message);
     });
     const own = createOwnWindows({
       head,
@@ -234,13 +269,13 @@ export function startHead(options: HeadOptions): RingHead {
       enter: own.enter,
       onFailed: (error) => assembly.breakUp(Object.assign(new RingError(head, error.message), { cause: error })),
       late(seconds) {
-        const { devices } = own.awaited() ?? { devices: [head] };
+        const { devices } = awaited({ own, experts }) ?? { devices: [head] };
         const error = new RingError(devices.join(', '), `no result for ${seconds} s`);
         assembly.breakUp(error);
         return error;
       },
     });
-    return { assembly, own, passes };
+    return { assembly, own, passes, experts };
   };
 
   return {
@@ -271,7 +306,8 @@ export function startHead(options: HeadOptions): RingHead {
     async assemble(layout) {
       await dissolve();
       const present = presence.present();
-      const absent = layout.windows.find(({ device }) => !present.includes(device));
+      const { windows, holders = [] } = layout;
+      const absent = [...windows, ...holders].find(({ device }) => !present.includes(device));
       if (absent !== undefined) {
         const problem = members.find(({ name }) => name === absent.device)?.problem;
         throw new DeviceLostError(absent.device, problem ?? 'is no device of the cluster');
@@ -317,6 +353,11 @@ export function startHead(options: HeadOptions): RingHead {
       transport.close();
     },
   };
+}
+
+/** Whom something has been waited for the longest. */
+function awaited({ own, experts }: Pick<Ring, 'own' | 'experts'>): AwaitedDevices | undefined {
+  return experts?.awaited() ?? own.awaited();
 }
 
 function checkMemory(assignment: Assignment, { name, loaded, memory }: HeadOptions): void {

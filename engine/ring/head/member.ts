@@ -3,7 +3,7 @@ import { otherWeights, type WeightsDigests } from '../device/weights-digests.ts'
 import { MOST_DEVICES } from '../wire/address.ts';
 import { type ClockOffset, clock, createClockOffset } from '../wire/clock.ts';
 import { type Connection, connect, TOO_SLOW } from '../wire/connection.ts';
-import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
+import { type ActivationFrame, type Frame, FrameError, type SumsFrame } from '../wire/frame.ts';
 import { createProbe, type Probe } from '../wire/link-probe.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { messageFrame, readMessage, WORKER_MESSAGE } from '../wire/parse-message.ts';
@@ -52,6 +52,8 @@ export interface MemberOptions extends MemberAddress {
   readonly onMessage: (message: WorkerMessage) => void;
   /** May throw a FrameError. */
   readonly onActivations: (frame: ActivationFrame) => void;
+  /** May throw a FrameError. */
+  readonly onSums: (frame: SumsFrame) => void;
 }
 
 /** Seconds between clock exchanges, which also keep the worker's session alive. */
@@ -158,6 +160,7 @@ export function createMember(options: MemberOptions): Member {
         if (own !== connection) return;
         if (frame.kind === 'echo') probe.onEcho(frame);
         else if (frame.kind === 'activations') options.onActivations(frame);
+        else if (frame.kind === 'sums') options.onSums(frame);
         else onMessage(readMessage(frame, WORKER_MESSAGE));
       },
       onGone(reason, invalid) {

@@ -3,8 +3,9 @@ import { InputError } from '../../input/input-error.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
-import type { Plan } from '../../plan/plan.ts';
+import type { ExpertHolder, ExpertParallelPlan, Plan } from '../../plan/plan.ts';
 import { ringWindows } from '../../plan/ring-windows.ts';
+import { validateHolders } from '../../plan/validate-holders.ts';
 import { validatePlan } from '../../plan/validate-plan.ts';
 import { FIT_POLICY, type Prefetch, type Release, type WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { Window } from '../../plan/windows.ts';
@@ -40,6 +41,8 @@ export interface RingLayout {
   readonly onGpu?: DevicePartOptions['outer'];
   /** By device; devices without an entry leave their weights to the operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
+  /** Which devices hold experts; missing: layers have theirs where they run. */
+  readonly holders?: readonly ExpertHolder[];
 }
 
 export interface RingPlanning {
@@ -67,7 +70,8 @@ export interface RingPlanning {
 export function planRing(planning: RingPlanning, present: readonly string[]): Plan {
   const { devices, requested, plan: given, scheduling, maxPressure } = planning;
   if (given !== undefined) {
-    const needed = [given.plan.embedding, ...given.plan.stages].map(({ device }) => device);
+    const holders = given.plan.kind === 'expert-parallel' ? given.plan.holders : [];
+    const needed = [given.plan.embedding, ...given.plan.stages, ...holders].map(({ device }) => device);
     const absent = needed.find((device) => !present.includes(device));
     if (absent === undefined) return planWeights(given.plan, requested, false);
     if (scheduling === undefined) {
@@ -101,9 +105,26 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
 
 /** The part of a plan that a ring carries out, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
+  if (plan.kind === 'expert-parallel') return dividedLayout(plan, planning);
   const windows = checkedWindows(plan, planning);
   const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu');
   return { windows, onGpu, weights: plan.weights };
+}
+
+/** The layout of a plan that divides experts: the head has one window, of all layers. */
+function dividedLayout(
+  plan: ExpertParallelPlan,
+  { devices, model, scheduling, plan: given }: RingPlanning,
+): RingLayout {
+  const where = given?.file ?? 'plan';
+  if (scheduling === undefined) validateHolders(plan, model, where);
+  else validatePlan(plan, scheduling.cluster, model, where);
+  const head = plan.embedding.device;
+  const [{ from, to }] = plan.stages;
+  if (from !== 0 || to !== model.layers)
+    throw new InputError(where, `has layers ${from} to ${to - 1}; ${model.name} has ${model.layers} layers, from 0 on`);
+  if (head !== devices[0]) throw new InputError(where, `the head is ${head}; in the cluster it is ${devices[0]}`);
+  return { windows: [{ device: head, from, to }], weights: {}, holders: plan.holders };
 }
 
 function checkedWindows(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): Window[] {
@@ -132,12 +153,21 @@ export interface RequestedWeights {
 
 /**
  * The plan with a weights policy for every device that holds weights: the user's request, else the plan's policy, else
- * FIT_POLICY.
+ * FIT_POLICY. A plan that divides experts has none.
+ * @throws InputError for a policy that is requested for such a plan
  * @param scheduled whether a scheduler made the plan. If such a plan leaves memory to the operating system, as the
  * papers' systems do, FIT_POLICY takes its place; a plan written by hand is not changed, and neither is the policy of a
  * device that caches experts.
  */
 export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights, scheduled: boolean): Plan {
+  if (plan.kind === 'expert-parallel') {
+    if (prefetch === undefined && release === undefined) return plan;
+    const option = prefetch === undefined ? '--release' : '--prefetch';
+    throw new InputError(
+      option,
+      'has no effect on a plan that divides experts: all weights stay in memory; leave it out',
+    );
+  }
   const holders = new Set([plan.output, ...plan.stages].map(({ device }) => device));
   const weights = [...holders].map((device): [string, WeightsPolicy] => {
     const planned = plan.weights[device];
@@ -154,6 +184,7 @@ export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights,
 
 /** The plan with its policies as fitted to the devices' memories. */
 export function fittedPlan(plan: Plan, reports: ReadonlyMap<string, WeightsReport>): Plan {
+  if (plan.kind === 'expert-parallel') return plan;
   const weights = [...reports].map(([device, { policy }]) => [device, policy] as const);
   return { ...plan, weights: { ...plan.weights, ...Object.fromEntries(weights) } };
 }

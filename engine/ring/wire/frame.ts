@@ -1,14 +1,16 @@
+import { CHOICE_BYTES, FRAME_HEADER_BYTES, ROW_BYTES } from '../../experts/expert-traffic.ts';
 import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
 import type { MultiplyOperation } from '../../kernels/operation.ts';
+import type { Model } from '../../model/model.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 7;
+export const PROTOCOL_VERSION = 8;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;
 
-/** Bytes before a frame's segments and payload. */
-export const HEADER_BYTES = 48;
+/** Bytes before a frame's segments, or rows, and payload. */
+export const HEADER_BYTES = FRAME_HEADER_BYTES;
 /** Bytes that describe a segment. */
 const SEGMENT_BYTES = 24;
 /** Bytes of a page's number. */
@@ -17,6 +19,9 @@ const PAGE_BYTES = 4;
 const COPY_BYTES = 12;
 /** The most segments of a frame: requests whose tokens go through a window together. */
 export const MOST_SEGMENTS = 256;
+/** The most rows of a frame, and choices of a row: tokens that go through a layer together, and experts that each chooses. */
+const MOST_ROWS = 65_536;
+const MOST_CHOICES = 1000;
 /** The most pages that the segments of a frame name, that it copies, and that a device numbers. */
 export const MOST_PAGES = 2 ** 18;
 
@@ -100,7 +105,40 @@ export interface ProbeFrame {
   readonly payload: Uint8Array;
 }
 
-export type Frame = ActivationFrame | MessageFrame | ProbeFrame;
+/** An expert that a token chose, and the weight of its result. */
+export interface ExpertChoice {
+  readonly expert: number;
+  readonly weight: number;
+}
+
+/** The fields of a request to multiply experts of a layer, and of its answer. */
+interface LayerFrame {
+  /** Identifies the assembly of the ring to which the frame belongs. */
+  readonly epoch: number;
+  /** The number of the request in its assembly, from 0 on at each device. */
+  readonly number: number;
+  readonly layer: number;
+  readonly format: ActivationFormat;
+  /** Time of sending, seconds on the sender's clock. */
+  readonly sentAt: number;
+  /** [rows][hidden] */
+  readonly payload: Uint8Array;
+}
+
+/** Normalised hidden states of tokens that chose experts of a device, sent by the head. */
+export interface ExpertsFrame extends LayerFrame {
+  readonly kind: 'experts';
+  /** By token the experts of the device that it chose, at least one. */
+  readonly rows: readonly (readonly ExpertChoice[])[];
+}
+
+/** The weighted sum of the device's experts for each of these tokens. */
+export interface SumsFrame extends LayerFrame {
+  readonly kind: 'sums';
+  readonly rows: number;
+}
+
+export type Frame = ActivationFrame | ExpertsFrame | SumsFrame | MessageFrame | ProbeFrame;
 
 /** An invalid frame. The connection to its sender is closed. */
 export class FrameError extends Error {
@@ -108,16 +146,17 @@ export class FrameError extends Error {
 }
 
 /** The kinds of frames, by their number in a header. */
-const FRAME_KINDS = ['message', 'activations', 'probe', 'echo'] as const satisfies Frame['kind'][];
+const FRAME_KINDS = ['message', 'activations', 'probe', 'echo', 'experts', 'sums'] as const satisfies Frame['kind'][];
 
 /** Ways of multiplying, by their number in a segment. */
 const MULTIPLIED = [undefined, 'singly', 'together'] as const satisfies MultiplyOperation['multiplied'][];
 
-/** The longest frame, bytes: a message, or the activations of `values` values. */
-export function mostFrameBytes(values: number): number {
+/** The longest frame, bytes: a message, or the activations of so many tokens, also with the experts that each chooses. */
+export function mostFrameBytes({ hiddenSize, layer }: Pick<Model, 'hiddenSize' | 'layer'>, tokens: number): number {
   const pages = MOST_PAGES * (PAGE_BYTES + COPY_BYTES);
-  const activations = MOST_SEGMENTS * SEGMENT_BYTES + pages + activationBytes(values, 'F32');
-  return HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activations);
+  const choices = Math.max(0, ...layer.routed.map(({ used }) => used));
+  const described = Math.max(MOST_SEGMENTS * SEGMENT_BYTES + pages, tokens * (ROW_BYTES + choices * CHOICE_BYTES));
+  return HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, described + activationBytes(tokens * hiddenSize, 'F32'));
 }
 
 /**
@@ -150,9 +189,12 @@ export function joinedFrame(parts: readonly Buffer[], most: number): Frame {
  * window (4), number of segments (4), whether another frame follows (1), nothing (3), number of copies (4), the frame's
  * number (4), tag (4), sentAt (8); by segment request, position, tokens, rows, number of pages and way of multiplying (4 each); the
  * pages of all segments (4 each); by copy from, to and tokens (4 each); payload. The payload is copied once.
+ *
+ * Frames of experts have the layer in place of the window, and rows in place of segments: how many experts each chose (4
+ * each), then all choices, the expert (4) and its weight (4).
  */
 export function encodeFrame(frame: Frame): Buffer {
-  const start = HEADER_BYTES + (frame.kind === 'activations' ? describedBytes(frame) : 0);
+  const start = HEADER_BYTES + bytesBeforePayload(frame);
   const bytes = Buffer.allocUnsafe(start + frame.payload.length).fill(0, 0, HEADER_BYTES);
   bytes.writeUInt32LE(MAGIC, 0);
   bytes.writeUInt16LE(PROTOCOL_VERSION, 4);
@@ -176,9 +218,40 @@ export function encodeFrame(frame: Frame): Buffer {
       bytes.writeDoubleLE(frame.sentAt, 40);
       for (const [index, value] of describedNumbers(frame).entries())
         bytes.writeUInt32LE(value, HEADER_BYTES + 4 * index);
+      break;
+    case 'experts':
+    case 'sums':
+      bytes.writeUInt8(ACTIVATION_FORMATS.indexOf(frame.format), 7);
+      bytes.writeUInt32LE(frame.epoch, 12);
+      bytes.writeUInt32LE(frame.layer, 16);
+      bytes.writeUInt32LE(frame.kind === 'sums' ? frame.rows : frame.rows.length, 20);
+      bytes.writeUInt32LE(frame.number, 32);
+      bytes.writeDoubleLE(frame.sentAt, 40);
+      if (frame.kind === 'experts') writeRows(frame, bytes);
   }
   bytes.set(frame.payload, start);
   return bytes;
+}
+
+function bytesBeforePayload(frame: Frame): number {
+  switch (frame.kind) {
+    case 'activations':
+      return describedBytes(frame);
+    case 'experts':
+      return rowsBytes(frame);
+    default:
+      return 0;
+  }
+}
+
+function rowsBytes({ rows }: Pick<ExpertsFrame, 'rows'>): number {
+  return rows.reduce((sum, choices) => sum + ROW_BYTES + choices.length * CHOICE_BYTES, 0);
+}
+
+function writeRows({ rows }: ExpertsFrame, bytes: Buffer): void {
+  let at = HEADER_BYTES;
+  for (const { length } of rows) at = bytes.writeUInt32LE(length, at);
+  for (const { expert, weight } of rows.flat()) at = bytes.writeFloatLE(weight, bytes.writeUInt32LE(expert, at));
 }
 
 /** Fields of a frame that precede its payload. */
@@ -220,7 +293,8 @@ export function decodeFrame(given: Uint8Array): Frame {
     throw new FrameError(`a frame of kind ${header.getUint8(6)}; there are ${FRAME_KINDS.length} kinds`);
   const length = header.getUint32(8, true);
   const described = kind === 'activations' ? decodeDescribed(header) : { segments: [], copies: [] };
-  const payload = given.subarray(HEADER_BYTES + describedBytes(described));
+  const rows = kind === 'experts' ? decodeRows(header) : [];
+  const payload = given.subarray(HEADER_BYTES + describedBytes(described) + rowsBytes({ rows }));
   if (length !== payload.length) throw new FrameError(`a payload of ${payload.length} bytes that claims ${length}`);
   switch (kind) {
     case 'message':
@@ -232,7 +306,41 @@ export function decodeFrame(given: Uint8Array): Frame {
       return { kind, tag: header.getUint32(36, true), payload };
     case 'activations':
       return decodeActivations(header, described, payload);
+    case 'experts':
+      return { kind, ...decodeLayer(header), rows, payload };
+    case 'sums': {
+      const count = header.getUint32(20, true);
+      if (count < 1 || count > MOST_ROWS) throw new FrameError(`sums of ${count} rows; 1 to ${MOST_ROWS} are allowed`);
+      return { kind, ...decodeLayer(header), rows: count, payload };
+    }
   }
+}
+
+function decodeLayer(header: DataView): Pick<LayerFrame, 'epoch' | 'number' | 'layer' | 'format' | 'sentAt'> {
+  const [epoch, layer, number] = [header.getUint32(12, true), header.getUint32(16, true), header.getUint32(32, true)];
+  return { epoch, number, layer, ...decodeSending(header) };
+}
+
+function decodeRows(header: DataView): ExpertChoice[][] {
+  const count = header.getUint32(20, true);
+  const most = Math.min(MOST_ROWS, Math.floor((header.byteLength - HEADER_BYTES) / (ROW_BYTES + CHOICE_BYTES)));
+  if (count < 1 || count > most)
+    throw new FrameError(`${count} rows for experts; a frame of its length has 1 to ${most}`);
+  let at = HEADER_BYTES + count * ROW_BYTES;
+  return Array.from({ length: count }, (_, row) => {
+    const length = header.getUint32(HEADER_BYTES + row * ROW_BYTES, true);
+    const room = Math.min(MOST_CHOICES, Math.floor((header.byteLength - at) / CHOICE_BYTES));
+    if (length < 1 || length > room)
+      throw new FrameError(`${length} experts of a row; the rest of its frame has 1 to ${room}`);
+    const choices = Array.from({ length }, (_, choice): ExpertChoice => {
+      const from = at + choice * CHOICE_BYTES;
+      return { expert: header.getUint32(from, true), weight: header.getFloat32(from + 4, true) };
+    });
+    if (choices.some(({ weight }) => !Number.isFinite(weight))) throw new FrameError('a weight that is no number');
+    if (new Set(choices.map(({ expert }) => expert)).size < length) throw new FrameError('an expert twice in one row');
+    at += length * CHOICE_BYTES;
+    return choices;
+  });
 }
 
 function decodeDescribed(header: DataView): Described {
@@ -278,15 +386,19 @@ function decodeSegments(header: DataView): FrameSegment[] {
   return segments;
 }
 
-function decodeActivations(header: DataView, described: Described, payload: Uint8Array): ActivationFrame {
+function decodeSending(header: DataView): Pick<ActivationFrame, 'format' | 'sentAt'> {
   const format = ACTIVATION_FORMATS[header.getUint8(7)];
   if (format === undefined)
     throw new FrameError(`activations in format ${header.getUint8(7)}; the formats are F32 and F16`);
   const sentAt = header.getFloat64(40, true);
   if (!Number.isFinite(sentAt)) throw new FrameError('activations without a valid time of sending');
+  return { format, sentAt };
+}
+
+function decodeActivations(header: DataView, described: Described, payload: Uint8Array): ActivationFrame {
   const [epoch, window, number] = [header.getUint32(12, true), header.getUint32(16, true), header.getUint32(32, true)];
   const isFollowed = header.getUint8(24) !== 0;
-  return { kind: 'activations', epoch, number, window, ...described, isFollowed, format, sentAt, payload };
+  return { kind: 'activations', epoch, number, window, ...described, isFollowed, ...decodeSending(header), payload };
 }
 
 const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };

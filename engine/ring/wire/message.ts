@@ -59,6 +59,11 @@ export interface Assignment {
   /** The most tokens in a frame. */
   readonly chunk: number;
   readonly weights: WeightsPolicy;
+  /**
+   * The experts that the device holds, by layer with experts, in their order; `undefined`: layers have theirs where they
+   * run.
+   */
+  readonly held?: readonly (readonly number[])[] | undefined;
   /** Whether spans are recorded. */
   readonly trace: boolean;
 }

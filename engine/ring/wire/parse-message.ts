@@ -138,6 +138,7 @@ const ASSIGNMENT = object<Assignment>({
   activations: oneOf(...ACTIVATION_FORMATS),
   chunk: whole(1, 65_536),
   weights: POLICY,
+  held: optional(list(list(whole(0, MOST_EXPERTS), MOST_EXPERTS), 1000)),
   trace: truth,
 });
 

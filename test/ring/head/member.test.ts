@@ -31,6 +31,7 @@ test('what is sent to a worker that can’t compute changes nothing: it is asked
     onGone() {},
     onMessage() {},
     onActivations() {},
+    onSums() {},
   });
   await until('the answer', SOON, () => member.problem === 'its disk is gone');
   member.tell({ kind: 'report' });

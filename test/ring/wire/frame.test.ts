@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { requestBytes, resultBytes } from '../../../engine/experts/expert-traffic.ts';
 import {
   type ActivationFrame,
   decodeFrame,
@@ -34,7 +35,7 @@ test('a frame is encoded to the specified bytes', () => {
     bytes.toString('hex'),
     [
       '48525448', // HRTH
-      '0700', // version 7
+      '0800', // version 8
       '0100', // activations, F32
       '04000000', // bytes of payload
       'efbeedfe',
@@ -130,11 +131,11 @@ test('malformed frames are refused with the reason', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt16LE(1, 4)),
-    'FrameError: version 1 of the protocol; this Hearth speaks 7, use the same on both',
+    'FrameError: version 1 of the protocol; this Hearth speaks 8, use the same on both',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),
-    'FrameError: a frame of kind 9; there are 4 kinds',
+    'FrameError: a frame of kind 9; there are 6 kinds',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt32LE(5, 8)),
@@ -265,6 +266,67 @@ test('F32 activations keep every bit and F16 activations 11 significant bits', (
   };
   assert.equal(back('F32'), [...values]);
   assert.equal(back('F16'), [1, -2.5, 0.333251953125, 65_504, 1.1920928955078125e-7]);
+});
+
+test('requests for experts and sums survive encoding, in the bytes that are predicted', () => {
+  const rows = [
+    [{ expert: 3, weight: 0.5 }],
+    [
+      { expert: 1, weight: 0.25 },
+      { expert: 7, weight: -2 },
+    ],
+  ];
+  const common = { epoch: 9, number: 4, layer: 2, format: 'F32', sentAt: 1.5 } as const;
+  const payload = Buffer.alloc(2 * 8, 7);
+  const request = { kind: 'experts', ...common, rows, payload } as const;
+  const bytes = encodeFrame(request);
+  assert.equal(decodeFrame(bytes), request);
+  assert.is(bytes.length, requestBytes({ rows: 2, choices: 3 }, 8));
+  const sums = { kind: 'sums', ...common, rows: 2, payload } as const;
+  assert.equal(decodeFrame(encodeFrame(sums)), sums);
+  assert.is(encodeFrame(sums).length, resultBytes({ rows: 2 }, 8));
+  const problem = (change: (copy: Buffer) => void, from = bytes): string => {
+    const copy = Buffer.from(from);
+    change(copy);
+    try {
+      decodeFrame(copy);
+    } catch (error) {
+      return String(error);
+    }
+    return 'valid';
+  };
+  assert.match(
+    problem((copy) => copy.writeUInt32LE(0, 20)),
+    /FrameError: 0 rows for experts; .* has 1 to 4$/,
+  );
+  assert.match(
+    problem((copy) => copy.writeUInt32LE(2 ** 32 - 1, 20)),
+    /FrameError: 4294967295 rows for experts/,
+  );
+  assert.match(
+    problem((copy) => copy.writeUInt32LE(0, 48)),
+    /FrameError: 0 experts of a row/,
+  );
+  assert.match(
+    problem((copy) => copy.writeUInt32LE(1000, 52)),
+    /FrameError: 1000 experts of a row/,
+  );
+  assert.match(
+    problem((copy) => copy.writeFloatLE(Number.NaN, 60)),
+    /FrameError: a weight that is no number/,
+  );
+  assert.match(
+    problem((copy) => copy.writeUInt32LE(7, 64)),
+    /FrameError: an expert twice in one row/,
+  );
+  assert.match(
+    problem((copy) => copy.writeDoubleLE(Number.NaN, 40)),
+    /FrameError: .* valid time of sending/,
+  );
+  assert.match(
+    problem((copy) => copy.writeUInt32LE(0, 20), encodeFrame(sums)),
+    /FrameError: sums of 0 rows/,
+  );
 });
 
 test.run();

@@ -50,7 +50,7 @@ test('every byte is on a link: rows there and sums back, of the prompt and of ea
       for (const pass of [chosen.slice(0, 8), ...chosen.slice(8).map((one) => [one])]) {
         const rows = pass.filter(({ length }) => length > 0).length;
         if (rows === 0) continue;
-        there += 48 + rows * (8 + ROW) + 8 * pass.flat().length;
+        there += 48 + rows * (4 + ROW) + 8 * pass.flat().length;
         back += 48 + rows * ROW;
       }
     }
