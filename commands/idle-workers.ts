@@ -17,14 +17,11 @@ const RULES: { readonly [Name in RingScheduler]?: string } = {
 };
 
 /**
- * One line for each connected worker that a plan gives neither layers nor tokens to hand on: why, and what can be done.
+ * One line for each connected worker that a plan gives neither layers nor experts nor tokens to hand on: why, and what can be done.
  * @param present the connected devices, the head first
  */
 export function idleWorkerLines(plan: Plan, planning: RingPlanning, present: readonly string[]): string[] {
-  const used = new Set([
-    ...[plan.embedding, ...plan.stages].map(({ device }) => device),
-    ...relaysOf(plan).flatMap(({ via }) => via),
-  ]);
+  const used = new Set([...devicesOf(plan), ...relaysOf(plan).flatMap(({ via }) => via)]);
   const idle = present.filter((name) => !used.has(name));
   const { plan: given, scheduling } = planning;
   if (given !== undefined && [...used].every((name) => devicesOf(given.plan).has(name)))
@@ -45,8 +42,10 @@ export function idleWorkerLines(plan: Plan, planning: RingPlanning, present: rea
   });
 }
 
-function devicesOf({ embedding, stages }: Plan): ReadonlySet<string> {
-  return new Set([embedding, ...stages].map(({ device }) => device));
+/** The devices that have layers, or hold experts. */
+function devicesOf(plan: Plan): ReadonlySet<string> {
+  const holders = plan.kind === 'expert-parallel' ? plan.holders : [];
+  return new Set([plan.embedding, ...plan.stages, ...holders].map(({ device }) => device));
 }
 
 /** Advice about a device whose memory holds no layer; `undefined` if it holds one. */
