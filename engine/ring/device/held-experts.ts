@@ -38,6 +38,11 @@ function rangesOf(loaded: LoadedPart, held: HeldLists): ByteRange[] {
   );
 }
 
+/** Bytes of the file that these experts take. */
+export function heldBytes(loaded: LoadedPart, held: HeldLists): number {
+  return totalBytes(rangesOf(loaded, held));
+}
+
 /**
  * Reads experts into memory and locks them there, as far as the operating system lets it; no others of the file are read.
  * @param room bytes of memory for them

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { expertBytesByLayer } from '../../cost/held-experts.ts';
 import { pairKey } from '../../hardware/cluster.ts';
 import { type DevicePart, loadDevicePart, type RingGpu } from '../device/device-part.ts';
-import { holdExperts } from '../device/held-experts.ts';
+import { heldBytes, holdExperts } from '../device/held-experts.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory, weightsRoom } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
@@ -199,11 +198,6 @@ export function startHead(options: HeadOptions): RingHead {
     if (settings.trace && spans.length < MOST_SPANS) spans.push(span);
   };
 
-  const heldBytes = (held: readonly (readonly number[])[]): number => {
-    const bytes = expertBytesByLayer(loaded.part.model);
-    return held.reduce((sum, own, layer) => sum + own.length * (bytes[layer] ?? 0), 0);
-  };
-
   /** Creates an assembly in which only the head's own windows are prepared. */
   const createRing = async (layout: RingLayout): Promise<Ring> => {
     const assigned = assignments(layout, head, addressOf, settings);
@@ -216,7 +210,7 @@ export function startHead(options: HeadOptions): RingHead {
       head,
       windows,
       layerBytes: loaded.part.model.layer.bytes,
-      heldBytes: Math.max(0, ...[...assigned.values()].map(({ held = [] }) => heldBytes(held))),
+      heldBytes: Math.max(0, ...[...assigned.values()].map(({ held = [] }) => heldBytes(loaded, held))),
       assigned,
       tell: (device, message) => memberOf(device).tell(message),
       onLost(device, told) {
