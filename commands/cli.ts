@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { formHelp } from '../engine/terminal/help.ts';
 import { reportError, stopWithoutOutput } from '../engine/terminal/report-error.ts';
 
 /** Commands by name. Only the command that is named is loaded: a start of the others would take longer than many a command. */
@@ -74,6 +75,7 @@ export async function runCommandLine(more: Commands): Promise<void> {
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
     command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
+    formHelp(command);
   }
 
   stopWithoutOutput();

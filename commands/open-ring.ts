@@ -12,7 +12,7 @@ import { type RingHead, startHead } from '../engine/ring/head/head.ts';
 import { type RecoveringRing, recoveringRing } from '../engine/ring/head/lost-worker.ts';
 import { slowLinks } from '../engine/ring/head/measured-links.ts';
 import { layoutOf, planRing, type RingLayout, type RingPlanning } from '../engine/ring/head/planning.ts';
-import { activationBytes } from '../engine/ring/wire/frame.ts';
+import { activationBytes } from '../engine/ring/wire/activations.ts';
 import { deviceProfile } from './device-profile.ts';
 import { findRingGpu } from './found-gpu.ts';
 import { idleWorkerLines } from './idle-workers.ts';

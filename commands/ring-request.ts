@@ -3,7 +3,7 @@ import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../engine/batch/pass-fra
 import { InputError } from '../engine/input/input-error.ts';
 import { PREFETCHES, RELEASES } from '../engine/plan/weights-policy.ts';
 import { type RequestedWeights, RING_SCHEDULERS, type RingScheduler } from '../engine/ring/head/planning.ts';
-import { ACTIVATION_FORMATS, type ActivationFormat } from '../engine/ring/wire/frame.ts';
+import { ACTIVATION_FORMATS, type ActivationFormat } from '../engine/ring/wire/activations.ts';
 import type { KeyPair } from '../engine/ring/wire/keys.ts';
 import { readChoice, readCount, readNumber } from '../engine/terminal/options.ts';
 import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';

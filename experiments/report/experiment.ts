@@ -36,6 +36,7 @@
 
 import { Command } from 'commander';
 import type { LoadedCluster } from '../../datasets/load.ts';
+import { formHelp } from '../../engine/terminal/help.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 import { reportError, stopWithoutOutput } from '../../engine/terminal/report-error.ts';
 import { terminalWidth, wrapText } from '../../engine/terminal/table.ts';
@@ -139,6 +140,7 @@ function readCommandLine<Specs extends OptionSpecs>(
   const command = new Command(name).description(description);
   command.exitOverride().configureOutput({ outputError: () => {} });
   command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
+  formHelp(command);
   declareOptions(command, {
     ...experiment.options,
     seed: seedOption(seed),

@@ -1,7 +1,7 @@
 import { errorLine } from '../../engine/input/error-line.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
-import { FrameError } from '../../engine/ring/wire/frame.ts';
+import { FrameError } from '../../engine/ring/wire/frame-error.ts';
 
 /** A reader of untrusted bytes, and what makes inputs for it. */
 export interface FuzzTarget {

@@ -1,5 +1,6 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
-import { type ActivationFrame, type ExpertsFrame, type Frame, FrameError, MOST_PAGES } from '../wire/frame.ts';
+import { type ActivationFrame, type ExpertsFrame, type Frame, MOST_PAGES } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import { type Assignment, FROM_HEAD, type MeasuredLink, type WeightsReport } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';

@@ -1,15 +1,10 @@
 import { formatBytes } from '../../input/format.ts';
 import type { ByteRange } from '../../kernels/file-pages.ts';
 import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
+import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
-import {
-  activationBytes,
-  type ExpertsFrame,
-  FrameError,
-  packActivations,
-  type SumsFrame,
-  unpackActivations,
-} from '../wire/frame.ts';
+import type { ExpertsFrame, SumsFrame } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import type { Assignment } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { LoadedPart } from './loaded-part.ts';

@@ -9,7 +9,8 @@ import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
 import type { Segment } from '../../runtime/layer-batches.ts';
 import type { StateKernels } from '../../runtime/layer-states.ts';
 import { recur } from '../../runtime/recurrence.ts';
-import { type ActivationFrame, FrameError, type FrameSegment } from '../wire/frame.ts';
+import type { ActivationFrame, FrameSegment } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import { createRequestStates } from './request-states.ts';
 
 /** A window's pages of keys and values by the numbers that the head gave them, and how far each is filled. */

@@ -1,5 +1,6 @@
 import { WeightsLostError } from '../../kernels/weights-lost-error.ts';
-import { type ActivationFrame, type ExpertsFrame, type Frame, FrameError } from '../wire/frame.ts';
+import type { ActivationFrame, ExpertsFrame, Frame } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import type { Assignment, SessionMessage, WorkerMessage } from '../wire/message.ts';
 import { messageFrame, reasonOf } from '../wire/parse-message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';

@@ -1,5 +1,6 @@
 import { type Connection, connect, TOO_SLOW } from '../wire/connection.ts';
-import { type Frame, FrameError } from '../wire/frame.ts';
+import type { Frame } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import { createProbe, probeLink } from '../wire/link-probe.ts';
 import type { MeasuredLink, Successor } from '../wire/message.ts';
 import type { Transport } from '../wire/transport.ts';

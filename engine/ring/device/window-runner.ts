@@ -3,16 +3,10 @@ import { InputError } from '../../input/input-error.ts';
 import { allFinite } from '../../runtime/finite-logits.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
 import { joined } from '../../runtime/wanted-rows.ts';
+import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
-import {
-  type ActivationFrame,
-  activationBytes,
-  FrameError,
-  type FrameSegment,
-  frameTokens,
-  packActivations,
-  unpackActivations,
-} from '../wire/frame.ts';
+import { type ActivationFrame, type FrameSegment, frameTokens } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import { createJobQueue } from '../wire/job-queue.ts';
 import { type Assignment, FROM_HEAD, type WindowAssignment } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';

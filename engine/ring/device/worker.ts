@@ -1,6 +1,7 @@
 import { nextPort, portOf } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type Frame, FrameError, mostFrameBytes } from '../wire/frame.ts';
+import { type Frame, mostFrameBytes } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import { type Listener, type ListenerOptions, listen } from '../wire/listener.ts';
 import { boundedLog } from '../wire/log.ts';

@@ -7,16 +7,10 @@ import { allFinite } from '../../runtime/finite-logits.ts';
 import { mixtureLayers } from '../device/held-experts.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { checkNumbers } from '../device/window-runner.ts';
+import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
-import {
-  activationBytes,
-  type ExpertChoice,
-  type ExpertsFrame,
-  FrameError,
-  packActivations,
-  type SumsFrame,
-  unpackActivations,
-} from '../wire/frame.ts';
+import type { ExpertChoice, ExpertsFrame, SumsFrame } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import type { Assignment } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { AwaitedDevices } from './sent-frames.ts';

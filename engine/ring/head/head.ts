@@ -4,9 +4,11 @@ import { type DevicePart, loadDevicePart, type RingGpu } from '../device/device-
 import { heldBytes, holdExperts } from '../device/held-experts.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory, weightsRoom } from '../device/memory.ts';
+import { activationBytes } from '../wire/activations.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, activationBytes, FrameError, mostFrameBytes, type SumsFrame } from '../wire/frame.ts';
+import { type ActivationFrame, mostFrameBytes, type SumsFrame } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';

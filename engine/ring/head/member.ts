@@ -3,7 +3,8 @@ import { otherWeights, type WeightsDigests } from '../device/weights-digests.ts'
 import { MOST_DEVICES } from '../wire/address.ts';
 import { type ClockOffset, clock, createClockOffset } from '../wire/clock.ts';
 import { type Connection, connect, TOO_SLOW } from '../wire/connection.ts';
-import { type ActivationFrame, type Frame, FrameError, type SumsFrame } from '../wire/frame.ts';
+import type { ActivationFrame, Frame, SumsFrame } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import { createProbe, type Probe } from '../wire/link-probe.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { messageFrame, readMessage, WORKER_MESSAGE } from '../wire/parse-message.ts';

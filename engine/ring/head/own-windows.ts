@@ -8,15 +8,10 @@ import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { layersInRam, plannedBytes, weightsRoom } from '../device/memory.ts';
 import { checkNumbers, createWindowRunner, firstRequest } from '../device/window-runner.ts';
+import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
-import {
-  type ActivationFrame,
-  activationBytes,
-  FrameError,
-  frameRows,
-  packActivations,
-  unpackActivations,
-} from '../wire/frame.ts';
+import { type ActivationFrame, frameRows } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 import type { Assignment, WeightsReport } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { Assembly } from './assembly.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Window } from '../../plan/windows.ts';
 import type { WindowRun } from '../device/window-runner.ts';
-import { FrameError } from '../wire/frame.ts';
+import { FrameError } from '../wire/frame-error.ts';
 
 /** Devices that have a frame which the head waits for. */
 export interface AwaitedDevices {

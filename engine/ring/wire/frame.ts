@@ -1,7 +1,8 @@
 import { CHOICE_BYTES, FRAME_HEADER_BYTES, ROW_BYTES } from '../../experts/expert-traffic.ts';
-import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
 import type { MultiplyOperation } from '../../kernels/operation.ts';
 import type { Model } from '../../model/model.ts';
+import { ACTIVATION_FORMATS, type ActivationFormat, activationBytes } from './activations.ts';
+import { FrameError } from './frame-error.ts';
 
 /** Increased with every change that older versions would misread. */
 export const PROTOCOL_VERSION = 8;
@@ -27,10 +28,6 @@ export const MOST_PAGES = 2 ** 18;
 
 /** Largest message in bytes: room for 10,000 spans of 200 bytes. The limit of activations follows from the model. */
 export const MOST_MESSAGE_BYTES = 2 ** 22;
-
-export const ACTIVATION_FORMATS = ['F32', 'F16'] as const;
-/** The format of the residual stream on links. F32 is exact; F16 halves the bytes and rounds to 11 bits. */
-export type ActivationFormat = (typeof ACTIVATION_FORMATS)[number];
 
 /** Consecutive tokens of one request. */
 export interface FrameSegment {
@@ -139,11 +136,6 @@ export interface SumsFrame extends LayerFrame {
 }
 
 export type Frame = ActivationFrame | ExpertsFrame | SumsFrame | MessageFrame | ProbeFrame;
-
-/** An invalid frame. The connection to its sender is closed. */
-export class FrameError extends Error {
-  override readonly name = 'FrameError';
-}
 
 /** The kinds of frames, by their number in a header. */
 const FRAME_KINDS = ['message', 'activations', 'probe', 'echo', 'experts', 'sums'] as const satisfies Frame['kind'][];
@@ -399,29 +391,4 @@ function decodeActivations(header: DataView, described: Described, payload: Uint
   const [epoch, window, number] = [header.getUint32(12, true), header.getUint32(16, true), header.getUint32(32, true)];
   const isFollowed = header.getUint8(24) !== 0;
   return { kind: 'activations', epoch, number, window, ...described, isFollowed, ...decodeSending(header), payload };
-}
-
-const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };
-
-/** Bytes of `values` activations in a format. */
-export function activationBytes(values: number, format: ActivationFormat): number {
-  return values * BYTES[format];
-}
-
-/** Encodes activations; in F32 the result is a view of the same memory. */
-export function packActivations(values: Float32Array, format: ActivationFormat): Uint8Array {
-  if (format === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-  const halves = new Uint16Array(values.length);
-  for (let index = 0; index < values.length; index++) halves[index] = floatToHalf(values[index] as number);
-  return new Uint8Array(halves.buffer);
-}
-
-/** Decodes activations into `values`. @param bytes as many as `values` needs */
-export function unpackActivations(bytes: Uint8Array, format: ActivationFormat, values: Float32Array): void {
-  if (format === 'F32') {
-    new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes);
-    return;
-  }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let index = 0; index < values.length; index++) values[index] = halfToFloat(view.getUint16(2 * index, true));
 }

@@ -1,4 +1,4 @@
-import { FrameError } from './frame.ts';
+import { FrameError } from './frame-error.ts';
 
 /** Checks a value of a peer's JSON and returns it with its type. @throws FrameError with the place of a mismatch */
 export type Shape<Value> = (value: unknown, where: string) => Value;

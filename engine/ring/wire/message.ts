@@ -1,7 +1,7 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import type { FittedPolicy, WeightsPolicy } from '../../plan/weights-policy.ts';
-import type { ActivationFormat } from './frame.ts';
+import type { ActivationFormat } from './activations.ts';
 import type { RingSpan } from './span.ts';
 
 /** The head as the sender of a frame; no device can have this name. */

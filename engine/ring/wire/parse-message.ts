@@ -19,8 +19,10 @@ import {
   type WeightsPolicy,
 } from '../../plan/weights-policy.ts';
 import { LANES, type SpanArguments } from '../../trace/trace.ts';
+import { ACTIVATION_FORMATS } from './activations.ts';
 import { isAddress, MOST_DEVICES } from './address.ts';
-import { ACTIVATION_FORMATS, type Frame, FrameError, type MessageFrame } from './frame.ts';
+import type { Frame, MessageFrame } from './frame.ts';
+import { FrameError } from './frame-error.ts';
 import {
   line,
   list,

@@ -7,7 +7,8 @@ import { WeightsLostError } from '../../../engine/kernels/weights-lost-error.ts'
 import { uniformShape } from '../../../engine/model/architecture.ts';
 import type { LoadedPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession } from '../../../engine/ring/device/session.ts';
-import { type Frame, FrameError } from '../../../engine/ring/wire/frame.ts';
+import type { Frame } from '../../../engine/ring/wire/frame.ts';
+import { FrameError } from '../../../engine/ring/wire/frame-error.ts';
 import type { Assignment, WorkerMessage } from '../../../engine/ring/wire/message.ts';
 import { readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 import type { Transport } from '../../../engine/ring/wire/transport.ts';

@@ -2,15 +2,9 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { requestBytes, resultBytes } from '../../../engine/experts/expert-traffic.ts';
-import {
-  type ActivationFrame,
-  decodeFrame,
-  encodeFrame,
-  FrameError,
-  HEADER_BYTES,
-  packActivations,
-  unpackActivations,
-} from '../../../engine/ring/wire/frame.ts';
+import { packActivations, unpackActivations } from '../../../engine/ring/wire/activations.ts';
+import { type ActivationFrame, decodeFrame, encodeFrame, HEADER_BYTES } from '../../../engine/ring/wire/frame.ts';
+import { FrameError } from '../../../engine/ring/wire/frame-error.ts';
 import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 
 const FRAME: ActivationFrame = {

@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputError } from '../../../engine/input/input-error.ts';
-import { type Frame, FrameError } from '../../../engine/ring/wire/frame.ts';
+import type { Frame } from '../../../engine/ring/wire/frame.ts';
+import { FrameError } from '../../../engine/ring/wire/frame-error.ts';
 import { type Loopback, message, openLoopback, SOON } from '../loopback.ts';
 import { until } from '../processes.ts';
 

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FrameError } from '../../../engine/ring/wire/frame.ts';
+import { FrameError } from '../../../engine/ring/wire/frame-error.ts';
 import { HEAD_MESSAGE, readMessage, reasonOf, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 import { prepareFrame } from '../prepare-frame.ts';
 
