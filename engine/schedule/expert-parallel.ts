@@ -11,6 +11,7 @@ import { createPlan } from '../plan/create-plan.ts';
 import type { ExpertParallelPlan } from '../plan/plan.ts';
 import { expertLayersOf } from '../plan/validate-experts.ts';
 import { placeExperts } from './place-experts.ts';
+import { noPlan, type Scheduled, type SchedulingProblem } from './scheduler.ts';
 
 export interface ExpertParallelCase extends ExpertParallelOptions {
   readonly cluster: Cluster;
@@ -104,6 +105,18 @@ export function bestExpertParallel(given: ExpertParallelCase): PredictedExpertPa
     if (best === undefined || breakdown.tokenSeconds < best.breakdown.tokenSeconds) best = { plan, breakdown };
   }
   return best;
+}
+
+/** Expert parallelism as a scheduler: the best plan for the cluster's first device as the head, popularity being equal. */
+export function expertParallel({ belief, model, workload, runtime }: SchedulingProblem): Scheduled {
+  if (expertLayersOf(model, 0, model.layers).layers === 0)
+    return noPlan('no-experts', `${model.name} has no experts to divide; use another scheduler`);
+  const best = bestExpertParallel({ cluster: belief, model, workload, ...(runtime && { runtime }) });
+  if (best !== undefined) return { plan: best.plan };
+  return noPlan(
+    'fits-nowhere',
+    `${model.name} needs a head with room for what every token uses, and other devices that it reaches with room for the experts; ${belief.name} lacks them`,
+  );
 }
 
 /** Sets of at least one of some devices. */

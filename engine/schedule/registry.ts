@@ -8,6 +8,7 @@ import { tensorParallel } from './baselines/tensor-parallel.ts';
 import { vllm } from './baselines/vllm.ts';
 import { milp } from './exact/milp/milp.ts';
 import { optimal } from './exact/optimal.ts';
+import { expertParallel } from './expert-parallel.ts';
 import { halda } from './halda/halda.ts';
 import { ALGORITHM_1, ALGORITHM_1_REPAIRED, PRIMA_CPP_JULY_2025 } from './halda/options.ts';
 import { cpuGpuSplit } from './helm/cpu-gpu-split.ts';
@@ -44,6 +45,7 @@ export const SCHEDULER_NAMES = [
   'cpu-gpu-split',
   'exo',
   'dllama',
+  'expert-parallel',
   'zero-inference',
   'accelerate',
   'tensor-partition',
@@ -104,6 +106,10 @@ const ALL: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
   dllama: {
     description: 'dllama: every tensor cut evenly among the CPUs, nothing on disk',
     plan: (problem) => tensorParallel(problem),
+  },
+  'expert-parallel': {
+    description: "a mixture's experts divided among the CPUs, which the head asks layer by layer; nothing on disk",
+    plan: (problem) => expertParallel(problem),
   },
   'zero-inference': {
     description: 'DeepSpeed ZeRO-Inference: the head alone, all layers streamed from RAM to its GPU, each copied ahead',

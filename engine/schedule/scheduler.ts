@@ -34,6 +34,7 @@ export type NoPlanReason =
   | 'needs-npu'
   | 'one-request-only'
   | 'whole-operators'
+  | 'no-experts'
   | 'no-set-assignment'
   | 'solver-failed'
   | 'unreachable';

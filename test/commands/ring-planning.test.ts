@@ -23,7 +23,7 @@ test('every scheduler that hearth run offers plans what a ring carries out', asy
   const solver = await loadIntegerSolver(10);
   const kvCache = 'with-layers';
   const problem = { belief: cluster, model, workload: createWorkload({ context: 512 }), kvCache } as const;
-  for (const name of RING_SCHEDULERS) {
+  for (const name of RING_SCHEDULERS.filter((one) => one !== 'expert-parallel')) {
     const { plan } = SCHEDULERS[name].plan(problem, solver);
     if (plan === undefined) return assert.unreachable(name);
     assert.is(
@@ -32,6 +32,18 @@ test('every scheduler that hearth run offers plans what a ring carries out', asy
       name,
     );
   }
+});
+
+test('experts are divided by a scheduler of hearth run, and a model without any is refused in a line', async () => {
+  const solver = await loadIntegerSolver(10);
+  const workload = createWorkload({ context: 512 });
+  const mixture = createNamedModel(loadCatalogue(), 'OLMoE-1B-7B');
+  const { plan } = SCHEDULERS['expert-parallel'].plan({ belief: cluster, model: mixture, workload }, solver);
+  if (plan?.kind !== 'expert-parallel') return assert.unreachable();
+  const held = plan.holders.flatMap(({ experts }) => experts[0] ?? []);
+  assert.is(new Set(held).size, 64);
+  const dense = SCHEDULERS['expert-parallel'].plan({ belief: cluster, model, workload }, solver);
+  assert.ok(dense.plan === undefined && dense.reason === 'no-experts');
 });
 
 test('GPUs of a cluster that a ring can’t use are named', async () => {

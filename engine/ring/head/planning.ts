@@ -15,7 +15,7 @@ import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
 import type { DevicePartOptions } from '../device/device-part.ts';
 import type { WeightsReport } from '../wire/message.ts';
 
-/** The schedulers whose plans a ring carries out: whole layers on the CPUs and GPUs of its devices. */
+/** The schedulers whose plans a ring carries out: whole layers on CPUs and GPUs, or a mixture's experts on CPUs. */
 export const RING_SCHEDULERS = [
   'halda',
   'halda-repaired',
@@ -28,6 +28,7 @@ export const RING_SCHEDULERS = [
   'single-device',
   'cpu-gpu-split',
   'exo',
+  'expert-parallel',
   'helm-devices',
   'helm-ring',
 ] as const satisfies SchedulerName[];

@@ -22,6 +22,7 @@ const MARKS: Readonly<Record<SchedulerName | 'hand', SchedulerMark>> = {
   'cpu-gpu-split': { colour: colour(3), symbol: 'cross' },
   exo: { colour: colour(1), symbol: 'triangle-down' },
   dllama: { colour: colour(6), symbol: 'square' },
+  'expert-parallel': { colour: colour(5), symbol: 'diamond' },
   'zero-inference': { colour: colour(3), symbol: 'triangle-up' },
   accelerate: { colour: colour(3), symbol: 'diamond' },
   'tensor-partition': { colour: colour(2), symbol: 'square' },
