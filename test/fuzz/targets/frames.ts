@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { loadCatalogue } from '../../../datasets/load.ts';
 import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
 import type { CatalogueModel } from '../../../engine/gguf/parse-models.ts';
@@ -12,6 +13,7 @@ import { type LoadedPart, loadPart } from '../../../engine/ring/device/loaded-pa
 import { createWorkerSession, type WorkerSession } from '../../../engine/ring/device/session.ts';
 import {
   decodeFrame,
+  type ExpertChoice,
   encodeFrame,
   type Frame,
   type FrameSegment,
@@ -92,6 +94,16 @@ const EXPERTS: Json = {
 
 const CACHED: Json = { ...(ASSIGNMENT as object), weights: { ...NONE, experts: EXPERTS } };
 
+/** Of a device that holds experts of both layers, and has no layer of its own. */
+const HOLDING: Json = {
+  ...(ASSIGNMENT as object),
+  ...{ windows: [], predecessors: [], sources: [], windowCount: 1, weights: NONE },
+  held: [
+    [0, 1, 3],
+    [1, 2],
+  ],
+};
+
 const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'prepare', assignment: ASSIGNMENT },
   { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), successors: [SUCCESSOR] } },
@@ -100,6 +112,7 @@ const HEAD_MESSAGES: readonly Json[] = [
     assignment: { ...(ASSIGNMENT as object), weights: { prefetch: 'fit', release: 'pinned', pinned: 'fit' } },
   },
   { kind: 'prepare', assignment: CACHED },
+  { kind: 'prepare', assignment: HOLDING },
   { kind: 'experts', epoch: 7 },
   { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64), ring: '3'.repeat(32) },
   { kind: 'link', epoch: 7 },
@@ -134,6 +147,7 @@ const WORKER_MESSAGES: readonly Json[] = [
 
 const PREPARE = encodeMessage(HEAD_MESSAGES[0] as Json);
 const CACHING = encodeMessage({ kind: 'prepare', assignment: CACHED });
+const HOLDS = encodeMessage({ kind: 'prepare', assignment: HOLDING });
 
 function encodeMessage(message: Json): Uint8Array {
   return encodeFrame({ kind: 'message', payload: new TextEncoder().encode(JSON.stringify(message)) });
@@ -141,8 +155,10 @@ function encodeMessage(message: Json): Uint8Array {
 
 /** One to four frames, half of them mutated, after a valid assignment in most conversations. */
 function conversation(random: RandomStream): Uint8Array {
-  const frames = Array.from({ length: random.integer(1, 4) }, () => randomFrame(random));
-  return encodeConversation(random.integer(0, 3) === 0 ? frames : [random.pick([PREPARE, CACHING]), ...frames]);
+  const prepare = random.pick([PREPARE, CACHING, HOLDS]);
+  const carried = prepare === HOLDS ? expertRequest : activations;
+  const frames = Array.from({ length: random.integer(1, 4) }, () => randomFrame(carried, random));
+  return encodeConversation(random.integer(0, 3) === 0 ? frames : [prepare, ...frames]);
 }
 
 export function encodeConversation(frames: readonly Uint8Array[]): Uint8Array {
@@ -167,8 +183,8 @@ function decodeConversation(input: Uint8Array): Uint8Array[] {
   return frames;
 }
 
-function randomFrame(random: RandomStream): Uint8Array {
-  let frame = random.integer(0, 1) === 0 ? activations(random) : randomMessage(random);
+function randomFrame(carried: (random: RandomStream) => Uint8Array, random: RandomStream): Uint8Array {
+  let frame = random.integer(0, 1) === 0 ? carried(random) : randomMessage(random);
   if (random.integer(0, 3) > 0) return frame;
   for (let times = random.integer(1, 3); times > 0; times--) frame = mutateBytes(frame, PREPARE, random);
   return frame;
@@ -222,7 +238,28 @@ function activations(random: RandomStream): Uint8Array {
   return encodeFrame(frame);
 }
 
+/** A request to multiply experts, or the sums that answer one. */
+function expertRequest(random: RandomStream): Uint8Array {
+  const rows = Array.from({ length: random.pick([1, 1, 1, 2, CHUNK, CHUNK + 1]) }, (): ExpertChoice[] =>
+    Array.from({ length: random.pick([1, 1, 1, 2, 2, 3]) }, (_, choice) => ({
+      expert: random.integer(0, 7) > 0 ? choice + 1 : random.pick([0, 1, 3, 4, 2 ** 32 - 1]),
+      weight: random.integer(0, 15) > 0 ? 0.5 : random.pick([0, -1, 1e30, Number.NaN]),
+    })),
+  );
+  const fields = {
+    epoch: random.pick([7, 7, 7, 7, 8]),
+    number: random.pick([0, 0, 0, 0, 0, 1, 1, 2, 2 ** 32 - 1]),
+    layer: random.pick([0, 0, 1, 1, 2, 2 ** 32 - 1]),
+    format: random.pick(['F32', 'F32', 'F32', 'F16'] as const),
+    sentAt: random.pick([0, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, Number.NaN]),
+    payload: new Uint8Array(rows.length * SHAPE.hiddenSize * random.pick([4, 4, 4, 2])).fill(random.integer(0, 255)),
+  };
+  if (random.integer(0, 7) > 0) return encodeFrame({ kind: 'experts', ...fields, rows });
+  return encodeFrame({ kind: 'sums', ...fields, rows: random.pick([1, 2, 0, 2 ** 32 - 1]) });
+}
+
 async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> {
+  let answers = 0;
   const session = createWorkerSession({
     transport: {} as Transport,
     loaded,
@@ -232,7 +269,10 @@ async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> 
     mostBytes: 2 ** 22,
     headLink: HEAD_LINK,
     profile: async () => '{}',
-    sendToHead: async (frame) => void readAnswer(frame),
+    sendToHead: async (frame) => {
+      answers++;
+      readAnswer(frame);
+    },
     onUnable: () => {},
     onWeightsLost: () => {},
     log: () => {},
@@ -242,13 +282,22 @@ async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> 
     for (const bytes of decodeConversation(input)) {
       const frame = decodeFrame(bytes);
       if (frame.kind === 'activations') session.onActivations(frame, HEAD_LINK);
+      else if (frame.kind === 'experts') session.onExperts(frame);
       else if (frame.kind === 'message') successors = hear(session, frame, successors);
+      const before = answers;
       await new Promise(setImmediate); // a preparation is asynchronous
+      // Experts are pinned before it is answered.
+      if (holds(frame)) for (let waited = 0; waited < 50 && answers === before; waited++) await setTimeout(1);
     }
     return 'a conversation';
   } finally {
     await session.end();
   }
+}
+
+/** Whether a frame is an assignment with experts to hold. */
+function holds({ kind, payload }: Frame): boolean {
+  return kind === 'message' && Buffer.from(payload).includes('"held"');
 }
 
 /** The answers of a session are read, as the head does. */
