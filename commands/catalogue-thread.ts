@@ -6,7 +6,7 @@ import type { Model } from '../engine/model/model.ts';
 import { type Answer, answer } from '../planner/answer.ts';
 import type { Question } from '../planner/question.ts';
 
-/** What all models are planned for, as data. */
+/** The question that all models of a catalogue share, as data. */
 export interface CatalogueQuestion extends Omit<Question, 'model' | 'cluster'> {
   readonly cluster: ClusterParts;
 }

@@ -149,7 +149,7 @@ function layerParts(
 interface DeviceLoads {
   /** How likely 0, 1, … of its experts are chosen. */
   readonly counts: Float64Array;
-  /** What it multiplies then. */
+  /** Its work then, by the same count. */
   readonly loads: readonly HeldLoad[];
 }
 

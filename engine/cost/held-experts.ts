@@ -28,7 +28,7 @@ export function expertDevices({ embedding, holders }: ExpertParallelPlan, cluste
   }));
 }
 
-/** What a device multiplies in a layer in a pass. */
+/** The work of a device in one layer of a pass. */
 export interface HeldLoad extends ExpertLoad {
   /** Different experts, each of which is read once. */
   readonly experts: number;

@@ -14,7 +14,7 @@ export interface PlacementCase {
   readonly most: readonly number[];
 }
 
-/** What a place has to do for a token in the mean: Σ f, and Σ ln(1 − f). */
+/** The work of a place for a token in the mean: Σ f, and Σ ln(1 − f). */
 interface PlaceLoad {
   readonly used: number;
   readonly unused: number;

@@ -13,7 +13,7 @@ import type { Trace } from '../../engine/trace/trace.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { type Parts, partsOf } from './parts.ts';
 
-/** What a plan is asked about, on devices that are known by a cluster file alone. */
+/** A question about a plan, on devices that are known by a cluster file alone. */
 export interface PlanCase {
   readonly cluster: Cluster;
   readonly model: Model;

@@ -235,7 +235,7 @@ function publish(asked: Asked, answers: PlanAnswers, { json, out }: Options): vo
   process.stdout.write(`${paragraphs.join('\n\n')}\n`);
 }
 
-/** What readers of the figures have to know. */
+/** Remarks that readers of the figures need. */
 function notes({ measured }: PlanAnswers): string[] {
   if (typeof measured === 'string') return [];
   const { clock, samples, trace } = measured;

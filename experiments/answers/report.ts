@@ -19,7 +19,7 @@ export interface PlanAnswers {
   readonly plan: Plan;
   readonly predicted: PlanAnswer;
   readonly simulated: SimulatedAnswer;
-  /** What was measured, or why nothing was. */
+  /** The measured answer, or why there is none. */
   readonly measured: MeasuredAnswer | string;
 }
 

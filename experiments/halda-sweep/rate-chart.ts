@@ -30,7 +30,7 @@ const TOGETHER = 'halda';
 const FILLED = 11;
 const HOLLOW = 17;
 
-/** Where names stand; those on the left and on the right can't meet. */
+/** Places of names; those on the left and on the right can't meet. */
 const SIDES = {
   left: { xanchor: 'right', xshift: FILLED, yanchor: 'bottom', yshift: FILLED },
   right: { xanchor: 'left', xshift: -FILLED, yanchor: 'bottom', yshift: FILLED },

@@ -38,7 +38,7 @@ import { checkRouting } from './planned-experts.ts';
 
 /** Tokens of a routing that is drawn, before it begins anew. */
 const DRAWN_TOKENS = 1024;
-/** Where no routing is known, every expert is as likely as any other, as in the closed form. */
+/** Every expert is as likely as any other where no routing is known, as in the closed form. */
 const NOTHING_AGAIN = { previous: 0, recent: 0, window: 1 } as const;
 
 /** Options that a simulation of experts with holders doesn't know. */
@@ -222,7 +222,7 @@ function* runPass(parts: ExpertParallelParts, pass: Pass): Steps {
   yield* compute(parts, { device: head.device, lane: 'cpu', seconds: pass.output, name: 'output layer' });
 }
 
-/** What a device multiplies in a layer with experts, by its place among those. */
+/** The work of a device in a layer with experts, by its place among those. */
 function loadOf(routing: Routing, { tokens, phase }: Pass, layer: number, held: ReadonlySet<number>): HeldLoad {
   const distinct = new Set<number>();
   let [rows, choices] = [0, 0];

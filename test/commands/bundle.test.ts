@@ -20,7 +20,7 @@ import * as assert from 'uvu/assert';
 
 const test = suite('the bundle of the command line');
 
-/** What the command line runs in threads. */
+/** Modules that the command line runs in threads. */
 const THREADS = ['commands/catalogue-thread.ts', 'engine/gguf/make/worker.ts', 'engine/gguf/quantize/worker.ts'];
 
 let root = '';

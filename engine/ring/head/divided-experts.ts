@@ -34,7 +34,7 @@ export interface DividedExpertsOptions extends Pick<Assignment, 'epoch' | 'activ
   readonly record: (span: RingSpan) => void;
 }
 
-/** What a device was asked for. */
+/** A request to a device whose sums are awaited. */
 interface Asked extends Pick<ExpertsFrame, 'number' | 'layer'> {
   readonly rows: number;
   readonly sentAt: number;

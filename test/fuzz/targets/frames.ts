@@ -94,7 +94,7 @@ const EXPERTS: Json = {
 
 const CACHED: Json = { ...(ASSIGNMENT as object), weights: { ...NONE, experts: EXPERTS } };
 
-/** Of a device that holds experts of both layers, and has no layer of its own. */
+/** The share of a device that holds experts of both layers, and has no layer of its own. */
 const HOLDING: Json = {
   ...(ASSIGNMENT as object),
   ...{ windows: [], predecessors: [], sources: [], windowCount: 1, weights: NONE },
