@@ -115,7 +115,7 @@ export function expertParallel({ belief, model, workload, runtime }: SchedulingP
   if (best !== undefined) return { plan: best.plan };
   return noPlan(
     'fits-nowhere',
-    `${model.name} needs a head with room for what every token uses, and other devices that it reaches with room for the experts; ${belief.name} lacks them`,
+    `no division of the experts of ${model.name} suits ${belief.name}: its head has all results sooner by itself, or no room for what every token uses, or the devices that it reaches have too little for the experts; use another scheduler`,
   );
 }
 
