@@ -49,6 +49,10 @@ export const PLAIN_CHARACTERS = 16;
  */
 export const MOST_STATES = 2 ** 15;
 
+const ENCODER = new TextEncoder();
+/** Up to here a character is a byte. */
+const LAST_ASCII = 0x7f;
+
 /** A state while it is made. */
 type Draft = { -readonly [Key in keyof State]: State[Key] } & { bytes: ByteEdge[]; others: State[] };
 
@@ -98,6 +102,16 @@ export function createAutomaton(): Automaton {
   };
   const bytes = (list: Uint8Array, then: State): State =>
     list.reduceRight((next, byte) => made([{ low: byte, high: byte, to: next }], []), then);
+  const text = (word: string, then: State): State => {
+    for (let at = 0; at < word.length; at++)
+      if (word.charCodeAt(at) > LAST_ASCII) return bytes(ENCODER.encode(word), then);
+    let next = then;
+    for (let at = word.length - 1; at >= 0; at--) {
+      const byte = word.charCodeAt(at);
+      next = made([{ low: byte, high: byte, to: next }], []);
+    }
+    return next;
+  };
   const either = (states: readonly State[]): State =>
     states.length === 1 ? (states[0] as State) : made([], [...states]);
   /** One of several byte strings that are equal up to `from`. */
@@ -125,13 +139,16 @@ export function createAutomaton(): Automaton {
         undefined,
         marks,
       ),
-    bytes: (list, then) => bytes(typeof list === 'string' ? new TextEncoder().encode(list) : list, then),
-    words: (words, then) =>
-      branches(
-        words.map((word) => new TextEncoder().encode(word)),
+    bytes: (list, then) => (typeof list === 'string' ? text(list, then) : bytes(list, then)),
+    words: (words, then) => {
+      const [only] = words;
+      if (only !== undefined && words.length === 1) return text(only, then);
+      return branches(
+        words.map((word) => ENCODER.encode(word)),
         0,
         then,
-      ),
+      );
+    },
     either,
     call: (rule, then) => made([], [], { rule, then }),
     repeat: (repeat) => made([], [], undefined, {}, repeat),

@@ -21,29 +21,27 @@ export function areDisjoint(schemas: readonly unknown[]): boolean {
       }
     }
   return aspects.every((own, index) => {
-    /** The schemas that have no value in common with this one. */
-    const apart = new Uint32Array(words);
-    for (const [aspect, values] of own) {
+    const facts = Array.from(own, ([aspect, values]) => {
       const { having, allowing } = known.get(aspect) as NonNullable<ReturnType<typeof known.get>>;
-      const others = having.slice();
-      for (const value of values) combine(others, allowing.get(value) as Uint32Array, (bits, more) => bits & ~more);
-      combine(apart, others, (bits, more) => bits | more);
+      return { having, allowing: Array.from(values, (value) => allowing.get(value) as Uint32Array) };
+    });
+    for (let word = 0; word < words; word++) {
+      /** The schemas, a bit each, that have no value in common with this one, which itself counts as well. */
+      let apart = word === index >> 5 ? 1 << (index & 31) : 0;
+      for (const { having, allowing } of facts) {
+        let allowed = 0;
+        for (const set of allowing) allowed |= set[word] as number;
+        apart |= (having[word] as number) & ~allowed;
+      }
+      const beyond = Math.max(0, 32 * (word + 1) - schemas.length);
+      if (apart << beyond !== -1 << beyond) return false;
     }
-    add(apart, index);
-    return schemas.every((_, other) => has(apart, other));
+    return true;
   });
-}
-
-function combine(set: Uint32Array, other: Uint32Array, of: (bits: number, more: number) => number): void {
-  for (let word = 0; word < set.length; word++) set[word] = of(set[word] as number, other[word] as number);
 }
 
 function add(set: Uint32Array, index: number): void {
   set[index >> 5] = (set[index >> 5] as number) | (1 << (index & 31));
-}
-
-function has(set: Uint32Array, index: number): boolean {
-  return (((set[index >> 5] as number) >>> (index & 31)) & 1) === 1;
 }
 
 /** Known facts about a schema's values: by aspect, the values that it may have in it, as texts. */

@@ -89,7 +89,7 @@ export function schemaStates(
   function statesOf(place: Place, next: State): State {
     const { schema, path, depth } = place;
     if (depth > MOST_DEPTH) throw new SchemaError(path, 'invalid', `is nested deeper than ${MOST_DEPTH} levels`);
-    if (schema === true) return rules.any(next);
+    if (schema === true || isOnlyNotes(schema)) return rules.any(next);
     if (!isObject(schema)) throw new SchemaError(path, 'invalid', 'must be a schema, an object');
     for (const problem of keyProblems(schema, path, relax === undefined)) leaveOut(problem);
     if (

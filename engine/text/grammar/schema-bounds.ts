@@ -10,15 +10,24 @@ export const MOST_SCHEMA_CHARACTERS = 2 ** 17;
  * @throws SchemaError
  */
 export function checkSize(root: unknown): void {
-  let level: readonly unknown[] = [root];
+  let level: readonly object[] = isNested(root) ? [root] : [];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MOST_LEVELS)
-      throw new SchemaError('', 'invalid', `is nested deeper than ${MOST_LEVELS} levels of JSON`);
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+    const next: object[] = [];
+    for (const one of level)
+      for (const value of Object.values(one)) {
+        if (depth === MOST_LEVELS)
+          throw new SchemaError('', 'invalid', `is nested deeper than ${MOST_LEVELS} levels of JSON`);
+        if (isNested(value)) next.push(value);
+      }
+    level = next;
   }
   const { length } = JSON.stringify(root) ?? '';
   if (length > MOST_SCHEMA_CHARACTERS)
     throw new SchemaError('', 'invalid', `has ${length} characters; at most ${MOST_SCHEMA_CHARACTERS} are read`);
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** @throws SchemaError for references that lead to themselves without saying anything */
