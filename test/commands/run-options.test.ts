@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRunCommand, type RunRequest } from '../../commands/run-options.ts';
+import { RING_SCHEDULERS } from '../../engine/ring/head/planning.ts';
 import { writeKeys } from '../../engine/ring/wire/keys.ts';
 
 /** The request that the command parses from these options, or the message of its error. */
@@ -108,7 +109,7 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
   [
     'a scheduler whose plans a ring can’t carry out',
     [...RING, '--scheduler', 'dllama'],
-    '--scheduler: unknown "dllama"; allowed: halda, halda-repaired, halda-program, optimal, milp, ring-aware, memory-ratio, compute-ratio, single-device, cpu-gpu-split, exo, helm-devices, helm-ring',
+    `--scheduler: unknown "dllama"; allowed: ${RING_SCHEDULERS.join(', ')}`,
   ],
   ['a misspelt scheduler', [...RING, '--scheduler', 'hadla'], '--scheduler: unknown "hadla"; did you mean "halda"?'],
   [
