@@ -10,6 +10,6 @@ export function ownModule(url) {
   const { entries } = JSON.parse(readFileSync(join(FOLDER, 'manifest.json'), 'utf8'));
   const source = relative(join(FOLDER, '../..'), fileURLToPath(url)).replaceAll('\\', '/');
   const entry = entries[source];
-  if (entry === undefined) throw new Error(`${source} is run in a thread and isn't among the entries of bin/bundle.js`);
+  if (entry === undefined) throw new Error(`${source} is run in a thread and isn’t among the entries of bin/bundle.js`);
   return { path: join(FOLDER, entry), args: [], execArgv: [] };
 }

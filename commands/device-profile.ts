@@ -63,7 +63,7 @@ function readProfile(path: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    throw new InputError(path, "can't be read; give a file from hearth profile");
+    throw new InputError(path, 'can’t be read; give a file from hearth profile');
   }
   return onlyDevice(text, path);
 }

@@ -59,7 +59,7 @@ const EXPERT_OPTIONS = {
   ),
   lookahead: new Option(
     '--expert-lookahead <what>',
-    "what is read before the router has chosen: none, previous-token (what the token before used in the next layer), or next-router, next-router:RANKS (what the next layer's router chooses of this layer's input, its first RANKS; all unless given) (default: none)",
+    'what is read before the router has chosen: none, previous-token (what the token before used in the next layer), or next-router, next-router:RANKS (what the next layer’s router chooses of this layer’s input, its first RANKS; all unless given) (default: none)',
   ),
 };
 

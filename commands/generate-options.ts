@@ -106,7 +106,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .description('Continues a text, or answers a message with --chat; writes the text as it is generated.')
     .addOption(OPTIONS.modelOrOwn)
     .requiredOption('--prompt <text>', 'the text to continue or, with --chat, to answer; -: standard input')
-    .option('--chat', "take the prompt as a user's message, in the model's chat template")
+    .option('--chat', 'take the prompt as a user’s message, in the model’s chat template')
     .addOption(OPTIONS.system)
     .option(
       '--tokens <n>',
@@ -129,7 +129,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(OPTIONS.device)
     .option(
       '--gpu-memory <size>',
-      "with --gpu-layers: the GPU's memory for weights and KV cache, such as 200MiB; the cache's oldest pages go to RAM",
+      'with --gpu-layers: the GPU’s memory for weights and KV cache, such as 200MiB; the cache’s oldest pages go to RAM',
     )
     .option(
       '--kv-host',

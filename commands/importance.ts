@@ -38,7 +38,7 @@ export function importanceCommand(): Command {
     .description('Writes an importance matrix for hearth quantize: how large the inputs of every matrix are in a text.')
     .addOption(OPTIONS.model)
     .requiredOption('--text <file>', 'a text of the kind that the model will meet, in UTF-8')
-    .requiredOption('--out <file>', "the file to write, in llama.cpp's form (GGUF)")
+    .requiredOption('--out <file>', 'the file to write, in llama.cpp’s form (GGUF)')
     .option('--chunk <n>', 'tokens that are read at once, at most what the model was trained for', String(USUAL_CHUNK))
     .option('--chunks <n>', 'most chunks of the text (default: all)')
     .option('--parse-special', 'read <|im_start|> and the like as control tokens')

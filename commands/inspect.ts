@@ -91,7 +91,7 @@ function outline({ formats, weightBytes, ...file }: GgufOutline): string {
       file.experts === undefined ? undefined : `${file.experts}, of which a token uses ${file.expertsUsed ?? '?'}`,
     ],
     ['context', file.context === undefined ? undefined : `${file.context} tokens`],
-    ['engine', `can't run it: ${printable(file.engine.problem, 300)}`],
+    ['engine', `can’t run it: ${printable(file.engine.problem, 300)}`],
   ];
   const rows = known.filter((row): row is [string, string] => row[1] !== undefined);
   const table = formatTable([{ title: 'What' }, { title: 'Value', wraps: true }], rows);
@@ -221,7 +221,11 @@ function describeFeedForward(feedForward: Dense | Experts): string {
   if (feedForward.kind === 'dense') return String(feedForward.size);
   const { router, size, shared, beside } = feedForward;
   const others =
-    beside !== undefined ? ` beside ${beside}` : shared === undefined ? '' : ` and a shared one of ${shared.size}`;
+    beside !== undefined
+      ? ` and a dense network of ${beside}`
+      : shared === undefined
+        ? ''
+        : ` and a shared one of ${shared.size}`;
   return `${router.used} of ${router.experts} experts of ${size}${others}`;
 }
 

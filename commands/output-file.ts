@@ -84,7 +84,7 @@ export function checkOutputFile(file: OutputFile): OutputFile {
 export function checkOutputPath(flag: string, path: string, advice: string): void {
   if (path.trim() === '') throw new InputError(flag, `is empty; ${advice}`);
   const place = `${flag} ${path}`;
-  if (path === '-') throw new InputError(place, `doesn't mean stdout here; ${advice}, ./- for one named -`);
+  if (path === '-') throw new InputError(place, `doesn’t mean stdout here; ${advice}, ./- for one named -`);
   if (statusOf(path) === undefined && statusOf(path, lstatSync)?.isSymbolicLink())
     throw new InputError(place, 'is a link to nothing; give another path, or remove the link');
 }
@@ -119,7 +119,7 @@ export function makeOutputFolder(flag: string, path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    throw new InputError(`${flag} ${path}`, `can't be made (${(error as Error).message}); give another folder`);
+    throw new InputError(`${flag} ${path}`, `can’t be made (${(error as Error).message}); give another folder`);
   }
 }
 

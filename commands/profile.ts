@@ -148,14 +148,14 @@ function checkFolder(out: string): void {
   try {
     writeFileSync(temporary, '');
   } catch (error) {
-    throw new InputError('--out', `${out} can't be written: ${(error as Error).message}`);
+    throw new InputError('--out', `${out} can’t be written: ${(error as Error).message}`);
   }
   rmSync(temporary);
 }
 
 /** Limits of the measurements. */
 function notes({ disk }: MachineProfile): string {
-  const kept = `${formatPercent(disk.resident)} of the disk's file stayed in memory after the system was asked to drop it`;
+  const kept = `${formatPercent(disk.resident)} of the disk’s file stayed in memory after the system was asked to drop it`;
   const unseen = 'Caches of a disk, or of a virtual machine’s host, can’t be detected or dropped.';
   return disk.resident > 0.02 ? `${kept}: its rates are too high. ${unseen}\n` : `${unseen}\n`;
 }

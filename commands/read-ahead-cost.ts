@@ -52,7 +52,7 @@ export function readAheadCosts(question: Question, plan: Plan): ReadAheadCost[] 
 export function readAheadText({ device, readAhead, better, seconds, betterSeconds }: ReadAheadCost): string {
   const share = formatPercent(1 - betterSeconds / seconds);
   const times = `${formatSeconds(seconds)}, ${formatSeconds(betterSeconds)} with ${formatBytes(better)}`;
-  return `${device} reads ${formatBytes(readAhead)} ahead of page faults, which costs ${share} of a token's time (${times}): echo ${better / 1024} | sudo tee /sys/block/DISK/queue/read_ahead_kb`;
+  return `${device} reads ${formatBytes(readAhead)} ahead of page faults, which costs ${share} of a token’s time (${times}): echo ${better / 1024} | sudo tee /sys/block/DISK/queue/read_ahead_kb`;
 }
 
 function secondsOf(question: Question, plan: Plan): number {

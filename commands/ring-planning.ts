@@ -26,7 +26,7 @@ export function readRing({ cluster, workers, keys }: Pick<RingRequest, 'cluster'
   try {
     text = readFileSync(cluster, 'utf8');
   } catch {
-    throw new InputError(cluster, "can't be read; give the path of a cluster file");
+    throw new InputError(cluster, 'can’t be read; give the path of a cluster file');
   }
   return parseRing(text, cluster, keys === undefined);
 }

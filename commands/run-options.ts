@@ -60,7 +60,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
       'the text to continue or, with --chat, to answer; -: standard input; several go through the ring together',
       repeated,
     )
-    .option('--chat', "take the prompts as users' messages, in the model's chat template")
+    .option('--chat', 'take the prompts as users’ messages, in the model’s chat template')
     .addOption(OPTIONS.system)
     .option('--tokens <n>', 'the most tokens to generate', '128')
     .addOption(OPTIONS.temperature)

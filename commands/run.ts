@@ -147,7 +147,7 @@ async function generateAll({
     const devices = await head.collectSpans();
     writeTrace(request.trace, ringTrace(devices, inOrder), { startedAt });
     const error = Math.max(...devices.map(({ offsetError }) => offsetError));
-    log(`the devices' clocks in the trace agree within ${formatSeconds(error)}`);
+    log(`the devices’ clocks in the trace agree within ${formatSeconds(error)}`);
   }
 }
 
@@ -156,7 +156,7 @@ async function memoryOf(head: RingHead): Promise<MemoryPressure[]> {
   try {
     return (await head.heldMemory()).map(pressureOf);
   } catch (error) {
-    log(`memory pressure isn't known: ${(error as Error).message}`);
+    log(`memory pressure isn’t known: ${(error as Error).message}`);
     return [];
   }
 }
@@ -166,7 +166,7 @@ async function readsOf(head: RingHead): Promise<DeviceExpertReads[]> {
   try {
     return await head.expertReads();
   } catch (error) {
-    log(`reads of experts aren't known: ${(error as Error).message}`);
+    log(`reads of experts aren’t known: ${(error as Error).message}`);
     return [];
   }
 }

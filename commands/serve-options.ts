@@ -90,11 +90,11 @@ export const CONTEXT = 4096;
 export function createServeCommand(run: (request: ServeRequest) => Promise<void>): Command {
   const command = new Command('serve')
     .description(
-      "Serves a model over HTTP, with OpenAI's and Anthropic's APIs and a page to chat, until it is stopped. With " +
+      'Serves a model over HTTP, with OpenAI’s and Anthropic’s APIs and a page to chat, until it is stopped. With ' +
         '--worker or --cluster its layers run on the devices of a ring, and this one is the head.',
     )
     .addOption(OPTIONS.modelPartOrOwn)
-    .option('--name <text>', "the model's name in requests (default: the file's, without .gguf)")
+    .option('--name <text>', 'the model’s name in requests (default: the file’s, without .gguf)')
     .option('--host <address>', 'the address to listen at; one that other machines reach needs a key', '127.0.0.1')
     .option('--port <n>', '0: a free one', '8080')
     .option('--api-key-file <file>', 'a file with the key that clients must send, which only its owner can read')
@@ -240,7 +240,7 @@ function readKeyFile(path: string): string {
     return readFileSync(path, 'utf8').trim();
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw new InputError(path, `can't be read (${(error as NodeJS.ErrnoException).code}); give a file with a key`);
+    throw new InputError(path, `can’t be read (${(error as NodeJS.ErrnoException).code}); give a file with a key`);
   }
 }
 

@@ -72,7 +72,7 @@ export const OPTIONS = {
   ).default(String(SAMPLER_DEFAULTS.topP)),
   minP: new Option(
     '--min-p <x>',
-    "draw from tokens with at least this fraction of the most likely one's probability",
+    'draw from tokens with at least this fraction of the most likely one’s probability',
   ).default(String(SAMPLER_DEFAULTS.minP)),
   repeatPenalty: new Option('--repeat-penalty <x>', 'divides the logits of the last 64 tokens; 1: none').default(
     String(SAMPLER_DEFAULTS.repeatPenalty),
@@ -85,7 +85,7 @@ export const OPTIONS = {
 export function readModel(given: string | undefined): string {
   if (given !== undefined) return given;
   process.stderr.write(
-    `no --model given; using the bundled demo model ${OWN_MODEL} (children's stories, simple sums)\n`,
+    `no --model given; using the bundled demo model ${OWN_MODEL} (children’s stories, simple sums)\n`,
   );
   return fileURLToPath(new URL(`../${OWN_MODEL}`, import.meta.url));
 }
@@ -154,7 +154,7 @@ export function readPromptText(text: string): string {
   try {
     bytes = readFileSync(process.stdin.fd);
   } catch (error) {
-    throw new InputError('--prompt -', `standard input can't be read (${(error as NodeJS.ErrnoException).code})`);
+    throw new InputError('--prompt -', `standard input can’t be read (${(error as NodeJS.ErrnoException).code})`);
   }
   if (bytes.length > MOST_PROMPT_BYTES)
     throw new InputError('--prompt -', `standard input has more than ${formatBytes(MOST_PROMPT_BYTES)}`);

@@ -50,7 +50,7 @@ export function readPlan(path: string): Plan {
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    throw new InputError(path, "can't be read; give the path of a plan");
+    throw new InputError(path, 'can’t be read; give the path of a plan');
   }
   return parsePlan(text, path);
 }

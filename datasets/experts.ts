@@ -13,13 +13,13 @@ export interface ExpertsMachine {
   readonly memoryBytes: number;
   /** Bytes that the operating system and other programs keep. */
   readonly keptBytes: number;
-  /** Bytes per second of the memory that the experts are in, and of a GPU's own beside it. */
+  /** Bytes per second of the memory that the experts are in, and of a GPU's own where there is one. */
   readonly bandwidth: number;
   readonly gpuBandwidth: number | undefined;
   /** Bytes per second of the saturated disk, and seconds until a read's bytes begin to come. */
   readonly diskBandwidth: number;
   readonly diskLatency: number;
-  /** Seconds of a layer beside what its bytes take: dispatch, and the way of the router's choice to the reader. */
+  /** Seconds of a layer in addition to what its bytes take: dispatch, and the way of the router's choice to the reader. */
   readonly layerSeconds: number;
   /** Bytes of one read of the page cache. */
   readonly readAhead: number;
@@ -102,7 +102,7 @@ export interface FindingSetting {
   readonly used: string;
   readonly hitsFirst: boolean;
   readonly dense: 'anonymous' | 'mapped';
-  /** Layers whose experts the CPU's memory holds, beside a GPU; all unless given. */
+  /** Layers whose experts the CPU's memory holds while a GPU computes the rest; all unless given. */
   readonly hostLayers: number | undefined;
   /** File, row and column, for messages. */
   readonly where: (column: (typeof SETTING_COLUMNS)[number]) => string;

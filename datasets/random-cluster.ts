@@ -24,7 +24,7 @@ export interface RandomClusterOptions {
 
 const KINDS: readonly DeviceKind[] = ['macos', 'macos-metal', 'linux', 'android'];
 const MIB = 2 ** 20;
-/** The least memory of a device, bytes: every device needs room for its buffers beside weights. */
+/** The least memory of a device, bytes: every device needs room for buffers as well as weights. */
 const LEAST_MEMORY = 1024 * MIB;
 
 /**

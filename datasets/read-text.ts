@@ -26,6 +26,6 @@ function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'there is no such file';
   if (code === 'EISDIR') return 'is a directory, a file is needed';
-  if (code === 'EACCES') return "can't be read: permission denied";
-  return `can't be read (${String(code ?? error)})`;
+  if (code === 'EACCES') return 'can’t be read: permission denied';
+  return `can’t be read (${String(code ?? error)})`;
 }

@@ -24,7 +24,7 @@ export interface RegisteredError {
   /** The reading of the system, where there are several. */
   readonly policy: string;
   readonly answer: 'predicted' | 'simulated';
-  /** Shares, or `agrees` and `disagrees` for outcomes; empty for a first error, NOT_COMPUTED beside a choice. */
+  /** Shares, or `agrees` and `disagrees` for outcomes; empty for a first error, NOT_COMPUTED for a choice. */
   readonly before: string;
   readonly after: string;
 }

@@ -66,7 +66,7 @@ await runExperiment({
   },
 });
 
-/** How far predictions from specifications are off by kind of processor: what `hearth plan` says beside its own. */
+/** How far predictions from specifications are off by kind of processor: what `hearth plan` says in addition to its own. */
 function accuracyCsv(judged: readonly JudgedCell[]): string {
   const groups = groupErrors(judged, ({ known: { processor, count, test } }) =>
     [processor, count > 1 ? 'several' : 'one', test.phase].join('/'),

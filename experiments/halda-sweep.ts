@@ -49,7 +49,7 @@ await runExperiment({
     ),
     context: option(
       '--context <tokens>',
-      `tokens in the KV cache (default: those of the paper's programs on their testbeds, else ${DEFAULT_CONTEXT})`,
+      `tokens in the KV cache (default: those of the paper’s programs on their testbeds, else ${DEFAULT_CONTEXT})`,
       (name, given) => readCount(name, given, 0),
     ),
     reclaim: option(
@@ -62,7 +62,7 @@ await runExperiment({
     subsets: eitherFlag(
       '--subsets',
       `try every set of devices with the head (default: clusters of at most ${SUBSETS_BY_DEFAULT})`,
-      "don't try sets of devices",
+      'don’t try sets of devices',
     ),
     all: flag('--all', 'print every plan of every scheduler, and all findings'),
     plan: text('--plan <file>', 'also judge a plan from a file (JSON; on models with as many layers)'),

@@ -23,7 +23,7 @@ import { count, list } from './report/options.ts';
 /** HELM's cost model and split search (chapter 4) on every machine and model of Table 6.1, next to what it publishes. */
 await runExperiment({
   name: 'helm-split',
-  description: "HELM: the best split of a model between one machine's CPU and GPU, next to the published one",
+  description: 'HELM: the best split of a model between one machine’s CPU and GPU, next to the published one',
   options: {
     machines: list(
       '--machines <list>',

@@ -73,7 +73,7 @@ function equalWindows({ model, lab }: LabSession, rounds: number): number[] {
   const devices = lab.devices.length;
   const layers = model.layers / (rounds * devices);
   if (!Number.isInteger(layers))
-    throw new InputError('--rounds', `${model.layers} layers can't be divided into ${rounds} times ${devices} windows`);
+    throw new InputError('--rounds', `${model.layers} layers can’t be divided into ${rounds} times ${devices} windows`);
   return lab.devices.map(() => layers);
 }
 

@@ -34,7 +34,7 @@ await runExperiment({
     epochs: count('--epochs <n>', 'passes of the network over its samples', { default: 200, most: 10_000 }),
     backend: option(
       '--backend <name>',
-      `profile this machine's own kernels as well: ${BACKENDS.join(', ')}`,
+      `profile this machine’s own kernels as well: ${BACKENDS.join(', ')}`,
       (flag, given) => readChoice(flag, given, BACKENDS),
     ),
   },
@@ -50,7 +50,7 @@ await runExperiment({
     const bar = progress(studySteps({ samples }) + (backend === undefined ? 0 : 1));
     let own: BackendStudy | undefined;
     if (backend !== undefined) {
-      bar.step(`this machine's ${backend} kernels`);
+      bar.step(`this machine’s ${backend} kernels`);
       own = await studyBackend(backend, Math.max(...samples), seed, epochs);
     }
     const found = await study({ cluster, model, samples, lengths, noise, seed, epochs, step: bar.step });
@@ -86,7 +86,7 @@ await runExperiment({
 
 function machineLine({ backend, instructionSet, learned }: BackendStudy): string {
   const errors = Object.entries(learned.errors).map(([kind, { median }]) => `${kind} ${(100 * median).toFixed(1)} %`);
-  return `This machine's ${backend} kernels (${instructionSet}): held-out median error ${errors.join(', ')}; kept: ${learned.better.kind}`;
+  return `This machine’s ${backend} kernels (${instructionSet}): held-out median error ${errors.join(', ')}; kept: ${learned.better.kind}`;
 }
 
 function readSamples(flag: string, given: string): number[] {

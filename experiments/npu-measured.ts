@@ -39,7 +39,7 @@ await runExperiment({
     ),
     kernels: choice(
       '--kernels <name>',
-      "kernels of the GPU's thread: scalar are native ones without vector instructions, which the NPU's have",
+      'kernels of the GPU’s thread: scalar are native ones without vector instructions, which the NPU’s have',
       Object.keys(GPU_KERNELS) as GpuKernels[],
       'scalar',
     ),

@@ -169,7 +169,7 @@ function findingOf({ share, judgedBy, scans }: ScannedSize): string {
   const size = `A file of ${formatPercent(share)} of the memory`;
   const last = scans.at(-1)?.read ?? null;
   if (last === null)
-    return `${size} is scanned in about the same time again and again: times don't tell memory from disk.`;
+    return `${size} is scanned in about the same time again and again: times don’t tell memory from disk.`;
   return `${size}: the last scan read ${formatPercent(last)} of it from the disk (by ${judgedBy}).`;
 }
 

@@ -23,7 +23,7 @@ await runExperiment({
       'Qwen3-4B,Qwen3-8B,Qwen3-14B,Qwen3-32B',
     ),
     prompt: count('--prompt <n>', 'tokens of the prompt', { default: 128, most: 1_000_000 }),
-    most: count('--most <n>', "output tokens at the models' own limit", { default: 32_768, most: 1_000_000 }),
+    most: count('--most <n>', 'output tokens at the models’ own limit', { default: 32_768, most: 1_000_000 }),
   },
   json: 'results.json',
   files: ['contexts.csv', 'times.csv'],

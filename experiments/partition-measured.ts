@@ -42,7 +42,7 @@ await runExperiment({
     ),
     kernels: choice(
       '--kernels <name>',
-      "the CPU's kernels: scalar are native ones without vector instructions, nearer to a GPU in software",
+      'the CPU’s kernels: scalar are native ones without vector instructions, nearer to a GPU in software',
       Object.keys(CPU_KERNELS) as CpuKernels[],
       'native',
     ),
@@ -124,7 +124,7 @@ function readParts(path: string, model: Model): PartsProfile {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new InputError('--parts', `${path} can't be read: ${(error as Error).message}`);
+    throw new InputError('--parts', `${path} can’t be read: ${(error as Error).message}`);
   }
   return parseParts(text, path, model);
 }

@@ -45,7 +45,7 @@ await runExperiment({
       default: 8,
       most: 1000,
     }),
-    step: count('--step <layers>', "grid of the devices' shares, in layers of the model over all rounds", {
+    step: count('--step <layers>', 'grid of the devices’ shares, in layers of the model over all rounds', {
       default: 4,
       most: 1000,
     }),

@@ -31,7 +31,7 @@ await runExperiment({
     const settings = { cluster: cluster.name, model: `${model.name}:${model.mix}`, reclaim, prompt, tokens };
     return {
       subtitle: [
-        `${modelText(model)}, on ${cluster.name}, ${plan.scheduler}'s plan: ${layersText(plan)}; ${plan.rounds} round${plan.rounds === 1 ? '' : 's'}`,
+        `${modelText(model)}, on ${cluster.name}, ${plan.scheduler}’s plan: ${layersText(plan)}; ${plan.rounds} round${plan.rounds === 1 ? '' : 's'}`,
         `reclaim ${reclaim}`,
         `prompt of ${prompt}, ${tokens} tokens`,
         ...(noise > 0 ? [`noise ${noise}`] : []),

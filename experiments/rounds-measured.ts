@@ -11,7 +11,7 @@ import { findings, roundsCells, roundsMeasuredPage } from './rounds-measured/rep
 await runExperiment({
   name: 'rounds-measured',
   description:
-    "TPOT against the rounds of a ring that doesn't fit, measured on a lab and simulated (prima.cpp Fig. 2).",
+    'TPOT against the rounds of a ring that doesn’t fit, measured on a lab and simulated (prima.cpp Fig. 2).',
   options: {
     ...labOptions(6),
     size: choice('--size <name>', SIZE_HELP, LAB_SIZES, 'medium'),

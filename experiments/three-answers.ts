@@ -43,7 +43,7 @@ await runExperiment({
   seed: LAB_SEED,
   async run(options, frame) {
     const { quick, random, draw, only = '', tokens, seed } = options;
-    if (quick && random !== undefined) throw new InputError('--quick', "can't be given together with --random");
+    if (quick && random !== undefined) throw new InputError('--quick', 'can’t be given together with --random');
     const size = options.size ?? (quick || random !== undefined ? 'small' : 'medium');
     const { layer } = createModel(LAB_SHAPES[size], 'F16');
     const set =
@@ -51,7 +51,7 @@ await runExperiment({
         ? (quick ? quickCells : allCells)(layer.bytes)
         : drawnCells({ count: random, seed: draw, layerBytes: layer.bytes, standardLayerBytes: LAYER_BYTES });
     const cells = set.filter((cell) => cellName(cell).includes(only));
-    if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
+    if (cells.length === 0) throw new InputError('--only', `no plan’s name has "${only}"`);
     if (options.recorded) {
       const name = `datasets/measured/three-answers-${quick ? 'quick' : `draw-${draw}`}`;
       const { results: all, model } = recordedResults(name, set, size, tokens);

@@ -14,10 +14,10 @@ import { PROTOTYPE, waysOf } from './versus-prima/ways.ts';
 await runExperiment({
   name: 'versus-prima',
   description:
-    "A ring that doesn't fit, on a lab, under llama.cpp's way with weights, prima.cpp's, and with a prefix pinned.",
+    'A ring that doesn’t fit, on a lab, under llama.cpp’s way with weights, prima.cpp’s, and with a prefix pinned.',
   options: {
     ...labOptions(7),
-    recorded: flag('--recorded', "prima.cpp's own program only, recorded and simulated: needs no lab"),
+    recorded: flag('--recorded', 'prima.cpp’s own program only, recorded and simulated: needs no lab'),
     size: choice('--size <name>', SIZE_HELP, LAB_SIZES, 'medium'),
     disk: text(
       '--disk <rate>',

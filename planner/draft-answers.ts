@@ -118,7 +118,7 @@ function aloneSeconds({ cluster, workload }: Question, draft: Model, device: str
   const plan = ringPlan({ scheduler: 'draft', head: device, rounds: 1, windows, prefetch: 'none' });
   const truth = { ...cluster, devices: head };
   const { tokenSeconds, infeasible } = predict({ plan, truth, model: draft, workload, reclaim: 'lru' });
-  if (infeasible.length > 0) throw new InputError('--draft', `${draft.name} doesn't fit into the memory of ${device}`);
+  if (infeasible.length > 0) throw new InputError('--draft', `${draft.name} doesn’t fit into the memory of ${device}`);
   return tokenSeconds;
 }
 

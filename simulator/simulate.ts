@@ -28,7 +28,7 @@ export function simulate(parts: SimulationParts): SimulationResult {
     );
   if (plan.kind !== 'expert-parallel') checkExperts(parts);
   if (parts.frames !== undefined && plan.kind !== 'chip') {
-    throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip's GPU has a queue`);
+    throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip’s GPU has a queue`);
   }
   if (parts.paging !== undefined && plan.stages.some(({ cpuExperts }) => cpuExperts !== undefined))
     throw new InputError('paging', 'is not simulated for GPU layers whose experts are on the CPU; leave it out');

@@ -243,7 +243,7 @@ test('every room imports only rooms below it', () => {
     assert.equal(
       allowed.filter((one) => !below.includes(one)),
       [],
-      `${room} names rooms that don't lie below it`,
+      `${room} names rooms that don’t lie below it`,
     );
     assert.ok(existsSync(room), `${room} is gone; remove its rule`);
   }

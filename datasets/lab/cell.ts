@@ -53,7 +53,7 @@ export function equalCell({ policy, rounds, memoryShare, diskRate, windows }: Eq
   };
 }
 
-/** The plan of a cell; `fit` becomes the bytes that fit beside a window, page tables and reads in progress. */
+/** The plan of a cell; `fit` becomes the bytes that fit in addition to a window, page tables and reads in progress. */
 export function planOf(
   { rounds, windows, policy, memoryShares }: LabCell,
   names: readonly string[],

@@ -60,7 +60,7 @@ function makeFile(path: string, text: string, place: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new InputError(place, `can't be locked (${(error as Error).message}); give another folder`);
+    throw new InputError(place, `can’t be locked (${(error as Error).message}); give another folder`);
   }
 }
 

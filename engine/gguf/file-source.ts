@@ -85,8 +85,8 @@ function open(path: string): number {
       code === 'ENOENT'
         ? 'there is no such file'
         : code === 'EACCES'
-          ? "can't be read: permission denied"
-          : `can't be read (${String(code ?? error)})`;
+          ? 'can’t be read: permission denied'
+          : `can’t be read (${String(code ?? error)})`;
     throw new InputError(path, `${reason}; give the path of a GGUF file`);
   }
 }

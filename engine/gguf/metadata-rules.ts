@@ -35,7 +35,7 @@ export const METADATA_RULES: Readonly<Record<string, MetadataRule>> = {
   // As in llama.cpp, families whose routers don't say so themselves have one kind of scores.
   expert_gating_func: IDLE,
   expert_weights_norm: IDLE,
-  expert_weights_scale: neutral("scales experts' weights", 0, 1),
+  expert_weights_scale: neutral('scales experts’ weights', 0, 1),
   expert_group_count: neutral('chooses experts by groups', 0, 1),
   expert_group_used_count: IDLE,
   nextn_predict_layers: applied(SHAPE),

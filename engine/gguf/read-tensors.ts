@@ -87,7 +87,7 @@ function readShape(cursor: Cursor, what: string, fileBytes: number): number[] {
     elements *= length;
     if (length === 0) cursor.fail(`dimension ${shape.length + 1} of ${what} is 0; at least 1 is needed`, at);
     if (elements > most) {
-      const room = `which don't fit in a file of ${fileBytes} bytes; it is truncated or malformed`;
+      const room = `which don’t fit in a file of ${fileBytes} bytes; it is truncated or malformed`;
       cursor.fail(`${what} has at least ${elements} values, ${room}`, at);
     }
     shape.push(length);

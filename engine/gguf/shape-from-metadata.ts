@@ -140,11 +140,11 @@ function readArchitecture(fields: MetadataFields): string {
 function readHeadSize(fields: MetadataFields, key: (name: string) => string, hidden: number, heads: number): number {
   const given = fields.optionalCount(key('attention.key_length'), MOST_WIDTH);
   if (given === undefined && hidden % heads !== 0)
-    fields.fail(key('attention.key_length'), `is missing, and ${heads} heads don't divide ${hidden} values`);
+    fields.fail(key('attention.key_length'), `is missing, and ${heads} heads don’t divide ${hidden} values`);
   const headSize = given ?? hidden / heads;
   const values = fields.count(key('attention.value_length'), MOST_WIDTH, headSize);
   if (values !== headSize)
-    fields.fail(key('attention.value_length'), `${values} differs from the keys' ${headSize}; they must be equal`);
+    fields.fail(key('attention.value_length'), `${values} differs from the keys’ ${headSize}; they must be equal`);
   return headSize;
 }
 

@@ -15,7 +15,7 @@ export interface ChipDevice extends Device {
 export function chipDevice(device: Device): ChipDevice {
   const { name, gpu, npu, soc } = device;
   const lacks = (what: string): never => {
-    throw new InputError(`device "${name}"`, `has no ${what}; tensors are shared by a chip's GPU and NPU`);
+    throw new InputError(`device "${name}"`, `has no ${what}; tensors are shared by a chip’s GPU and NPU`);
   };
   if (gpu === undefined) return lacks('"gpu"');
   if (isDiscrete(gpu)) return lacks(`GPU that shares the RAM (its api is "${gpu.api}")`);

@@ -245,7 +245,7 @@ function readSources(row: CsvRow<Column>): ReadonlyMap<string, string> {
       throw new InputError(row.where('sources'), `"${entry}" is not "columns: kind: text", such as "${EXAMPLE}"`);
     for (const column of columns) {
       if (!(NUMBER_COLUMNS as string[]).includes(column) || row.cell(column as Column) === '')
-        throw new InputError(row.where('sources'), `names "${column}", which the row doesn't have`);
+        throw new InputError(row.where('sources'), `names "${column}", which the row doesn’t have`);
       sources.set(column, source);
     }
   }

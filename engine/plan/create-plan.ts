@@ -50,15 +50,16 @@ export function createPlan(parts: PlanParts, where = 'plan'): Plan {
       const stage = stages[at] as CutStage;
       if (stages.length > 1) fail(`stages[${at}].cut`, `there are ${stages.length} stages; a cut one holds all layers`);
       if (stage.streamed !== undefined) fail(`stages[${at}].streamed`, 'cut tensors stay in memory; remove it');
-      if (stage.partition !== undefined) fail(`stages[${at}].partition`, 'stands beside "cut"; remove one of them');
+      if (stage.partition !== undefined)
+        fail(`stages[${at}].partition`, 'is given together with "cut"; remove one of them');
       if (relays !== undefined) fail('relays', 'devices that share a cut send to each other directly; remove it');
       return { kind, scheduler, ...base, stages: [stage], allReduce: allReduce ?? 'exchange' };
     }
     case 'expert-parallel': {
       const [stage, ...others] = stages;
       if (stage === undefined || others.length > 0)
-        fail('stages', `are ${stages.length}; beside "holders" one stage holds all layers, without their experts`);
-      if (stage?.cut !== undefined) fail('stages[0].cut', 'stands beside "holders"; remove one of them');
+        fail('stages', `are ${stages.length}; with "holders" one stage holds all layers, without their experts`);
+      if (stage?.cut !== undefined) fail('stages[0].cut', 'is given together with "holders"; remove one of them');
       if (relays !== undefined) fail('relays', 'the head and the holders send to each other directly; remove it');
       return { kind, scheduler, ...base, stages: [stage as Stage], holders: holders as readonly ExpertHolder[] };
     }

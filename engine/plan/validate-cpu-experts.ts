@@ -17,9 +17,9 @@ export function validateCpuExperts(plan: Plan, index: number, model: Shape, wher
   };
   if (plan.kind !== 'split') fail(`is not carried out under a plan of kind "${plan.kind}"; allowed: split`);
   if (processor === 'cpu') fail('stands in a stage on the CPU, which has its experts anyway; remove it');
-  if (streamed !== undefined) fail('stands beside "streamed"; remove one of them');
+  if (streamed !== undefined) fail('is given together with "streamed"; remove one of them');
   if (!(Number.isInteger(cpuExperts) && cpuExperts >= 1 && cpuExperts <= to - from))
-    fail(`is ${cpuExperts}; allowed: 1 to the stage's ${to - from} layers`);
+    fail(`is ${cpuExperts}; allowed: 1 to the stage’s ${to - from} layers`);
   const mixtures = expertLayersOf(model, from, to).layers;
   if (mixtures === 0)
     fail(`is ${cpuExperts}; no layer from ${from} to ${to - 1} of ${model.name} has experts: remove it`);

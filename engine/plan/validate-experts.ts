@@ -44,14 +44,14 @@ export function validateExperts(plan: Plan, model: Shape, where: string): void {
     const { slots, pool, method, layout, lookahead } = policy.experts;
     const most = pool === 'all' ? layers * experts : experts;
     if (method === 'mmap' && layout !== 'file')
-      fail('experts.layout', `is "${layout}"; experts are mapped in the model's own file: use "file"`);
+      fail('experts.layout', `is "${layout}"; experts are mapped in the model’s own file: use "file"`);
     if (method === 'mmap' && slots !== 'fit')
       fail('experts.slots', 'is a number; mapped experts have no slots: use "fit"');
     if (slots !== 'fit' && !(Number.isInteger(slots) && slots >= used && slots <= most))
       fail('experts.slots', `is ${slots}; allowed: "fit" or a whole number from ${used} to ${most}`);
     if (lookahead.kind === 'next-router' && lookahead.ranks > used)
       fail('experts.lookahead.ranks', `is ${lookahead.ranks}; a router chooses ${used}`);
-    if (policy.prefetch !== 'none') fail('prefetch', `is "${policy.prefetch}"; beside "experts" use "none"`);
-    if (policy.release !== 'none') fail('release', `is "${policy.release}"; beside "experts" use "none"`);
+    if (policy.prefetch !== 'none') fail('prefetch', `is "${policy.prefetch}"; with "experts" use "none"`);
+    if (policy.release !== 'none') fail('release', `is "${policy.release}"; with "experts" use "none"`);
   }
 }

@@ -14,12 +14,12 @@ export function validateHolders(plan: ExpertParallelPlan, model: Shape, where: s
   };
   const [{ device, processor, streamed, partition }] = plan.stages;
   const head = plan.embedding.device;
-  if (device !== head) fail('stages[0].device', `is "${device}"; the head "${head}" runs all layers beside "holders"`);
-  if (processor !== 'cpu') fail('stages[0].processor', 'is "gpu"; beside "holders" use "cpu"');
-  if (streamed !== undefined) fail('stages[0].streamed', 'stands beside "holders"; remove one of them');
-  if (partition !== undefined) fail('stages[0].partition', 'stands beside "holders"; remove one of them');
+  if (device !== head) fail('stages[0].device', `is "${device}"; the head "${head}" runs all layers with "holders"`);
+  if (processor !== 'cpu') fail('stages[0].processor', 'is "gpu"; with "holders" use "cpu"');
+  if (streamed !== undefined) fail('stages[0].streamed', 'is given together with "holders"; remove one of them');
+  if (partition !== undefined) fail('stages[0].partition', 'is given together with "holders"; remove one of them');
   for (const part of ['embedding', 'output'] as const)
-    if (plan[part].processor !== 'cpu') fail(`${part}.processor`, 'is "gpu"; beside "holders" use "cpu"');
+    if (plan[part].processor !== 'cpu') fail(`${part}.processor`, 'is "gpu"; with "holders" use "cpu"');
   if (plan.kvCache !== 'with-layers')
     fail('kvCache', 'is "host"; the head keeps it with its layers: use "with-layers"');
   if (Object.keys(plan.weights).length > 0)

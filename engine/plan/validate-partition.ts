@@ -37,7 +37,7 @@ export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, wh
   };
   plan.stages.forEach((stage, index) => {
     if (stage.partition === undefined || stage.streamed === undefined) return;
-    const problem = 'stands beside "streamed"; its weights stay in the chip\'s memory: remove that';
+    const problem = 'is given together with "streamed"; its weights stay in the chip’s memory: remove that';
     fail(`stages[${index}].partition`, problem);
   });
   if (plan.kvCache !== 'with-layers') fail('kvCache', 'is "host"; the memory is shared: use "with-layers"');

@@ -94,7 +94,7 @@ export interface FitCase {
 }
 
 /**
- * Decides a policy's open choices. The unpinned rest of the largest window must fit beside the pinned weights; with k
+ * Decides a policy's open choices. The unpinned rest of the largest window must fit together with the pinned weights; with k
  * as all windows' bytes divided by those of the largest, this is largestPinnedBytes. If it doesn't fit even with
  * nothing pinned, or if there is only one window, a prefetched window would evict itself before it runs: then P = A,
  * and the rest is read by page faults.

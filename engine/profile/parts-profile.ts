@@ -90,7 +90,7 @@ export function parseParts(text: string, file: string, model: Model): PartsProfi
   const fields = readFields(parseJson(text, file), file, '', () => {});
   const name = fields.text('model');
   if (name !== model.name)
-    throw new InputError(`${file}: model`, `is "${name}", not "${model.name}"; profile this model's parts`);
+    throw new InputError(`${file}: model`, `is "${name}", not "${model.name}"; profile this model’s parts`);
   const paces = fields.object('paces');
   const rates = fields.object('rates');
   const profile = {

@@ -112,5 +112,5 @@ export function checkRoom(position: number, tokens: number, contextLength: numbe
   if (tokens === 0) throw new RangeError('no tokens to evaluate');
   const needed = position + tokens;
   if (needed <= contextLength) return;
-  throw new InputError('context', `${needed} tokens don't fit into ${contextLength}; ask for a longer context`);
+  throw new InputError('context', `${needed} tokens don’t fit into ${contextLength}; ask for a longer context`);
 }

@@ -13,7 +13,7 @@ import { allFinite } from './finite-logits.ts';
  */
 export function noNumbers(path: string): InputError {
   const problem =
-    "the file's weights give no numbers, though those of this file are finite; if others have parts of the model, look at theirs";
+    'the file’s weights give no numbers, though those of this file are finite; if others have parts of the model, look at theirs';
   return damagedTensor(path) ?? new InputError(path, problem);
 }
 
@@ -25,7 +25,7 @@ export function damagedTensor(path: string): InputError | undefined {
       if (index !== undefined)
         return new InputError(
           path,
-          `the file's weights give no numbers: ${tensor.name} has NaN or infinity at value ${index}; use another file`,
+          `the file’s weights give no numbers: ${tensor.name} has NaN or infinity at value ${index}; use another file`,
         );
     }
     return undefined;

@@ -151,7 +151,7 @@ function checkTokens(
     throw new InputError('plan: promptTokens', `is ${promptTokens}; the prompt has ${tokens} tokens`);
   const needed = position + tokens;
   if (needed > context)
-    throw new InputError('context', `${needed} tokens don't fit into ${context}; ask for a longer context`);
+    throw new InputError('context', `${needed} tokens don’t fit into ${context}; ask for a longer context`);
 }
 
 interface CutRun {

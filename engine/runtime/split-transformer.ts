@@ -170,7 +170,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
       async sequences(plan, { pages, pageTokens, place }, onLayer) {
         checkPlan(plan, model);
         if (plan.kvCache === 'host')
-          throw new InputError('plan', 'keeps keys and values in RAM; sequences have them beside their layers');
+          throw new InputError('plan', 'keeps keys and values in RAM; sequences have them with their layers');
         const stages = stagesOf(plan);
         const passes = passesOf(plan, stages);
         const pools: LayerPages[] = [];

@@ -13,7 +13,7 @@ type Experts = NonNullable<WeightsPolicy['experts']>;
 /**
  * A scheduler's plan whose devices go on caching experts as an earlier plan says, since schedulers know of no caches: a
  * device keeps its policy, and one without that would read weights for every token takes the first other. A number of
- * slots that its memory has no room for beside its new layers becomes as many as fit. Devices whose GPU has layers or the
+ * slots that its memory has no room for with its new layers becomes as many as fit. Devices whose GPU has layers or the
  * output, and those where not even a token's experts fit, stay as scheduled.
  * @param problem its belief is what devices report
  */

@@ -66,12 +66,12 @@ const ALL: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
     plan: (problem, solver) => withChips((given) => halda(given, solver, ALGORITHM_1_REPAIRED))(problem),
   },
   'halda-program': {
-    description: "Algorithm 1 as prima.cpp's program of July 2025 has it: arithmetic only, weak devices removed",
+    description: 'Algorithm 1 as prima.cpp’s program of July 2025 has it: arithmetic only, weak devices removed',
     plan: (problem, solver) => withChips((given) => halda(given, solver, PRIMA_CPP_JULY_2025))(problem),
   },
   optimal: {
     description:
-      'the exact optimum of Eq. 1 by dynamic programming, of rings with mapped weights and KV caches beside their layers',
+      'the exact optimum of Eq. 1 by dynamic programming, of rings with mapped weights and KV caches with their layers',
     plan: withChips((problem) => optimal(problem)),
   },
   milp: {
@@ -108,7 +108,7 @@ const ALL: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
     plan: (problem) => tensorParallel(problem),
   },
   'expert-parallel': {
-    description: "a mixture's experts divided among the CPUs, which the head asks layer by layer; nothing on disk",
+    description: 'a mixture’s experts divided among the CPUs, which the head asks layer by layer; nothing on disk',
     plan: (problem) => expertParallel(problem),
   },
   'zero-inference': {
@@ -124,16 +124,16 @@ const ALL: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
     plan: (problem) => tensorPartition(problem),
   },
   vllm: {
-    description: "vLLM: the head alone, all in 90% of its GPU's memory, or nothing",
+    description: 'vLLM: the head alone, all in 90% of its GPU’s memory, or nothing',
     plan: (problem) => vllm(problem),
   },
   'helm-devices': {
-    description: "HELM's search over the CPUs and GPUs of all devices, in one chain, nothing on disk",
+    description: 'HELM’s search over the CPUs and GPUs of all devices, in one chain, nothing on disk',
     plan: (problem) => helmDevices({ ...problem, runtime: problem.runtime ?? DEFAULT_RUNTIME }),
   },
   'helm-ring': {
     description:
-      "a ring of one round whose devices divide their layers by HELM's search, KV caches in RAM, which optimal doesn't consider",
+      'a ring of one round whose devices divide their layers by HELM’s search, KV caches in RAM, which optimal doesn’t consider',
     plan: (problem) => helmRing(problem),
   },
 };

@@ -31,7 +31,7 @@ export function answeredError(error: unknown): ApiError {
   if (error instanceof GrammarError) return new ApiError(400, error.message, null, 'invalid_value');
   // Such as a device that a ring can't do without.
   if (error instanceof InputError)
-    return new ApiError(503, "the server can't compute now; its log says why", null, 'unavailable');
+    return new ApiError(503, 'the server can’t compute now; its log says why', null, 'unavailable');
   return new ApiError(500, 'the server failed; its log says why');
 }
 

@@ -224,7 +224,7 @@ function tellIgnored(reply: FastifyReply, ignored: readonly string[], log: (line
     .replaceAll(/[^\x20-\x7e]/g, '?')
     .slice(0, MOST_HEADER_CHARACTERS);
   reply.raw.setHeader(IGNORED_HEADER, named);
-  log(`an answer doesn't follow ${named}`);
+  log(`an answer doesn’t follow ${named}`);
 }
 
 type AskEmbeddings = typeof askEmbeddings;

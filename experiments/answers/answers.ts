@@ -52,7 +52,7 @@ export function predicted(asked: PlanCase): PlanAnswer {
   const answerOf = (phase: 'prefill' | 'decode') => {
     const breakdown = predict({ plan, truth, model, workload, phase, ...known });
     const [shortage] = breakdown.infeasible;
-    if (shortage !== undefined) throw new InputError('--plan', `doesn't fit: ${shortage.reason}`);
+    if (shortage !== undefined) throw new InputError('--plan', `doesn’t fit: ${shortage.reason}`);
     const trace = traceOfBreakdown(breakdown);
     return { breakdown, answer: { seconds: breakdown.tokenSeconds, parts: partsOf(trace, trace.tokens) } };
   };
@@ -87,7 +87,7 @@ export function simulated(asked: PlanCase): SimulatedAnswer {
     ...(routing && { routing }),
   });
   const [shortage] = outOfMemory;
-  if (shortage !== undefined) throw new InputError('--plan', `doesn't fit: ${shortage.reason}`);
+  if (shortage !== undefined) throw new InputError('--plan', `doesn’t fit: ${shortage.reason}`);
   const prompt = trace.tokens.filter(({ phase }) => phase === 'prefill').slice(0, 1);
   const { seconds, bytes } = tokenFigures(trace);
   const { firstTokenSeconds } = metrics(trace);

@@ -58,7 +58,7 @@ interface Options {
 const EXAMPLES = `
 Examples:
   hearth answers --plan plan.json --model m.gguf
-      a plan of this machine, which is measured by hearth profile if it hasn't been
+      a plan of this machine, which is measured by hearth profile if it hasn’t been
   hearth answers --plan plan.json --model m.gguf --cluster here.json --out results/plan
       with the facts of a file, and with a page and a trace of both timelines
   hearth answers --plan ring.json --model m.gguf --worker 10.0.0.2:7400,KEY --keys head.key
@@ -76,7 +76,7 @@ export function answersCommand(): Command {
     )
     .option(
       '--worker <address,key>',
-      "host:port of a worker and its public key; repeated for the plan's devices besides its head, in its order (default: the addresses in --cluster)",
+      'host:port of a worker and its public key; repeated for the plan’s devices besides its head, in its order (default: the addresses in --cluster)',
       repeated,
       [],
     )
@@ -183,7 +183,7 @@ async function measure(
   if (usesGpu && gpu === undefined)
     throw new InputError(
       '--device',
-      `is needed: the plan has layers on a GPU of ${plan.embedding.device}, and this machine's is software, which is used by name only, or missing`,
+      `is needed: the plan has layers on a GPU of ${plan.embedding.device}, and this machine’s is software, which is used by name only, or missing`,
     );
   const progress = createProgress(repeats + 2);
   const ending = new AbortController();

@@ -20,7 +20,7 @@ export function executorOf(plan: Plan, model: Model, file: string): Executor {
     if (Object.keys(plan.weights).length === 0) return { kind: 'split' };
     return {
       kind: 'none',
-      reason: 'plan: weights has policies; beside a GPU with a KV cache or experts in RAM, none is',
+      reason: 'plan: weights has policies; with a GPU whose KV cache or experts are in RAM, none is',
     };
   }
   try {

@@ -60,7 +60,7 @@ export function planMembers(
   const devices = otherDevices(plan);
   if (workers.length > devices.length) {
     const others = devices.length === 0 ? 'none' : devices.join(', ');
-    throw new InputError('--worker', `${workers.length} are given; the plan's devices besides its head: ${others}`);
+    throw new InputError('--worker', `${workers.length} are given; the plan’s devices besides its head: ${others}`);
   }
   return devices.map((name, index) => {
     const given = workers[index];
@@ -69,7 +69,7 @@ export function planMembers(
     if (known !== undefined) return known;
     throw new InputError(
       '--worker',
-      `is missing for ${name}; start hearth worker there, and give its address in the plan's order: ${devices.join(', ')}`,
+      `is missing for ${name}; start hearth worker there, and give its address in the plan’s order: ${devices.join(', ')}`,
     );
   });
 }

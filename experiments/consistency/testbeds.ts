@@ -42,7 +42,7 @@ function ram(
 }
 
 const VRAM_KEPT: RingUnknown = {
-  name: 'VRAM beside llama.cpp',
+  name: 'VRAM with llama.cpp',
   unit: 'MiB',
   printed: undefined,
   prior: 0,
@@ -132,7 +132,7 @@ export const UNKNOWN_TESTBEDS: readonly UnknownTestbed[] = [
       rate('CPU rates', { kind: 'cpu-rate' }, everything, 0.25, 1.5),
       KV_ROOM,
     ],
-    map: ['RAM of the containers', 'VRAM beside llama.cpp'],
+    map: ['RAM of the containers', 'VRAM with llama.cpp'],
   },
   {
     cluster: 'prima-a9',

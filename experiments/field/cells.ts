@@ -8,7 +8,7 @@ export interface UnpredictedCell {
   readonly reason: string;
 }
 
-/** Predicted beside measured, cell by cell. */
+/** Predicted next to measured, cell by cell. */
 export interface FieldCells {
   readonly cells: readonly JudgedCell[];
   readonly efficiencies: readonly Efficiency[];

@@ -66,8 +66,8 @@ export function gapText(table: Table<GapSummary>, unplannable: number): string {
   const ranges = REGIMES.map((regime) => `${regime} ${MEMORY_REGIMES[regime].join('–')}`).join(', ');
   const omitted = unplannable === 0 ? '' : `\n${unplannable} clusters are omitted: nothing fits there.`;
   return `${terminalTable(table)}
-The gap is TPOT over the least TPOT of all plans, less one; the paper's space keeps a layer and the output layer's work
-on the head's CPU. Memory (RAM and VRAM together over the model's bytes): ${ranges}.${omitted}`;
+The gap is TPOT over the least TPOT of all plans, less one; the paper’s space keeps a layer and the output layer’s work
+on the head’s CPU. Memory (RAM and VRAM together over the model’s bytes): ${ranges}.${omitted}`;
 }
 
 /** How often each scheduler finds the optimum, and whether any beats it. */

@@ -93,7 +93,7 @@ export function winnersSentence(planned: readonly Planned[]): string {
   const halda = ratiosToBest(planned, 'halda');
   const worst = largest(halda);
   if (labels.length === 1) {
-    const behind = worst === undefined || worst.ratio < SAME ? '' : `; halda's takes ${formatDeviation(worst.ratio)}`;
+    const behind = worst === undefined || worst.ratio < SAME ? '' : `; halda’s takes ${formatDeviation(worst.ratio)}`;
     return `By simulation ${winners[0]} has the fastest plan${behind}.`;
   }
   const won = `By simulation ${enumerate(counted)} of ${labels.length} models`;

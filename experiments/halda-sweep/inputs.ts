@@ -138,7 +138,7 @@ function checkPlan(plan: Plan, where: string, clusters: readonly SweptCluster[],
     const counts = models.map(({ label, model }) => `${label} ${model.layers}`).join(', ');
     throw new InputError(
       where,
-      `has ${layers} layers; the models have: ${counts}; name the plan's model with --models`,
+      `has ${layers} layers; the models have: ${counts}; name the plan’s model with --models`,
     );
   }
   for (const { truth } of clusters) for (const { model } of fitting) validatePlan(plan, truth, model, where);

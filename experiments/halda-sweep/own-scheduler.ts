@@ -35,12 +35,12 @@ export async function loadOwnScheduler(file: string): Promise<OwnScheduler> {
 type Scheduler = (problem: SchedulingProblem, solver: IntegerSolver) => unknown;
 
 async function defaultOf(file: string, where: string): Promise<Scheduler> {
-  if (!existsSync(file)) throw new InputError(where, "doesn't exist");
+  if (!existsSync(file)) throw new InputError(where, 'doesn’t exist');
   let found: unknown;
   try {
     found = ((await import(pathToFileURL(resolve(file)).href)) as { default?: unknown }).default;
   } catch (error) {
-    throw new InputError(where, `can't be loaded: ${placedMessage(error, file)}`);
+    throw new InputError(where, `can’t be loaded: ${placedMessage(error, file)}`);
   }
   if (typeof found === 'function') return found as Scheduler;
   throw new InputError(where, 'has no default export that is a function: export default function (problem) { … }');
@@ -74,7 +74,7 @@ function checkedAnswer(answer: unknown, { belief, model }: SchedulingProblem, wh
   try {
     validatePlan(scheduled.plan, belief, model);
   } catch (error) {
-    throw new InputError(where, `returns a plan that ${model.name} can't have: ${(error as Error).message}`);
+    throw new InputError(where, `returns a plan that ${model.name} can’t have: ${(error as Error).message}`);
   }
   return scheduled;
 }

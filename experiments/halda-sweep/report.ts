@@ -114,7 +114,7 @@ function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterRes
   const allowed =
     known?.status === 'planned'
       ? [
-          `These plans are made for what the devices report. For what they have, optimal's takes ${formatSeconds(known.breakdown.tokenSeconds)}, offered all of them.`,
+          `These plans are made for what the devices report. For what they have, optimal’s takes ${formatSeconds(known.breakdown.tokenSeconds)}, offered all of them.`,
         ]
       : [];
   const offered: Section[] =
@@ -220,7 +220,7 @@ function assumptions({ inputs: { clusters, catalogue }, results, reclaim, belief
     ['reclaim, predicted', `${reclaim}: ${RECLAIM[reclaim].text}`, RECLAIM[reclaim].source],
     [
       'reclaim, simulated',
-      reclaim === 'overflow' ? 'as predicted' : "each operating system's own way, page by page",
+      reclaim === 'overflow' ? 'as predicted' : 'each operating system’s own way, page by page',
       'measured',
     ],
     ['buffers', `${formatBytes(cpuBufferBytes)} of RAM, ${formatBytes(gpuBufferBytes)} of VRAM per device`, 'assumed'],

@@ -98,10 +98,10 @@ function accuracySentence(
   return [
     `T_plan + N δ̄ misses ${count} that δ̄ was not calibrated on by a median of ${middle(cells.map(({ ratio }) => ratio))}`,
     ` (at worst ${formatDeviation(worst.ratio)}, ${nameOf(worst.one)}), T_plan alone by ${middle(cells.map(({ uncorrected }) => uncorrected))};`,
-    ` ${within} of ${cells.length} lie within the noise of the thesis's own tables`,
+    ` ${within} of ${cells.length} lie within the noise of the thesis’s own tables`,
     claimedError === undefined
       ? '.'
-      : `. The thesis reports at most ${formatPercent(claimedError)} for predictions that its equations don't give.`,
+      : `. The thesis reports at most ${formatPercent(claimedError)} for predictions that its equations don’t give.`,
   ].join('');
 }
 

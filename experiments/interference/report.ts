@@ -22,7 +22,7 @@ export const INTERFERENCE_COLUMNS: readonly Column<InterferenceRow>[] = [
   },
   {
     key: 'beside',
-    title: 'beside (tok/s)',
+    title: 'with game (tok/s)',
     value: ({ beside }) => beside,
     text: ({ beside }) => beside.toFixed(1),
     align: 'right',

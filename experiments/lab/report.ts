@@ -114,14 +114,14 @@ export function probesSection({ facts, model, profile }: LabDescription, results
   const own = `${formatBytes(Math.min(...facts.ownBytes))} to ${formatBytes(Math.max(...facts.ownBytes))}`;
   const probes =
     `${model.name} (random weights, F16, ${formatBytes(model.bytes)}) on ${facts.ownBytes.length} devices that share ` +
-    `this machine's processors. Probes, before the first cell: a hop takes ${formatSeconds(facts.hopSeconds)}; with ` +
+    `this machine’s processors. Probes, before the first cell: a hop takes ${formatSeconds(facts.hopSeconds)}; with ` +
     `everything in memory a token takes ${formatSeconds(facts.tokenSeconds)}; in addition to its weights a device takes ${own}, ` +
     `which is added to its limit; Linux reads ${formatBytes(facts.readAhead)} ahead of page faults.`;
   return {
     title: 'What this rests on',
     blocks: [
       { kind: 'text', text: probes },
-      { kind: 'text', text: `The lab's own limits: ${limitChecks(results).text}.` },
+      { kind: 'text', text: `The lab’s own limits: ${limitChecks(results).text}.` },
       { kind: 'text', text: provenanceSentence('The processor', statements) },
       statementsTable('the processor', statements),
     ],

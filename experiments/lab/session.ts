@@ -76,7 +76,7 @@ async function openSession({ cluster, models, size, seed, passes = false }: Sess
   // The model, a part of it on every device, and a file that is read to probe the processor.
   const bytes = 2 * createModel(LAB_SHAPES[size], 'F16').bytes + 2 ** 30;
   const ground = findLabGround(REAL_FILES, runProgram, models, bytes);
-  if ('missing' in ground) throw new InputError('a lab', `can't be set up here; missing: ${ground.missing.join('; ')}`);
+  if ('missing' in ground) throw new InputError('a lab', `can’t be set up here; missing: ${ground.missing.join('; ')}`);
   const removed = removeDeadLabs(ground, models);
   if (removed.length > 0) logStep(`removed what a dead lab had left: ${removed.join(', ')}`);
   logStep('the model');

@@ -97,12 +97,12 @@ function gains(rows: readonly PhaseRow[]): string[] {
     const [cut, gpu, npu] = ['hetero-tensor', 'gpu-only', 'npu-only'].map((system) => seconds(what, system));
     if (cut === undefined || gpu === undefined || npu === undefined) return [];
     const times = (other: number): string => `${(other / cut).toFixed(2)} ×`;
-    return `Hetero-tensor takes ${formatSeconds(cut)} for ${what}: ${times(gpu)} as fast as the GPU's thread alone, ${times(npu)} as the NPU's.`;
+    return `Hetero-tensor takes ${formatSeconds(cut)} for ${what}: ${times(gpu)} as fast as the GPU’s thread alone, ${times(npu)} as the NPU’s.`;
   });
 }
 
 function regret({ tokens, prefill, decode }: Regret): string {
-  return `By the times of parts that were run, hetero-tensor's choice by prediction takes ${formatPercent(prefill)} longer for a prompt of ${tokens} than its choice by real execution, and ${formatPercent(decode)} for a token.`;
+  return `By the times of parts that were run, hetero-tensor’s choice by prediction takes ${formatPercent(prefill)} longer for a prompt of ${tokens} than its choice by real execution, and ${formatPercent(decode)} for a token.`;
 }
 
 function handOver({ measured: { handOver: found } }: NpuRun): string {

@@ -26,7 +26,7 @@ export function bandwidthBars(cluster: Cluster, model: Model): BandwidthBar[] {
   const workload = createWorkload({ promptTokens: 256, outputTokens: 1, context: 256 });
   return BARS.map(([name, system]) => {
     const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
-    if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can't run ${system}`);
+    if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can’t run ${system}`);
     const { trace } = simulate({ cluster, model, plan: scheduled.plan, workload, context: 'fixed' });
     const token = trace.tokens.find(({ phase }) => phase === 'decode');
     if (token === undefined) throw new RangeError(`${model.name} does not fit ${cluster.name}`);

@@ -92,7 +92,7 @@ function partitionOf(cluster: Cluster, device: ChipDevice, model: Model) {
   const workload = createWorkload({ promptTokens: TOKENS, outputTokens: 1, context: TOKENS });
   const belief = { ...cluster, devices: [device, ...cluster.devices.slice(1)] };
   const { plan } = tensorPartition({ belief, model, workload }, { system: 'hetero-tensor' });
-  if (plan === undefined) throw new RangeError(`${cluster.name} can't run ${model.name}`);
+  if (plan === undefined) throw new RangeError(`${cluster.name} can’t run ${model.name}`);
   return chipCase(plan, belief, model);
 }
 

@@ -21,7 +21,7 @@ export function contextFindings(rows: readonly ContextRow[], most: number): stri
     .flatMap((row) => row.times.map((time) => ({ row, time, share: time.waitSeconds / time.seconds })))
     .sort((a, b) => b.share - a.share)[0];
   return [
-    `HELM's paged KV cache reaches the models' own ${most} tokens in ${full.length} of the ${helm.length} cases that it loads.`,
+    `HELM’s paged KV cache reaches the models’ own ${most} tokens in ${full.length} of the ${helm.length} cases that it loads.`,
     ...(printed.length === 0
       ? []
       : [`Of ${printed.length} published limits ${matching.length} are within a factor of two, or fail here as well.`]),

@@ -42,7 +42,7 @@ export const CONTEXT_COLUMNS: readonly Column<ContextRow>[] = [
     title: 'what the next token lacks',
     key: 'lack',
     value: ({ lack }) => lack,
-    text: ({ lack }) => (lack === '' ? "the model's own limit" : lack),
+    text: ({ lack }) => (lack === '' ? 'the model’s own limit' : lack),
     on: 'page',
   },
   {
@@ -133,7 +133,7 @@ export function pagedContextPage(rows: readonly ContextRow[]): NonNullable<Resul
               figure: timesChart(rows.filter((row) => row.machine === machine && row.model === model)),
             })),
           },
-          tableBlock({ columns: TIME_COLUMNS, rows: eachTime(withTimes), groups: true }, { fold: "HELM's tokens" }),
+          tableBlock({ columns: TIME_COLUMNS, rows: eachTime(withTimes), groups: true }, { fold: 'HELM’s tokens' }),
         ],
       },
     ],

@@ -66,7 +66,7 @@ export function errorsText(comparisons: readonly Comparison[], answer: Answer): 
   return parts.join(', ') || '–';
 }
 
-/** Half-width from which a print's last digit is worth telling beside an error. */
+/** Half-width from which a print's last digit is worth telling with an error. */
 const COARSE = 0.1;
 
 /** `; −41 % to +76 % within its digit`: the error over all values that a coarse print may stand for. */

@@ -71,7 +71,7 @@ export function partitionFindings({ cells, paces, regrets }: PartitionsRun): str
   });
   const accuracy = `By the times of parts, measured one by one, ${cells.length} cells: ${within.join('; ')} (aims ${formatPercent(AIMS.median)}, ${formatPercent(AIMS.worst)}).`;
   const { prefill, decode } = paces;
-  const beside = `While both compute, the CPU keeps ${formatPercent(prefill.gpu)} of its speed in prompts and ${formatPercent(decode.gpu)} for tokens, the GPU ${formatPercent(prefill.npu)} and ${formatPercent(decode.npu)}.`;
+  const together = `While both compute, the CPU keeps ${formatPercent(prefill.gpu)} of its speed in prompts and ${formatPercent(decode.gpu)} for tokens, the GPU ${formatPercent(prefill.npu)} and ${formatPercent(decode.npu)}.`;
   const groups = [...new Set(cells.map(whatText))].map((what) => cells.filter((cell) => whatText(cell) === what));
   const losses = groups.map((group) => {
     const chosen = group.find(({ strategy }) => strategy === 'chosen by the solver') as PartitionCell;
@@ -92,5 +92,5 @@ export function partitionFindings({ cells, paces, regrets }: PartitionsRun): str
     costs.length === 0
       ? 'Too few parts were measured to learn from.'
       : `Choosing by predicted times costs at worst, by measured ones: ${costs.join(', ')}.`;
-  return [accuracy, beside, `The solver's choice takes for ${losses.join(', ')}.`, learned];
+  return [accuracy, together, `The solver’s choice takes for ${losses.join(', ')}.`, learned];
 }

@@ -68,5 +68,5 @@ export function failuresText({ failures, simulated, runnable }: Summary): string
   const kinds = Object.values(failures).map(
     ({ count, plan, reason }) => `${thousands(count)} as plan ${plan}: ${reason}`,
   );
-  return `${thousands(simulated - runnable)} of the plans can't be run: ${kinds.join('; ')}.`;
+  return `${thousands(simulated - runnable)} of the plans can’t be run: ${kinds.join('; ')}.`;
 }

@@ -35,7 +35,7 @@ export function partitionPage(parts: PartitionReportParts): NonNullable<Results[
   const { setting, summary } = parts;
   const marks = marksOf(summary.choices);
   return {
-    title: `Where the schedulers' plans lie: ${modelText(setting.model)}, on ${setting.cluster.name}`,
+    title: `Where the schedulers’ plans lie: ${modelText(setting.model)}, on ${setting.cluster.name}`,
     subtitle: subtitleOf(parts),
     sections: [
       { title: 'The landscape', blocks: landscapeBlocks(parts, marks) },
@@ -115,7 +115,7 @@ function agreementBlocks({ landscape, space, summary }: PartitionReportParts, ma
     {
       kind: 'chart',
       title: 'Predicted against simulated time per output token',
-      note: `Below the line the simulation is faster than the closed forms: prefetching overlaps with other devices' turns. Above it, it is slower: what was dropped is read again.${drawn}`,
+      note: `Below the line the simulation is faster than the closed forms: prefetching overlaps with other devices’ turns. Above it, it is slower: what was dropped is read again.${drawn}`,
       variants: [{ label: 'all', figure: agreementChart(landscape, space, marks) }],
     },
     tableBlock(

@@ -17,7 +17,7 @@ export function chipsOf({ name, devices }: Cluster): string[] {
     throw new InputError(`cluster ${name}`, 'has no device with "gpu", "npu" and "soc"; try home-phones');
   }
   if (chips.length === devices.length) {
-    throw new InputError(`cluster ${name}`, 'has chips only; beside them this needs a device that goes without them');
+    throw new InputError(`cluster ${name}`, 'has chips only; in addition to them this needs a device without one');
   }
   return chips;
 }

@@ -11,7 +11,10 @@ import { MAX_PRESSURE } from '../report/planning-options.ts';
 export const REPLAY_OPTIONS = {
   cluster: text('--cluster <key>', 'a cluster of datasets/clusters, or a file', 'prima-home'),
   model: text('--model <name>', 'a model, with :mix if wanted', 'Llama-3-70B'),
-  modelFile: text('--model-file <file>', 'your own models, beside those on file (CSV, columns as datasets/models.csv)'),
+  modelFile: text(
+    '--model-file <file>',
+    'your own models, in addition to those on file (CSV, columns as datasets/models.csv)',
+  ),
   plan: text('--plan <file>', 'the plan (JSON), as halda-sweep and replay write it, or by hand'),
   scheduler: choice(
     '--scheduler <name>',

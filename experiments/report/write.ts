@@ -18,7 +18,7 @@ export function checkOutput(directory: string, flag = '--out'): void {
   try {
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch {
-    throw new InputError(where, `"${path}" can't be written to: permission denied; name another directory`);
+    throw new InputError(where, `"${path}" can’t be written to: permission denied; name another directory`);
   }
 }
 

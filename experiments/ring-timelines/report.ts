@@ -70,7 +70,7 @@ function whatToSee(results: readonly TimelineResult[], result: TimelineResult): 
     case 'a':
       return `Look for hatching: computations wait ${formatSeconds(stallSeconds)} per token for the disk, although ${formatBytes(readBytes)} are read; green fills the time in which other devices compute.`;
     case 'b':
-      return `Look at one device: disk and processor alternate, and ${formatSeconds(idleSeconds)} of a token is white; computations wait for what prefetching doesn't hide, ${formatSeconds(stallSeconds)} per token against ${formatSeconds(of('b, PP').stallSeconds)} in PP without prefetching.`;
+      return `Look at one device: disk and processor alternate, and ${formatSeconds(idleSeconds)} of a token is white; computations wait for what prefetching doesn’t hide, ${formatSeconds(stallSeconds)} per token against ${formatSeconds(of('b, PP').stallSeconds)} in PP without prefetching.`;
     case 'c':
       return `Look at device 4: all devices wait for its slow disk, ${formatSeconds(stallSeconds)} per token in all; the other disks finish long before, and ${formatSeconds(idleSeconds)} of white remain.`;
     case 'd':

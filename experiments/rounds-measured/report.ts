@@ -28,7 +28,7 @@ export function findings(results: readonly CellResult[]): string[] {
     const own = results.filter(({ cell }) => lineName(cell) === name);
     const [first, best] = [own[0], own.reduce((least, one) => (seconds(one) < seconds(least) ? one : least))];
     if (first === undefined || seconds(best) >= (1 - LEAST_GAIN) * seconds(first))
-      return `${name}: more rounds don't help`;
+      return `${name}: more rounds don’t help`;
     return `${name}: −${formatPercent(1 - seconds(best) / seconds(first))} at k = ${best.cell.rounds} (${formatSeconds(seconds(best))})`;
   });
   return [
@@ -85,7 +85,7 @@ function policiesOf(results: readonly CellResult[]): string[] {
   return [...new Set(results.map(({ cell }) => lineName(cell)))];
 }
 
-/** The line on which a cell lies: with one round a pinned prefix is not prefetched beside, but belongs to the same line. */
+/** The line on which a cell lies: with one round nothing is prefetched in addition to a pinned prefix, which belongs to the same line. */
 function lineName(cell: LabCell): string {
   return cell.policy.release === 'pinned' ? 'prefix pinned, rest populated' : policyName(cell.policy);
 }

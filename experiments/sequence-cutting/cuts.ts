@@ -35,7 +35,7 @@ export function cutPrompt(cluster: Cluster, model: Model, tokens: number): CutPr
   const workload = createWorkload({ promptTokens: tokens, outputTokens: 1, context: tokens });
   const systems = CHIP_SYSTEM_NAMES.map((system): SystemResult => {
     const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
-    if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can't run ${system}`);
+    if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can’t run ${system}`);
     const { plan } = scheduled;
     const { trace } = simulate({ cluster, model, plan, workload });
     return {

@@ -26,7 +26,7 @@ export function sweepLengths(
     const workload = createWorkload({ promptTokens: tokens });
     const seconds = (system: SweptSystem): number => {
       const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
-      if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can't run ${system}`);
+      if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can’t run ${system}`);
       return predictChip(chipCase(scheduled.plan, cluster, model), tokens).prefill.seconds;
     };
     return {

@@ -41,14 +41,14 @@ export async function runOnLabRing(asked: SpeculationCase, model: Model): Promis
   const { cluster } = loadClusterFile(FOUR_DEVICES);
   mkdirSync(asked.folder, { recursive: true });
   const ground = findLabGround(REAL_FILES, runProgram, asked.folder, 2 * model.bytes + SPARE_BYTES);
-  if ('missing' in ground) throw new InputError('a lab', `can't be set up here; missing: ${ground.missing.join('; ')}`);
+  if ('missing' in ground) throw new InputError('a lab', `can’t be set up here; missing: ${ground.missing.join('; ')}`);
   const lab = openLab(cluster, ground, asked.folder);
   try {
     const devices = lab.devices.length;
     if (model.layers % devices !== 0)
       throw new InputError(
         '--model',
-        `has ${model.layers} layers, which ${devices} devices of a ring can't share equally`,
+        `has ${model.layers} layers, which ${devices} devices of a ring can’t share equally`,
       );
     const each = <Value>(value: Value): Value[] => Array(devices).fill(value);
     const cell: LabCell = {

@@ -83,7 +83,7 @@ function statusOfFolder(folder: string) {
 }
 
 function shareText(inPoints: number | undefined): string {
-  return inPoints === undefined ? '' : `; ${(100 * inPoints).toFixed(1)} % of the workers' time in points`;
+  return inPoints === undefined ? '' : `; ${(100 * inPoints).toFixed(1)} % of the workers’ time in points`;
 }
 
 function progressText(done: number, points: number, secondsLeft: number | undefined): string {

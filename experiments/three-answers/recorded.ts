@@ -49,7 +49,7 @@ export function recordedResults(
   size: LabSize,
   tokens: number,
 ): RecordedResults {
-  if (!existsSync(`${name}.csv`)) throw new InputError('--recorded', `${name}.csv doesn't exist: nothing was recorded`);
+  if (!existsSync(`${name}.csv`)) throw new InputError('--recorded', `${name}.csv doesn’t exist: nothing was recorded`);
   const model = createModel(LAB_SHAPES[size], 'F16');
   const runs = readRecorded(name).filter(({ plan }) => plan < cells.length);
   return { model, results: runs.map((run) => resultOfRecorded(run, cells[run.plan] as LabCell, model, tokens)) };

@@ -39,8 +39,8 @@ export function findings(results: readonly WayResult[]): string[] {
   const toDisk = formatDeviation(measured.seconds / diskSeconds(last.result));
   return [
     `Pinned, a token takes ${formatSeconds(measured.seconds)}: ${gains.join(', ')}.`,
-    `The disks alone take ${formatSeconds(diskSeconds(last.result))} for what it reads; the token's deviation from that is ${toDisk}.`,
-    `Aims: at least ${AIMS.overPrima} times as fast as prima.cpp's way, ${AIMS.overLlama} times as llama.cpp's, and ` +
-      `within ${100 * AIMS.disk} % of the disks' time.`,
+    `The disks alone take ${formatSeconds(diskSeconds(last.result))} for what it reads; the token’s deviation from that is ${toDisk}.`,
+    `Aims: at least ${AIMS.overPrima} times as fast as prima.cpp’s way, ${AIMS.overLlama} times as llama.cpp’s, and ` +
+      `within ${100 * AIMS.disk} % of the disks’ time.`,
   ];
 }

@@ -103,7 +103,7 @@ export function programFinding(answers: readonly ProgramAnswer[]): string {
   const blind = errors.filter((_, index) => !isFitted((answers[index] as ProgramAnswer).run));
   const off = blind.map((ratio) => Math.abs(ratio - 1));
   return (
-    `prima.cpp's own program: simulated within ${100 * AIM} % in ${kept} of ${answers.length} runs; over the ${blind.length} ` +
+    `prima.cpp’s own program: simulated within ${100 * AIM} % in ${kept} of ${answers.length} runs; over the ${blind.length} ` +
     `that no value was inferred from, ${formatPercent(median(off))} off in the median and ${formatPercent(Math.max(...off))} at worst.`
   );
 }

@@ -127,12 +127,12 @@ export function versusPrimaPage(
 
 /** The page without a lab. */
 export function programPage(program: readonly ProgramAnswer[]): Pick<Page, 'title' | 'sections'> {
-  return { title: "prima.cpp's program with weights that don't fit", sections: [programSection(program)] };
+  return { title: 'prima.cpp’s program with weights that don’t fit', sections: [programSection(program)] };
 }
 
 function programSection(program: readonly ProgramAnswer[]): Section {
   return {
-    title: "prima.cpp's own program",
+    title: 'prima.cpp’s own program',
     blocks: [
       tableBlock(programTable(program), { title: 'Recorded runs, and the simulation of what the program does' }),
       { kind: 'text', text: PROGRAM_NOTE },

@@ -59,7 +59,7 @@ export interface PromptTime {
 export function promptTime(cluster: Cluster, model: Model, system: ComparedSystem, tokens: number): PromptTime {
   const workload = createWorkload({ promptTokens: tokens, outputTokens: 1, context: tokens });
   const { plan } = tensorPartition({ belief: cluster, model, workload }, { system });
-  if (plan === undefined) throw new RangeError(`${cluster.name} can't run ${model.name}`);
+  if (plan === undefined) throw new RangeError(`${cluster.name} can’t run ${model.name}`);
   const { seconds } = predictChip(chipCase(plan, cluster, model), tokens).prefill;
   return { system, tokens, seconds, tokensPerSecond: tokens / seconds };
 }

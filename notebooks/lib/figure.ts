@@ -12,7 +12,7 @@ export function figure(chart: Element, caption: string): HTMLElement {
 
 /** Buttons that save a chart; none where it isn't SVG. */
 function saves(chart: Element, caption: string): HTMLElement | string {
-  // Plot puts a legend beside its drawing.
+  // Plot puts a legend next to its drawing.
   const drawing = chart instanceof SVGSVGElement ? chart : Array.from(chart.querySelectorAll('svg')).at(-1);
   if (drawing === undefined || drawing.viewBox.baseVal === null) return '';
   const title = document.querySelector('h1')?.textContent ?? 'chart';

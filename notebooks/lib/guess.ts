@@ -9,7 +9,7 @@ export interface Guess {
   readonly then: string;
 }
 
-/** A question before the sliders: the reader guesses a number, sees the computed one beside it, and then drags. */
+/** A question before the sliders: the reader guesses a number, sees the computed one next to it, and then drags. */
 export function guess({ question, answer, unit, then }: Guess): HTMLElement {
   const result = html`<output aria-live="polite"></output>` as HTMLOutputElement;
   const field =

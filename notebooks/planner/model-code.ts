@@ -65,7 +65,7 @@ export async function decodeModel(text: string): Promise<Model> {
     return modelOf(content as Content);
   } catch (error) {
     const reason = error instanceof RangeError ? `: ${error.message}` : '';
-    throw new InputError('the model in this address', `can't be read${reason}; drop its file on the page again`);
+    throw new InputError('the model in this address', `can’t be read${reason}; drop its file on the page again`);
   }
 }
 

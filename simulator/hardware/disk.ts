@@ -30,7 +30,7 @@ export interface DiskThrottle {
  *   it
  */
 export function createDisk(simulation: Simulation, device: Device, throttle?: DiskThrottle): Disk {
-  const name = `${device.name}'s disk`;
+  const name = `${device.name}’s disk`;
   const rate = reloadRate(device);
   const { random } = device.disk;
   if (throttle !== undefined) {

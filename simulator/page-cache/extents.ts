@@ -100,7 +100,7 @@ export function createExtentGrid(size: number, extentBytes: number): ExtentGrid 
   /** Sums of layer sizes are rounded: an end within a byte of the file's end counts as the file's end. */
   const check = ({ from, to }: ByteRange): ByteRange => {
     if (!(from >= 0 && from <= to && to < size + 1))
-      throw new RangeError(`bytes ${from} to ${to} aren't a range of a file of ${size} bytes`);
+      throw new RangeError(`bytes ${from} to ${to} aren’t a range of a file of ${size} bytes`);
     return { from, to: Math.min(to, size) };
   };
   return {

@@ -113,7 +113,7 @@ export interface PageCache {
 /** @throws RangeError for sizes, limits or parameters of a policy that are negative or not numbers */
 export function createPageCache(options: PageCacheOptions): PageCache {
   const { size, limit, policy, extentBytes = DEFAULT_EXTENT_BYTES, saved } = options;
-  if (!(size >= 0 && size < Number.POSITIVE_INFINITY)) throw new RangeError(`size is ${size}; give the file's bytes`);
+  if (!(size >= 0 && size < Number.POSITIVE_INFINITY)) throw new RangeError(`size is ${size}; give the file’s bytes`);
   if (!(Number.isInteger(extentBytes) && extentBytes > 0))
     throw new RangeError(`extentBytes is ${extentBytes}; give a whole number of bytes, at least 1`);
   const parameters = policyParameters(policy);

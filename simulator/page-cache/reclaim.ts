@@ -71,7 +71,7 @@ export function createMetal(state: CacheState, budget: Budget): Reclaimer {
 /**
  * The ideal that prima.cpp's Eq. 15 describes: what came first stays and what exceeds the memory passes through, so
  * that a cycle over S bytes in A bytes of memory reloads max(S − A, 0) exactly, with or without prefetching. Bytes that
- * pass through are in memory from their read to their first use beside the limit: no policy within the limit reloads as
+ * pass through are in memory from their read to their first use in addition to the limit: no policy within the limit reloads as
  * little.
  */
 export function createOverflow(state: CacheState, budget: Budget): Reclaimer {

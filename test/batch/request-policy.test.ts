@@ -28,7 +28,7 @@ test('where states are kept, no more requests run at the same time than there is
   assert.equal(nextPass(requests.slice(1), 100, { ...LIMITS, running: 1 }).admitted, [2]);
 });
 
-test('generated tokens come first, and beside them prompts have few tokens', () => {
+test('generated tokens come first, and next to them prompts have few tokens', () => {
   assert.equal(works([request(1, { isRunning: true, evaluated: 2 }), decoding(2, 9), decoding(3, 6)], 100), [
     '2: 1 generated last',
     '3: 1 generated last',
@@ -36,7 +36,7 @@ test('generated tokens come first, and beside them prompts have few tokens', () 
   ]);
 });
 
-test('a request is admitted when all its tokens and the next one fit beside those of the running ones', () => {
+test('a request is admitted when all its tokens and the next one fit in addition to those of the running ones', () => {
   // The running one has 3 pages, with the next token, of which it has none yet; the other needs 3 as well.
   const requests = [request(1, { isRunning: true, tokens: 11 }), request(2, {})];
   assert.equal(nextPass(requests, 5, LIMITS).admitted, []);

@@ -32,7 +32,7 @@ const request = (id: number, prompt: readonly number[]): Request => ({
 });
 const tokens = (count: number, seed = 0): number[] => Array.from({ length: count }, (_, at) => 100 * seed + at);
 
-test('a prompt goes first, then its token decodes beside the next prompt, which is cut to its share', () => {
+test('a prompt goes first, then its token decodes with the next prompt, which is cut to its share', () => {
   const { queue, pass } = queueOf(20);
   queue.add(request(1, tokens(10, 1)));
   assert.equal(pass(), [[1, 10, 0]]);

@@ -122,7 +122,7 @@ interface Peer {
 /** Starts llama.cpp in a process of its own. @throws Error where node-llama-cpp can't be had, or its process ends */
 async function startPeer(task: Omit<PeerTask, 'library'>): Promise<Peer> {
   const found = await findLlama();
-  if ('reason' in found) throw new Error(`${NODE_LLAMA} can't be installed: ${found.reason}`);
+  if ('reason' in found) throw new Error(`${NODE_LLAMA} can’t be installed: ${found.reason}`);
   const child = fork(
     join(import.meta.dirname, 'batch-peer-child.ts'),
     [JSON.stringify({ ...task, library: found.folder } satisfies PeerTask)],
@@ -148,7 +148,7 @@ async function startPeer(task: Omit<PeerTask, 'library'>): Promise<Peer> {
   };
 }
 
-/** Hearth's tokens per second beside the peer's in the same round. */
+/** Hearth's tokens per second compared with the peer's in the same round. */
 function besidePeer(name: string, count: number, own: readonly number[], peers: readonly number[]): string {
   const ratios = own.map((seconds, round) => (peers[round] as number) / seconds);
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(2));

@@ -91,7 +91,7 @@ export function benchRing(): Result[] {
   };
   if (python === undefined) {
     const hint = 'SimPy ≥ 3 is not installed (Debian: python3-simpy3; else pip install simpy)';
-    return [ringLine, { what: 'event loop beside SimPy', measured: hint, target: '', met: undefined }];
+    return [ringLine, { what: 'event loop next to SimPy', measured: hint, target: '', met: undefined }];
   }
   const versions = JSON.parse(runPython(python) ?? '{}') as { python: string; simpy: string };
   const { median } = summarise(ratios);
@@ -99,7 +99,7 @@ export function benchRing(): Result[] {
   return [
     ringLine,
     {
-      what: `event loop beside SimPy ${versions.simpy} on Python ${versions.python}, ${PAIRS} pairs`,
+      what: `event loop next to SimPy ${versions.simpy} on Python ${versions.python}, ${PAIRS} pairs`,
       measured: `${times(median)} as fast (${range(ratios, times)})`,
       target: '≥ 5 ×',
       met: median >= 5,

@@ -17,7 +17,7 @@ import { reportError } from '../../engine/terminal/report-error.ts';
 const HELP = `npm run bench:engine:kernels -- [options]
 
 Products of each format as a share of the bandwidth and of the arithmetic peak that the same process finds, and what a
-token costs beside its arithmetic.
+token costs in addition to its arithmetic.
 
   --types F16,Q4_K,…       formats; all unless given
   --threads 1,2
@@ -205,7 +205,7 @@ function main(): void {
     `\nmatrix–matrix ${COLUMNS} × ${COLUMNS}, GFLOP/s, against the arithmetic peak\n        threads  tokens  best  median   peak  median     share`,
   );
   for (const threads of threadCounts) benchMatmul(addon, set, threads, types, repetitions);
-  console.log('\nwhat a token costs beside its arithmetic');
+  console.log('\nwhat a token costs in addition to its arithmetic');
   for (const threads of threadCounts) benchCalls(addon, set, threads);
 }
 

@@ -108,7 +108,7 @@ const byMinute = held.map((_, minute) => seconds.slice(60 * minute, 60 * (minute
 /** The least of a minute depends on when garbage was collected. */
 const most = byMinute.map((own) => Math.max(...own));
 const ranges = byMinute.map((own, minute) => `${Math.min(...own).toFixed(0)}–${most[minute]?.toFixed(0)}`);
-console.log(`the server's memory by the minute, MiB: ${ranges.join(', ')}`);
+console.log(`the server’s memory by the minute, MiB: ${ranges.join(', ')}`);
 console.log(`of that held in the heap: ${held.map((own) => own.toFixed(1)).join(', ')}`);
 /** Whether the second half's median is more than a tenth above that of the first. */
 const grew = (values: readonly number[]): boolean => {

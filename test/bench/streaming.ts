@@ -76,7 +76,7 @@ for (const name of names) {
   const token = median(results.map((result) => result[name].seconds));
   const megabytes = median(results.map((result) => result[name].bytes)) / 1e6;
   console.log(
-    `${name}   ${token.toFixed(3)} s/token, ${megabytes.toFixed(0)} MB/token, share of the disk's rate: median ` +
+    `${name}   ${token.toFixed(3)} s/token, ${megabytes.toFixed(0)} MB/token, share of the disk’s rate: median ` +
       `${median(shares).toFixed(2)} (${shares.map((share) => share.toFixed(2)).join(', ')})`,
   );
 }

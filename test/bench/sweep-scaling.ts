@@ -16,7 +16,7 @@ import { summarise } from './measure.ts';
 /**
  * How well a sweep scales from one worker to two on this machine, by turns with a control: as many plain processes,
  * without a queue, that compute the same points. Wall time is at the mercy of other programs, so processor time stands
- * beside it: points per second of the threads that compute them, and what everything else takes.
+ * next to it: points per second of the threads that compute them, and what everything else takes.
  *
  *     npx tsx test/bench/sweep-scaling.ts [homes] [turns] [simulated|predicted]     (Linux, with redis-server)
  */
@@ -59,7 +59,7 @@ interface Turn {
   readonly pointsPerThreadSecond: number;
   /** Per second of processor time of workers, submitter and Redis together. */
   readonly pointsPerProcessorSecond: number;
-  /** Processors in use on average: by workers beside the threads that compute, by the submitter, by Redis, by others. */
+  /** Processors in use on average: by workers in addition to the threads that compute, by the submitter, by Redis, by others. */
   readonly helpers: number;
   readonly submitter: number;
   readonly redis: number;

@@ -76,7 +76,7 @@ export const FAULTS = {
     },
   },
   hang: {
-    what: "a worker's main thread hangs, its other threads go on",
+    what: 'a worker’s main thread hangs, its other threads go on',
     needsControls: false,
     strikes: 'worker',
     loses: true,
@@ -130,7 +130,7 @@ export const FAULTS = {
     },
   },
   truncate: {
-    what: "a worker's model file is cut in half",
+    what: 'a worker’s model file is cut in half',
     needsControls: false,
     strikes: 'worker',
     loses: true,
@@ -141,7 +141,7 @@ export const FAULTS = {
     },
   },
   replace: {
-    what: "a worker's model file is replaced by one of the same header",
+    what: 'a worker’s model file is replaced by one of the same header',
     needsControls: false,
     strikes: 'worker',
     loses: false,
@@ -223,7 +223,7 @@ export const FAULTS = {
     },
   },
   'full-memory': {
-    what: "a device's memory is used up, and its worker is killed for it",
+    what: 'a device’s memory is used up, and its worker is killed for it',
     needsControls: true,
     strikes: 'worker',
     loses: true,

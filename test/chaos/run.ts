@@ -16,7 +16,7 @@ import { drawn, type Round, type Subject, type SubjectResult } from './subject.t
 import { openSweeps } from './sweeps.ts';
 
 /**
- * `npm run chaos`: a ring of four processes under a stream of faults, and beside it servers and sweeps under streams of
+ * `npm run chaos`: a ring of four processes under a stream of faults, and next to it servers and sweeps under streams of
  * their own. Exit code 1 if a request ended neither with the right tokens nor with a reason, a lost device wasn't named
  * in time, half an answer was called whole, a sweep had other results than an undisturbed one, or a process grew.
  */
@@ -30,7 +30,7 @@ interface Options {
 /** The worker that keeps its process: faults that end a process strike the others. */
 const WATCHED = 'three';
 
-/** What is struck. Servers and sweeps run beside the ring. */
+/** What is struck. Servers and sweeps run next to the ring. */
 const SUBJECTS = ['ring', 'servers', 'sweeps'] as const;
 const ALL = SUBJECTS.join(',');
 
@@ -138,6 +138,6 @@ program.action(async (options: Options) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  // What is struck beside what failed would go on for ever.
+  // What is struck in addition to what failed would go on for ever.
   process.exit(reportError(error, 'npm run chaos'));
 }

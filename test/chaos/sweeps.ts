@@ -20,7 +20,7 @@ const FAULTS = {
   'kill-sweeper': 'SIGKILL of a worker of a sweep: its results never come',
   'stop-sweeper': 'SIGSTOP of a worker of a sweep: its results come late, when others have given them',
   'kill-redis': 'SIGKILL of Redis, and a start anew',
-  'kill-submitter': "SIGKILL of a sweep's command, which is given again",
+  'kill-submitter': 'SIGKILL of a sweep’s command, which is given again',
 };
 
 /** Sweeps by two workers at a Redis, one of which is watched. */
@@ -74,7 +74,7 @@ export async function openSweeps(folder: string, random: RandomStream): Promise<
   };
   return {
     faults: FAULTS,
-    watched: [{ name: "the sweep's watched worker", pid: watched.pid }],
+    watched: [{ name: 'the sweep’s watched worker', pid: watched.pid }],
     async round(fault) {
       const seed = 1 + HOMES * ++sweeps;
       const [out, alone] = ['disturbed', 'alone'].map((name) => join(folder, `${name}-${sweeps}`)) as [string, string];

@@ -253,7 +253,7 @@ test('wrong inputs are one line and code 2', async () => {
   );
   assert.match(
     await refusal(...asked, '--cluster', two, '--plain'),
-    /^--worker: is missing for w; start hearth worker there, and give its address in the plan's order: w$/,
+    /^--worker: is missing for w; start hearth worker there, and give its address in the plan’s order: w$/,
   );
   assert.match(
     await refusal(...asked, '--cluster', two, '--plain', '--worker', 'nowhere'),
@@ -265,7 +265,7 @@ test('wrong inputs are one line and code 2', async () => {
   );
   assert.match(
     await refusal('--plan', planFile('alone.json'), '--model', model, '--cluster', here, '--worker', 'a:1'),
-    /^--worker: 1 are given; the plan's devices besides its head: none$/,
+    /^--worker: 1 are given; the plan’s devices besides its head: none$/,
   );
   const short = planFile('short.json', ['h'], { stages: [{ ...place('h'), from: 0, to: 3 }] });
   assert.match(
@@ -274,7 +274,7 @@ test('wrong inputs are one line and code 2', async () => {
   );
   assert.match(
     await refusal('--plan', join(folder, 'none.json'), '--model', model),
-    /none\.json: can't be read; give the path of a plan$/,
+    /none\.json: can’t be read; give the path of a plan$/,
   );
   const onGpu = planFile('gpu.json', ['h'], { stages: [{ ...place('h', 'gpu'), from: 0, to: LAYERS }] });
   assert.match(await refusal('--plan', onGpu, '--model', model, '--cluster', here), /"h" has no GPU; use "cpu"$/);

@@ -37,7 +37,7 @@ const PROMPT = ['--prompt', 'The weights', '--tokens', '2', '--temperature', '0'
 
 test('logits and generate name the first tensor that has none, with exit code 2', async () => {
   const path = spoilt('norm.gguf', 'blk.1.attn_norm.weight', NAN);
-  const message = `${path}: the file's weights give no numbers: blk.1.attn_norm.weight has NaN or infinity at value 0; use another file\n`;
+  const message = `${path}: the file’s weights give no numbers: blk.1.attn_norm.weight has NaN or infinity at value 0; use another file\n`;
   for (const options of [
     ['logits', '--tokens', '1,2', '--json'],
     ['logits', '--tokens', '1,2', '--all'],

@@ -82,7 +82,7 @@ test('a file that the command reads is never replaced, whatever its name', () =>
 
 test('an empty path, - and a link to nothing are no places for an output', () => {
   assert.is(problem(''), '--trace: is empty; give the path of a file');
-  assert.is(problem('-'), "--trace -: doesn't mean stdout here; give the path of a file, ./- for one named -");
+  assert.is(problem('-'), '--trace -: doesn’t mean stdout here; give the path of a file, ./- for one named -');
   const [dangling, loop, other] = ['dangling', 'loop', 'other'].map((name) => join(folder, name)) as [
     string,
     string,
@@ -98,7 +98,7 @@ test('an empty path, - and a link to nothing are no places for an output', () =>
     );
   assert.throws(() => makeOutputFolder('--out', dangling), /is a link to nothing/);
   assert.throws(() => makeOutputFolder('--out', ''), /^--out: is empty; give the path of a folder$/);
-  assert.throws(() => checkOutput('-'), /^--out -: doesn't mean stdout here/);
+  assert.throws(() => checkOutput('-'), /^--out -: doesn’t mean stdout here/);
   assert.throws(() => checkOutput(dangling), /is a link to nothing/);
 });
 
@@ -149,17 +149,17 @@ test('the folder of an output is made, or the reason why it can not be', () => {
   const isFile = /is a file; give the path of a folder/;
   for (const path of [text, join(text, 'x'), '/dev/full', '/dev/null/x'])
     assert.throws(() => makeOutputFolder('--out', path), isFile);
-  assert.throws(() => makeOutputFolder('--out', '/proc/x/y'), /--out .proc.x: can't be made/);
+  assert.throws(() => makeOutputFolder('--out', '/proc/x/y'), /--out .proc.x: can’t be made/);
 });
 
 test('a file that can not be written leaves what was there, and nothing else', () => {
   const own = mkdtempSync(join(folder, 'own-'));
   const path = join(own, 'x'.repeat(250)); // with its temporary suffix the name is too long
   writeFileSync(path, 'old');
-  assert.throws(() => writeOutputFile({ flag: '--trace', path }, 'new'), /can't be written/);
+  assert.throws(() => writeOutputFile({ flag: '--trace', path }, 'new'), /can’t be written/);
   assert.is(readFileSync(path, 'utf8'), 'old');
   assert.is(readdirSync(own).length, 1);
-  assert.throws(() => writeOutputFile({ flag: '--trace', path: '/dev/full' }, 'new'), /can't be written/);
+  assert.throws(() => writeOutputFile({ flag: '--trace', path: '/dev/full' }, 'new'), /can’t be written/);
 });
 
 test('no command replaces its model, or a file of another kind', async () => {

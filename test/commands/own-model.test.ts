@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { hearthHere } from '../support/run-script.ts';
 
 const NOTICE =
-  "no --model given; using the bundled demo model datasets/models/stories-3m.gguf (children's stories, simple sums)";
+  'no --model given; using the bundled demo model datasets/models/stories-3m.gguf (children’s stories, simple sums)';
 
 test('hearth generate without --model continues a story, as the guide shows, and says with what', async () => {
   const [, shown] = /\$ npx hearth generate --prompt "One day, Mia" --seed 1 --exact\n([\s\S]*?)```/.exec(

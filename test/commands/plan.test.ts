@@ -50,7 +50,7 @@ test('a GGUF file is planned from its header; --json and --save-plan give the pl
   assert.is(found.model.layers, 2);
 });
 
-test('a draft is planned beside the model: how many tokens to guess at a time, and what they gain', async () => {
+test('a draft is planned with the model: how many tokens to guess at a time, and what they gain', async () => {
   const [large, small] = ['stories-3m', 'stories-300k'].map((name) => `datasets/models/${name}.gguf`) as [
     string,
     string,

@@ -45,7 +45,7 @@ test('mapped experts say what a long read-ahead costs, and the command that shor
   const text = readAheadText(cost);
   assert.match(
     text,
-    /^Desktop Ryzen 7 7700 32 GB reads 8\.00 MiB ahead of page faults, which costs \d+ % of a token's/,
+    /^Desktop Ryzen 7 7700 32 GB reads 8\.00 MiB ahead of page faults, which costs \d+ % of a token’s/,
   );
   assert.match(text, new RegExp(`: echo ${cost.better / KIB} \\| sudo tee /sys/block/DISK/queue/read_ahead_kb$`));
   // The proposal costs nothing any more.
@@ -54,7 +54,7 @@ test('mapped experts say what a long read-ahead costs, and the command that shor
   assert.ok(detailText(asked.cluster, [], { answered: planned, ...rest }).includes(text));
 });
 
-test('nothing is said where nobody states it, and of experts that are read beside the page cache', () => {
+test('nothing is said where nobody states it, and of experts that are read past the page cache', () => {
   assert.equal(readAheadCosts(ask(undefined), withExperts(MAPPED)), []);
   assert.equal(readAheadCosts(asked, withExperts(USUAL_EXPERTS)), []);
 });

@@ -151,7 +151,7 @@ test('errors are reported in one line with exit code 2', async () => {
     ],
     [
       ['split', '--model', model, '--plan', 'nowhere.json', '--out', folder],
-      "nowhere.json: can't be read; give the path of a plan\n",
+      'nowhere.json: can’t be read; give the path of a plan\n',
     ],
   ];
   for (const [options, expected] of cases) {

@@ -19,7 +19,7 @@ const REFUSED: readonly (readonly [options: readonly string[], line: RegExp])[] 
   [['--host', 'example.com'], /^--host: "example\.com" is not an address of this machine/],
   [['--host', '192.0.2.1', '--api-key', 'k'.repeat(32)], /^--host: 192\.0\.2\.1 is not an address of this machine/],
   [['--api-key', 'short'], /^--api-key: is not a key; give at least 16 characters/],
-  [['--api-key-file', join(folder, 'none')], /none: can't be read \(ENOENT\)/],
+  [['--api-key-file', join(folder, 'none')], /none: can’t be read \(ENOENT\)/],
   [['--api-key-file', openKey], /open-key: can be read by other users; chmod 600 it/],
   [['--api-key-file', openKey, '--api-key', 'k'.repeat(32)], /^--api-key: and --api-key-file exclude each other/],
   [['--port', '65536'], /^--port: "65536" is not a whole number between 0 and 65535/],

@@ -148,14 +148,14 @@ test('a plan file has the layers, and says in a line what is wrong', () => {
   const place = 'plan: stages[0].cpuExperts:';
   assert.is(
     refused({ cpuExperts: layers + 1 }),
-    `${place} is ${layers + 1}; allowed: 1 to the stage's ${layers} layers`,
+    `${place} is ${layers + 1}; allowed: 1 to the stage’s ${layers} layers`,
   );
-  assert.is(refused({ cpuExperts: 1.5 }), `${place} is 1.5; allowed: 1 to the stage's ${layers} layers`);
+  assert.is(refused({ cpuExperts: 1.5 }), `${place} is 1.5; allowed: 1 to the stage’s ${layers} layers`);
   assert.is(
     refused({ processor: 'cpu' }),
     `${place} stands in a stage on the CPU, which has its experts anyway; remove it`,
   );
-  assert.is(refused({ streamed: 'ahead' }), `${place} stands beside "streamed"; remove one of them`);
+  assert.is(refused({ streamed: 'ahead' }), `${place} is given together with "streamed"; remove one of them`);
   const dense = { ...model, kinds: createNamedModel(loadCatalogue(), 'Llama-3-8B').kinds.slice(0, layers) };
   assert.match(refused({}, dense), /no layer from 0 to 23 of gpt-oss-20b has experts: remove it$/);
 });

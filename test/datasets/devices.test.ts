@@ -169,7 +169,7 @@ test('mistakes in the catalogue are refused with file, row and column', () => {
   refused(sata.replace('0.56', '560'), /^my\.csv: row 2, column disk_gb_per_s: "560" is not a number between/);
   refused(sata.replace(/disk_gb_per_s: [^"]*/, ''), /column sources/);
   refused(sata.replace('specification:', 'hearsay:'), /is not "columns: kind: text"/);
-  refused(sata.replace('disk_gb_per_s:', 'gpu_tflops:'), /names "gpu_tflops", which the row doesn't have/);
+  refused(sata.replace('disk_gb_per_s:', 'gpu_tflops:'), /names "gpu_tflops", which the row doesn’t have/);
   refused(sata.replace(',disk,', ',link,'), /a link has no such number/);
   refused(`${sata}\n${sata}`, /occurs twice/);
 });

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { runHere } from '../support/run-script.ts';
 
 for (const [script, options, expected] of [
-  ['three-answers', ['--quick', '--only', 'k = 5'], /^--only: no plan's name has "k = 5"\n$/],
+  ['three-answers', ['--quick', '--only', 'k = 5'], /^--only: no plan’s name has "k = 5"\n$/],
   ['three-answers', ['--tokens', '3'], /^--tokens: "3" is not a whole number between 4 and 1000\n$/],
   ['versus-prima', ['--disk', 'fast'], /^--disk: /],
   ['rounds-measured', ['--memory', '9'], /^--memory: "9" is not a number between 0.1 and 2\n$/],

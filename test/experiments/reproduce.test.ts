@@ -134,7 +134,7 @@ test('the command writes report, CSV and JSON, and prints the JSON; bad input is
 for (const [options, message] of [
   [['prima', '--table', '6'], '--table: "6" is not a table that is reproduced; allowed: 4, 5, 7, 8, 9, 10, v1-3, v1-6'],
   [['prima', '--context', '0'], '--context: "0" is not a whole number between 1 and 10000000'],
-  [['helm', '--tokens', '3'], "--tokens: is for prima's tables; leave it out for helm"],
+  [['helm', '--tokens', '3'], '--tokens: is for prima’s tables; leave it out for helm'],
 ] as const) {
   test(`${options.join(' ')} is refused with what is allowed`, async () => {
     const ended = await runHere('experiments/reproduce.ts', ...options, '--out', join(directory, 'none'));

@@ -72,7 +72,7 @@ test('what is wrong with a record is said by line or token', () => {
     ['0,0,1,2\n1', /^r: line 2: has no experts; needed: position,layer,expert,…$/],
     ['0 0 1 7:0.5\n0 0 2 7:0.5', /^r: line 2: call 0 is of layer 1, not 2$/],
     ['0 0 1 7:0.5\nend', /^r: line 2: is not "call row layer expert:weight …"$/],
-    ['{"tok": 1, "layers": [[1]]}\n{"tok": 2}', /^r: line 2: is no token's experts: layers is missing/],
+    ['{"tok": 1, "layers": [[1]]}\n{"tok": 2}', /^r: line 2: is no token’s experts: layers is missing/],
   ];
   for (const [text, message] of wrong) assert.throws(() => parseRoutings(text, 'r'), message);
 });

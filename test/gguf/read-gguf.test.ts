@@ -153,7 +153,7 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
   [
     'a shape that overflows',
     () => one('w', [1024, 1024, 1024, 1024], 0, 0),
-    'byte 33: tensor "w" has at least 1048576 values, which don\'t fit in a file of 352 bytes',
+    'byte 33: tensor "w" has at least 1048576 values, which don’t fit in a file of 352 bytes',
   ],
   [
     'a format that is not supported',

@@ -75,7 +75,7 @@ test('messages name the holder, the list and the expert', () => {
   const place = { device: 'b', processor: 'cpu' } as const;
   assert.is(
     problem({ stages: [{ ...place, from: 0, to: 24 }] }),
-    'plan: stages[0].device: is "b"; the head "a" runs all layers beside "holders"',
+    'plan: stages[0].device: is "b"; the head "a" runs all layers with "holders"',
   );
   const dense = createNamedModel(loadCatalogue(), 'Llama-3-8B');
   const all = createPlan({ ...plan, stages: [{ device: 'a', processor: 'cpu', from: 0, to: dense.layers }] });
@@ -88,7 +88,7 @@ test('stages and relays that don’t go together with holders are refused', () =
     { ...half, from: 0, to: 12 },
     { ...half, from: 12, to: 24 },
   ];
-  assert.match(problem({ stages }), /^plan: stages: are 2; beside "holders" one stage holds all layers/);
+  assert.match(problem({ stages }), /^plan: stages: are 2; with "holders" one stage holds all layers/);
   assert.match(problem({ relays: [] }), /^plan: relays: the head and the holders send to each other directly/);
   assert.throws(() => ringWindows(plan), /is "expert-parallel"/);
 });

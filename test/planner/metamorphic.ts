@@ -132,7 +132,7 @@ export function changesOf(cluster: Cluster): Change[] {
         cluster,
         names.filter((other) => other !== name),
       );
-      return { what: `${name} beside the others`, better: cluster, worse: without, isSame: false };
+      return { what: `${name} in addition to the others`, better: cluster, worse: without, isSame: false };
     }),
   ];
 }

@@ -147,7 +147,7 @@ test('the order of the ring is found where links differ; slow links are worth no
 const withOrder = (cluster: Cluster, names: readonly string[]): Cluster =>
   createCluster({ ...cluster, devices: names.map((name) => cluster.devices[deviceIndex(cluster, name)] as Device) });
 
-test('tensors are cut among devices where that is faster, and the best plan of whole layers stands beside it', () => {
+test('tensors are cut among devices where that is faster, and the best plan of whole layers stands next to it', () => {
   const pi = 'Raspberry Pi 5 8 GB';
   const { plan, simulated, wholeLayers } = runnable(asked('Llama-3-8B', machines('Ethernet 1 Gbit/s', pi, pi)), true);
   assert.is(plan.kind, 'tensor-parallel');

@@ -146,7 +146,7 @@ withNative('a worker whose prefetch hangs says so, serves nobody meanwhile, and 
   // Reads are sampled by a timer of this thread, which may itself be late.
   const late = delay.max / 1e9;
   assert.ok(seconds >= STILL_SECONDS && seconds < 4 + late, `${lost} (timers were up to ${late.toFixed(1)} s late)`);
-  await until('the refusal', KNOWN, () => w.log.some((line) => line.startsWith("refused head: it can't compute: ")));
+  await until('the refusal', KNOWN, () => w.log.some((line) => line.startsWith('refused head: it can’t compute: ')));
   move();
   await until('the return', KNOWN, () => log.includes('w is back'));
   tokens.push(greedy(await model.evaluate([tokens[2] as number])));

@@ -117,7 +117,7 @@ test('a worker whose port is taken, or the next one for other devices, says so a
     const killer = setTimeout(() => running.child.kill('SIGKILL'), 60_000);
     assert.is(await running.ended, 2, running.stderr);
     clearTimeout(killer);
-    assert.is(running.stderr, `tcp://127.0.0.1:${port}: can't be listened at (Address already in use); ${remedy}\n`);
+    assert.is(running.stderr, `tcp://127.0.0.1:${port}: can’t be listened at (Address already in use); ${remedy}\n`);
   }
   taken.close();
 });
@@ -155,7 +155,7 @@ test('another model, too little memory and too many tokens are refused', async (
   const wrong = headHere(other, [member]);
   assert.is(
     await messageOf(wrong.head.gather()),
-    "w: refused: it has another model, tiny: its header differs; give it the head's file or a part of it",
+    'w: refused: it has another model, tiny: its header differs; give it the head’s file or a part of it',
   );
   assert.match(log.at(-1) as string, /^refused head: it has another model/);
   await wrong.head.close();
@@ -182,7 +182,7 @@ test('a model of which one byte differs is refused', async () => {
   const { head } = headHere(path, [member]);
   assert.is(
     await messageOf(head.gather()),
-    "w: has other weights: its layer 1 differs from the head's, or one of the two files is damaged; give it the head's file or a part of it",
+    'w: has other weights: its layer 1 differs from the head’s, or one of the two files is damaged; give it the head’s file or a part of it',
   );
   assert.equal(head.present(), ['head']);
   await until('the worker is free again', 5, () => log.includes('head: has finished; its memory is freed'));

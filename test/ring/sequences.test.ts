@@ -82,7 +82,7 @@ test('guessed tokens of several texts go through a ring together, and change non
   }
 });
 
-test('embeddings beside texts are those of one machine, and not changed by a loss', async () => {
+test('embeddings computed during texts are those of one machine, and not changed by a loss', async () => {
   // A page for a whole text, as a ring has: attention sums page by page, and rounds accordingly.
   const expected = (await oneByOne(embed, CONTEXT)).map((one) => [...(one ?? [])]);
   const [whole, afterLoss] = [await servedRing(path), await servedRing(path)];

@@ -23,7 +23,7 @@ const MIXTURES = [
   'gpt-oss-MXFP4', // biases of experts, and of the router
   'qwen2moe-F16', // a shared expert with a gate
   'deepseek2-mla-F16', // dense layers before, shared experts
-  'gemma4-moe-F16', // a dense network beside the mixture
+  'gemma4-moe-F16', // a dense network next to the mixture
   'granitemoe-F16', // results that are scaled before they are added
   'nemotron-h-moe-F16', // experts without gate, in layers that mix no tokens
 ] as const;

@@ -207,7 +207,7 @@ for (const name of MODELS.filter(hasGoldenArchitecture)) {
       });
     });
 
-  test(`${name}: split between CPU and GPU, with the cache beside the layers and in pages`, async () => {
+  test(`${name}: split between CPU and GPU, with the cache next to the layers and in pages`, async () => {
     const gpu = GPU_KERNELS[0]?.kernels;
     if (gpu === undefined) return;
     const golden = goldenArchitecture(name);

@@ -59,7 +59,7 @@ for (const [type, { rounding, logits }] of Object.entries(formats)) {
     const golden = Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(4 * index));
     const check = (what: string, kernels: Kernels, most: number, more = 0): void => {
       const distance = nmse(logitsOf(kernels, path), golden);
-      assert.ok(distance <= most * rounding + more, `${what}: ${distance}, ${distance / rounding} of llama.cpp's own`);
+      assert.ok(distance <= most * rounding + more, `${what}: ${distance}, ${distance / rounding} of llama.cpp’s own`);
     };
     check('reference', openKernels({ implementation: 'reference' }), EXACT);
     for (const instructionSet of NATIVE_SETS) {

@@ -83,7 +83,7 @@ test('sequences that are evaluated together, in any parts, have the logits that 
   );
 });
 
-test('hidden states are those of double precision, beside logits in any order and in any parts', async () => {
+test('hidden states are those of double precision, with logits in any order and in any parts', async () => {
   const HIDDEN = plainHidden(tiny, [1])[0]?.length ?? 0;
   const [first, second, third] = texts as [number[], number[], number[]];
   const model = open(24);
@@ -178,7 +178,7 @@ test('a closed sequence, one that occurs twice, and more tokens than a context h
   assert.is(await problem({ tokens: [] }), 'no tokens to evaluate');
   assert.is(
     await problem({ tokens: new Array<number>(25).fill(1) }),
-    "context: 25 tokens don't fit into 24; ask for a longer context",
+    'context: 25 tokens don’t fit into 24; ask for a longer context',
   );
   sequence.close();
   assert.is(await problem({ tokens: [1] }), 'a closed sequence');
@@ -209,7 +209,7 @@ testGpu('CPU and GPU decode several sequences together as each alone', async (gp
   }
 });
 
-testGpu('hidden states of a split between CPU and GPU are those of double precision, beside logits', async (gpu) => {
+testGpu('hidden states of a split between CPU and GPU are those of double precision, with logits', async (gpu) => {
   const plan = planWithLayers(modelFromGguf(withFile(tiny, readGguf)), 1, 'with-layers');
   const split = openSplitModel(tiny, { cpu: kernels, gpu, context: CONTEXT, kvCache: 'F32' });
   const model = await split.sequences(plan, { pages: 18, pageTokens: 4, place: { folder, ram: 0 } });

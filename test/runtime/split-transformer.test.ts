@@ -84,7 +84,7 @@ testGpu('more layers than the model has, and more tokens than the context, are r
     () => assert.unreachable(),
   );
   const error = await model.evaluate([3]).catch(({ message }: Error) => message);
-  assert.is(error, "context: 3 tokens don't fit into 2; ask for a longer context");
+  assert.is(error, 'context: 3 tokens don’t fit into 2; ask for a longer context');
 });
 
 for (const [where, place] of [
@@ -227,7 +227,7 @@ testGpu('logits that are no numbers are noticed from candidates too', async (gpu
   const model = await openSplitModel(path, { cpu, gpu: broken, context: 8 }).on(planOf(path, 1));
   const { vocabularySize } = model.model;
   const refused = await model.candidates?.([1], 1).catch(({ message }: Error) => message);
-  assert.match(String(refused), /the file's weights give no numbers, though those of this file are finite/);
+  assert.match(String(refused), /the file’s weights give no numbers, though those of this file are finite/);
 });
 
 test('a GPU without the output gives no candidates', async () => {

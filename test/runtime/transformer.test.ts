@@ -107,7 +107,7 @@ test('more tokens than the context are refused with both numbers and without eff
   transformer.evaluate([1, 2, 3]);
   assert.is(
     problem(() => transformer.evaluate([4, 5])),
-    "InputError: context: 5 tokens don't fit into 4; ask for a longer context",
+    'InputError: context: 5 tokens don’t fit into 4; ask for a longer context',
   );
   assert.is(transformer.position, 3);
   assert.is(transformer.evaluate([4]).length, 260);

@@ -91,7 +91,7 @@ testIf(
       assert.is(together.position, singly.position);
       assert.equal(together.evaluate([7]).slice(), singly.evaluate([7]).slice());
     }
-    assert.throws(() => together.writeGreedily([3], { ...options, most: 20 }), /tokens don't fit into 64/);
+    assert.throws(() => together.writeGreedily([3], { ...options, most: 20 }), /tokens don’t fit into 64/);
     const reference = openKernels({ implementation: 'reference' });
     const slow = loadTransformer(path, { kernels: reference, context: 64 });
     assert.is(slow.writeGreedily([3], options), undefined);

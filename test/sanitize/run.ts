@@ -66,7 +66,7 @@ try {
   for (const found of [...errors, ...leaks]) console.error(`${found}\n`);
   const foreign = reports.reduce((sum, report) => sum + report.foreignLeaks, 0);
   console.log(`sanitizers: ${errors.length} errors, ${leaks.length} leaks of the addon (${foreign} of Node.js)`);
-  if (errors.length + leaks.length > 0) console.log(`a frame's place in the source: addr2line -Cfie ${ADDON} OFFSET`);
+  if (errors.length + leaks.length > 0) console.log(`a frame’s place in the source: addr2line -Cfie ${ADDON} OFFSET`);
   process.exitCode = tests.status === 0 && errors.length + leaks.length === 0 ? 0 : 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

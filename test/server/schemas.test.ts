@@ -164,7 +164,7 @@ test('of other schemas what can not be held is left out, and named in a header a
     const { response } = await openai.chat.completions.create(ask).withResponse();
     assert.is(response.headers.get('x-hearth-ignored'), place);
   }
-  assert.equal(server.lines.splice(0), Array(2).fill(`an answer doesn't follow ${place}`));
+  assert.equal(server.lines.splice(0), Array(2).fill(`an answer doesn’t follow ${place}`));
 });
 
 test('a schema that leaves too many ways to go on is refused before its text begins, with the limit', async () => {

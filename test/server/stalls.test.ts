@@ -202,7 +202,7 @@ testIf(
     turns.stop();
     await client.terminate();
     assert.equal(
-      server.lines.filter((line) => !line.startsWith("an answer doesn't follow")),
+      server.lines.filter((line) => !line.startsWith('an answer doesn’t follow')),
       [],
     );
     await server.stop();

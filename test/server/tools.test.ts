@@ -320,7 +320,7 @@ test('what is wrong with tools is said by name', async () => {
     assert.is(error.param, param);
   }
   assert.equal(
-    server.lines.filter((line) => !line.startsWith("an answer doesn't follow")),
+    server.lines.filter((line) => !line.startsWith('an answer doesn’t follow')),
     [],
   );
 });

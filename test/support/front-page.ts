@@ -71,7 +71,7 @@ function speed(): string {
   const gpu = recordedRuns()
     .flatMap(({ steps }) => steps.flatMap(({ cells }) => cells))
     .flatMap((cell) => (cell.kind === 'contest' ? contestRatios(cell.rates) : []));
-  return `- **Speed**: ${spread(ratios)} the tokens per second of ik_llama.cpp on a CPU ([CPU](docs/measurements/performance.md)); ${spread(gpu)} those of llama.cpp's Vulkan build on an H100 ([GPU](docs/measurements/gpu.md)).`;
+  return `- **Speed**: ${spread(ratios)} the tokens per second of ik_llama.cpp on a CPU ([CPU](docs/measurements/performance.md)); ${spread(gpu)} those of llama.cpp’s Vulkan build on an H100 ([GPU](docs/measurements/gpu.md)).`;
 }
 
 function streaming(): string {
@@ -79,7 +79,7 @@ function streaming(): string {
   const own = runs.find(({ program, flags }) => program === 'Hearth' && flags === 'pinned');
   const theirs = runs.filter(({ program, memoryShare }) => program === 'prima.cpp' && memoryShare !== undefined);
   const ratios = theirs.map(({ tokenSeconds }) => tokenSeconds / (own?.tokenSeconds ?? Number.NaN));
-  return `- **Streaming**: ${spread(ratios)} as fast as prima.cpp's program with weights that exceed memory, over its ${theirs.length} settings ([rings](docs/measurements/rings.md)).`;
+  return `- **Streaming**: ${spread(ratios)} as fast as prima.cpp’s program with weights that exceed memory, over its ${theirs.length} settings ([rings](docs/measurements/rings.md)).`;
 }
 
 /** Hearth's rate for that of each peer, in the median over turns. */

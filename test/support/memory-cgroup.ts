@@ -44,7 +44,7 @@ export function testInCgroup(name: string, body: () => Promise<void>): void {
   try {
     createMemoryCgroup(2 ** 28).remove();
   } catch (error) {
-    reason = `memory cgroups can't be made here: ${(error as Error).message}`;
+    reason = `memory cgroups can’t be made here: ${(error as Error).message}`;
   }
   testIf(reason === '', reason, name, body);
 }

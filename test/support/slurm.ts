@@ -84,7 +84,7 @@ export async function startSlurm(cpus: number): Promise<Slurm> {
     if (Date.now() < limit) continue;
     const logs = ['munge', 'slurmctld', 'slurmd'].map((name) => logTail(join(folder, `${name}.log`)));
     await stop();
-    throw new Error(`Slurm's node is not idle after ${START_SECONDS} s:\n${logs.join('\n')}`);
+    throw new Error(`Slurm’s node is not idle after ${START_SECONDS} s:\n${logs.join('\n')}`);
   }
   return {
     env,

@@ -103,7 +103,7 @@ testIf(existsSync('/proc/self'), 'there is no /proc', 'a folder that can not be 
     { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8', timeout: 120_000 },
   );
   const reason = "ENOENT: no such file or directory, mkdir '/proc/sweep'";
-  assert.equal([status, stderr], [2, `--out /proc/sweep: can't be made (${reason}); give another folder\n`]);
+  assert.equal([status, stderr], [2, `--out /proc/sweep: can’t be made (${reason}); give another folder\n`]);
 });
 
 test.run();

@@ -55,7 +55,10 @@ export function memoryShares(one: ExpertsCase): MemoryShares {
   const own = fixed + allSlots * expertBytes;
   const shares = { slots, allSlots, residentSlots: allSlots, pageBytes: Math.max(0, memory.available - own) };
   if (policy.method !== 'mmap' && slots === 0)
-    return { ...shares, shortage: 'the experts of one token in one layer don’t fit beside what every token uses' };
+    return {
+      ...shares,
+      shortage: 'the experts of one token in one layer don’t fit in addition to what every token uses',
+    };
   if (memory.pressure.kind === 'kept')
     return own > memory.available ? { ...shares, shortage: 'slots, buffers and weights exceed the memory' } : shares;
   // Weights that every token uses were used recently, mapped or not.

@@ -23,7 +23,7 @@ export function parseWasteJsonLines(text: string, file: string): Routing {
   const rows = numberedLines(text).flatMap(([line, number]) => {
     const where = `${file}: line ${number}`;
     const read = readValue(LINE, parseJson(line, where));
-    if ('complaint' in read) throw new InputError(where, `is no token's experts: ${complaintLine(read.complaint)}`);
+    if ('complaint' in read) throw new InputError(where, `is no token’s experts: ${complaintLine(read.complaint)}`);
     const { tok, layers } = read.value;
     return layers.map((experts, layer) => ({ token: tok, layer, experts }));
   });

@@ -34,10 +34,10 @@ function readLatentAttention({ fields, key }: FamilyFile): LatentAttention {
   if (rotatedSize >= keySize)
     fields.fail(
       key('rope.dimension_count'),
-      `${rotatedSize} leaves none of a key's ${keySize} values without rotation`,
+      `${rotatedSize} leaves none of a key’s ${keySize} values without rotation`,
     );
   if (kept === 'heads' && valueSize > keySize)
-    fields.fail(key('attention.value_length'), `${valueSize} is more than the keys' ${keySize}`);
+    fields.fail(key('attention.value_length'), `${valueSize} is more than the keys’ ${keySize}`);
   const queryRank = fields.optionalIndex(key('attention.q_lora_rank'), MOST_WIDTH) ?? 0;
   return {
     ...{ kind: 'latent-attention', kept, valueSize, rotatedSize, plainSize: keySize - rotatedSize },

@@ -60,7 +60,7 @@ function mixersOf({ mixer }: UsualLayer, file: FamilyFile, isLocal: readonly boo
   if (localValues !== localSize)
     fields.fail(
       key('attention.value_length_swa'),
-      `${localValues} differs from the keys' ${localSize}; they must be equal`,
+      `${localValues} differs from the keys’ ${localSize}; they must be equal`,
     );
   const own = layers - (fields.optionalIndex(key('attention.shared_kv_layers'), layers) ?? 0);
   return Array.from({ length: layers }, (_, layer) => {

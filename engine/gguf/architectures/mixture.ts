@@ -57,7 +57,7 @@ function readGroups(
 ): Pick<Router, 'groups'> {
   const count = fields.optionalIndex(key('expert_group_count'), experts + 1) ?? 0;
   if (count <= 1) return {};
-  if (experts % count !== 0) fields.fail(key('expert_group_count'), `${count} groups don't divide ${experts} experts`);
+  if (experts % count !== 0) fields.fail(key('expert_group_count'), `${count} groups don’t divide ${experts} experts`);
   const groups = { count, used: fields.count(key('expert_group_used_count'), count) };
   if ((groups.used * experts) / count < used)
     fields.fail(key('expert_group_used_count'), `${groups.used} groups have fewer than the ${used} experts of a token`);
@@ -70,7 +70,7 @@ function expertSize({ fields, key }: FamilyFile, { size }: Mixture, used: number
   if (given !== undefined) return given;
   const whole = fields.count(key('feed_forward_length'), MOST_WIDTH);
   if (whole % used !== 0)
-    fields.fail(key(size), `is missing, and ${used} experts don't divide feed_forward_length ${whole}`);
+    fields.fail(key(size), `is missing, and ${used} experts don’t divide feed_forward_length ${whole}`);
   return whole / used;
 }
 

@@ -22,8 +22,8 @@ export function readStateSpace({ fields, key }: FamilyFile): StateSpaceSizes {
   const width = count('conv_kernel');
   if (width < 2) fields.fail(key('ssm.conv_kernel'), `is ${width}; at least 2 is needed`);
   if (inner % heads !== 0)
-    fields.fail(key('ssm.time_step_rank'), `${heads} heads don't divide ssm.inner_size ${inner}`);
-  if (heads % groups !== 0) fields.fail(key('ssm.group_count'), `${groups} groups don't divide ${heads} heads`);
+    fields.fail(key('ssm.time_step_rank'), `${heads} heads don’t divide ssm.inner_size ${inner}`);
+  if (heads % groups !== 0) fields.fail(key('ssm.group_count'), `${groups} groups don’t divide ${heads} heads`);
   return { width, inner, heads, groups, stateSize: count('state_size') };
 }
 

@@ -42,7 +42,7 @@ export function dequantize(type: Quantization, bytes: Uint8Array, out: Float32Ar
   const { block, bytes: blockBytes } = QUANTIZATIONS[type];
   if (bytes.length % blockBytes !== 0 || (bytes.length / blockBytes) * block !== out.length) {
     const held = `${bytes.length} bytes`;
-    throw new RangeError(`${type}: ${held} don't hold ${out.length} values; ${blockBytes} bytes hold ${block}`);
+    throw new RangeError(`${type}: ${held} don’t hold ${out.length} values; ${blockBytes} bytes hold ${block}`);
   }
   const { decode } = BLOCK_FORMATS[type];
   for (let at = 0, to = 0; at < bytes.length; at += blockBytes, to += block) decode(bytes, at, out, to);

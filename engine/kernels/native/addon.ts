@@ -145,7 +145,7 @@ export function reserved<Result>(what: string, make: () => Result): Result {
     const bytes = OUT_OF_MEMORY.exec((error as Error).message)?.[1];
     if (bytes === undefined) throw error;
     const needed = formatBytes(Number(bytes)).replaceAll('\u00a0', ' ');
-    throw new InputError('memory', `${what} needs ${needed} in one piece, which the system doesn't grant`);
+    throw new InputError('memory', `${what} needs ${needed} in one piece, which the system doesn’t grant`);
   }
 }
 

@@ -87,7 +87,7 @@ export function nativeKernels(addon: NativeAddon, options: NativeOptions): Kerne
       checkCache(shape);
       const { type, kvHeads, capacity, headSize } = shape;
       const format = QUANTIZATIONS[type].ggmlType;
-      const what = `a layer's KV cache for ${capacity} tokens`;
+      const what = `a layer’s KV cache for ${capacity} tokens`;
       return { ...shape, id: reserved(what, () => engine.cache(format, kvHeads, capacity, headSize)) };
     },
     cacheFile({ folder }, { id }) {

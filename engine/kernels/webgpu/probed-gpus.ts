@@ -109,7 +109,7 @@ async function probe(environment: NodeJS.ProcessEnv): Promise<Omit<ProbedGpus, '
       child.on('error', reject);
       child.on('close', (...ended) => resolve(ended));
     }).finally(() => clearTimeout(late));
-    if (signal === 'SIGKILL') return `doesn't answer within ${ANSWERED} s`;
+    if (signal === 'SIGKILL') return `doesn’t answer within ${ANSWERED} s`;
     if (code !== 0) return `ends the process that loads it (${signal ?? `code ${code}`})`;
     const { unloadable, listed = '', software } = JSON.parse(printed) as Told;
     if (unloadable !== undefined) throw notLoaded(unloadable);
@@ -131,7 +131,7 @@ function webgpuModule(): string {
 /** The error of a machine without Dawn, which the optional package `webgpu` brings. */
 export function notLoaded(message: string): InputError {
   const [reason] = message.split('\n');
-  return new InputError('GPU', `the package "webgpu" can't be loaded (${reason}); install it: npm install webgpu`);
+  return new InputError('GPU', `the package "webgpu" can’t be loaded (${reason}); install it: npm install webgpu`);
 }
 
 /** The file that takes what drivers print; `undefined` where there is no folder for it. */

@@ -67,7 +67,7 @@ function problemOf(manifest: string): string | undefined {
     library = (JSON.parse(readFileSync(manifest, 'utf8')) as { ICD?: { library_path?: unknown } }).ICD?.library_path;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return `${manifest} ${code === undefined ? 'is not JSON' : `can't be read (${code})`}`;
+    return `${manifest} ${code === undefined ? 'is not JSON' : `can’t be read (${code})`}`;
   }
   if (typeof library !== 'string') return `${manifest} names no ICD.library_path`;
   // The system's search for libraries finds a name without a folder, wherever it is.
@@ -76,7 +76,7 @@ function problemOf(manifest: string): string | undefined {
   try {
     return isLibrary(path) ? undefined : `${manifest} names ${path}, which is no 64-bit library`;
   } catch (error) {
-    return `${manifest} names ${path}, which can't be read (${(error as NodeJS.ErrnoException).code})`;
+    return `${manifest} names ${path}, which can’t be read (${(error as NodeJS.ErrnoException).code})`;
   }
 }
 

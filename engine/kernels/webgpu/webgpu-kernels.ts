@@ -212,7 +212,7 @@ export function webgpuKernels({
       checkCache(shape);
       const size = 4 * 2 * kvHeads * capacity * kvRowWords(type, headSize);
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-      const what = `a layer's KV cache for ${capacity} tokens`;
+      const what = `a layer’s KV cache for ${capacity} tokens`;
       const buffer = allocated(what, () => device.createBuffer({ label: 'KV cache', size, usage }));
       return { ...shape, id: caches.push(buffer) - 1 };
     },

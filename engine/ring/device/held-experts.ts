@@ -53,7 +53,7 @@ export async function holdExperts(loaded: LoadedPart, held: HeldLists, room: num
     const other = own.find((expert) => expert >= count);
     if (other !== undefined) throw new Error(`expert ${other} of layer ${layer} is assigned; it has ${count}`);
     if (own.length > 0 && !loaded.held.layers.includes(layer))
-      throw new Error(`its file has no layer ${layer}; a holder of experts needs the head's file`);
+      throw new Error(`its file has no layer ${layer}; a holder of experts needs the head’s file`);
   }
   const ranges = rangesOf(loaded, held);
   const bytes = totalBytes(ranges);

@@ -80,9 +80,9 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       return `it has served the head ${served.head} for ${time}; try again when that has finished`;
     }
     const unable = options.unable();
-    if (unable !== undefined) return `it can't compute: ${unable}`;
+    if (unable !== undefined) return `it can’t compute: ${unable}`;
     if (model !== loaded.identity)
-      return `it has another model, ${loaded.part.model.name}: its header differs; give it the head's file or a part of it`;
+      return `it has another model, ${loaded.part.model.name}: its header differs; give it the head’s file or a part of it`;
     return undefined;
   };
 

@@ -106,7 +106,7 @@ function keep(kept: string, files: string, digests: WeightsDigests, log: (line: 
   } catch (error) {
     rmSync(unfinished, { force: true });
     log(
-      `the digests of the weights are computed at every start: ${kept} can't be written (${(error as NodeJS.ErrnoException).code})`,
+      `the digests of the weights are computed at every start: ${kept} can’t be written (${(error as NodeJS.ErrnoException).code})`,
     );
   }
 }

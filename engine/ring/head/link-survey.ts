@@ -37,7 +37,7 @@ export async function surveyLinks(
     } catch (error) {
       if (!(error instanceof LinkLostError)) throw error;
       const { from, device, reason } = error;
-      log(`${from} doesn't reach ${device} (${reason}); tries other ways`);
+      log(`${from} doesn’t reach ${device} (${reason}); tries other ways`);
       head.readmit(device);
       unreachable.push([from, device]);
       apart.add(pairKey(from, device));

@@ -109,7 +109,7 @@ export function createMember(options: MemberOptions): Member {
         if (other !== undefined) {
           tell({ kind: 'bye' });
           leave(
-            `has other weights: its ${other} differs from the head's, or one of the two files is damaged; give it the head's file or a part of it`,
+            `has other weights: its ${other} differs from the head’s, or one of the two files is damaged; give it the head’s file or a part of it`,
             RETRY,
           );
           unfit = true;

@@ -45,7 +45,7 @@ export function readKeys(path: string): KeyPair {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw new InputError(path, "can't be read; make keys by: hearth keygen --out FILE");
+    throw new InputError(path, 'can’t be read; make keys by: hearth keygen --out FILE');
   }
   const fields = readFields(parseJson(text, path), path, '', () => {});
   const keys = {

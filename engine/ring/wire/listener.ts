@@ -180,7 +180,7 @@ async function bind(
   } catch (error) {
     socket.close();
     const reason = error instanceof Error ? error.message : String(error);
-    throw new InputError(address, `can't be listened at (${reason}); ${remedy}`);
+    throw new InputError(address, `can’t be listened at (${reason}); ${remedy}`);
   }
   return socket.lastEndpoint ?? address;
 }

@@ -167,7 +167,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
       const { length } = request.tokens;
       checkPrompt(request.tokens);
       if (length > contextLength)
-        throw new InputError('context', `${length} tokens don't fit into ${contextLength}; ask for a longer context`);
+        throw new InputError('context', `${length} tokens don’t fit into ${contextLength}; ask for a longer context`);
       checkPages(length, `${length} tokens`);
       const embedding = createRequestEmbedding(request, model.hiddenSize);
       start(embedding);

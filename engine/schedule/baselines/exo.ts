@@ -17,7 +17,7 @@ export function exo({ belief, model, workload, runtime }: SchedulingProblem): Sc
   const members = belief.devices.filter(({ os }) => os !== 'android');
   const head = members[0];
   if (head === undefined) {
-    return noPlan('fits-nowhere', `${belief.name} has phones only, which exo doesn't run on; use another scheduler`);
+    return noPlan('fits-nowhere', `${belief.name} has phones only, which exo doesn’t run on; use another scheduler`);
   }
   const layers = proportionalShares(model.layers, members.map(acceleratorMemory));
   const windows = members.map((device, index) => {

@@ -52,7 +52,7 @@ function zeroInference(model: Model, { name }: Device): Plan {
 function accelerate(model: Model, { name, memory }: Device, gpu: DiscreteGpu): Scheduled {
   const map = deviceMap(model, { gpu: gpu.memory.available, ram: memory.available });
   if (map.diskBytes > 0) {
-    const message = `${gigabytes(map.diskBytes)} of ${model.name} fit neither ${name}'s GPU nor its RAM; use a scheduler that offloads to the disk`;
+    const message = `${gigabytes(map.diskBytes)} of ${model.name} fit neither ${name}’s GPU nor its RAM; use a scheduler that offloads to the disk`;
     return noPlan('fits-nowhere', message);
   }
   const place = { device: name, processor: 'gpu' } as const;

@@ -27,7 +27,7 @@ export function ratioPlan(scheduler: string, costs: RingCosts, windows: readonly
     return layers > 0 && inRam * costs.kvBytes + device.ramBuffers > device.available;
   });
   if (full !== undefined) {
-    const message = `${full.name} can't hold the KV cache and buffers of its share; use a shorter context or another scheduler`;
+    const message = `${full.name} can’t hold the KV cache and buffers of its share; use a shorter context or another scheduler`;
     return noPlan('fits-nowhere', message);
   }
   return { plan: ringPlan({ scheduler, head: costs.devices[0]?.name ?? '', rounds: 1, windows }) };

@@ -33,7 +33,7 @@ export function singleDevice(
     kvInRam: false,
   } as const;
   if (!Number.isFinite(deviceSeconds(costs, chosen, load, 1, 'overflow'))) {
-    const message = `${chosen.name} can't hold the KV cache and buffers of ${model.name}; use a shorter context or more devices`;
+    const message = `${chosen.name} can’t hold the KV cache and buffers of ${model.name}; use a shorter context or more devices`;
     return noPlan('fits-nowhere', message);
   }
   const plan: Plan = ringPlan({

@@ -36,6 +36,6 @@ export function vllm(problem: SchedulingProblem, { device: name, memoryShare = 0
   const needed = gpuWeightBytes(plan, model, device.name) + model.layers * reservedKvBytes(model, workload);
   if (needed <= room) return { plan };
   const sizes = `${(needed / 1e9).toFixed(1)} GB of weights and KV cache, where ${(room / 1e9).toFixed(1)} GB fit`;
-  const message = `out of memory: ${sizes} on ${device.name}'s GPU; use a shorter context or a scheduler that offloads`;
+  const message = `out of memory: ${sizes} on ${device.name}’s GPU; use a shorter context or a scheduler that offloads`;
   return noPlan('fits-nowhere', message);
 }

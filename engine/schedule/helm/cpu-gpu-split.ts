@@ -103,7 +103,7 @@ export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOpti
     if (own.feasible && (best === undefined || isBetter(own.candidate, best.candidate))) best = own;
   }
   if (best !== undefined) return { plan: best.plan, curve, best: best.candidate };
-  const message = `no split of ${model.name} fits ${device.name}'s VRAM and RAM; use a smaller model, a shorter context or more memory`;
+  const message = `no split of ${model.name} fits ${device.name}’s VRAM and RAM; use a smaller model, a shorter context or more memory`;
   return { ...noPlan('fits-nowhere', message), curve, best: undefined };
 }
 

@@ -84,7 +84,7 @@ export function tensorPartition(
   }
   const whole = withoutOperators(model);
   if (whole !== undefined)
-    return noPlan('whole-operators', `${whole} of ${model.name} aren't cut between GPU and NPU; use another scheduler`);
+    return noPlan('whole-operators', `${whole} of ${model.name} aren’t cut between GPU and NPU; use another scheduler`);
   const { prefill, decode } = CHIP_SYSTEMS[system];
   const operators = modelOperators(model);
   const search = (operator: OperatorName, tokens: number, allowed: Pick<CuttingProblem, 'kinds' | 'lists'>) =>

@@ -30,7 +30,7 @@ export async function filledBetween(
 ): Promise<number[]> {
   const marks = tokenizer.fillMarks;
   if (marks === undefined) {
-    const problem = "this model's vocabulary has no marks of a text between two others; texts are only continued";
+    const problem = 'this model’s vocabulary has no marks of a text between two others; texts are only continued';
     throw new ApiError(400, `suffix: ${problem}`, 'suffix', 'unsupported_value');
   }
   const tokensOf = (text: string): Promise<number[]> => tokenizer.encodeInTurns(text);

@@ -111,7 +111,8 @@ export function schemaStates(
         other !== key && !['type', 'nullable'].includes(other) && !NOTES.includes(other) && !other.startsWith('x-'),
     );
     if (key === 'enum' || key === 'const') {
-      for (const other of beside) unsupported(at(path, other), `is not supported beside ${key}; leave one of them out`);
+      for (const other of beside)
+        unsupported(at(path, other), `is not supported together with ${key}; leave one of them out`);
       const isNullable = schema.nullable === true ? ['null'] : [];
       return words([...new Set([...listedValues(schema, path), ...isNullable])], next);
     }

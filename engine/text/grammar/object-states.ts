@@ -208,7 +208,7 @@ function otherProperties(
   const isOpen = additionalProperties === undefined ? saysNothing : additionalProperties !== false;
   if (!isOpen) return ofPatterns;
   if (properties.length > MOST_NAMES_OF_OPEN) {
-    const problem = `is not supported beside more than ${MOST_NAMES_OF_OPEN} names; make it false`;
+    const problem = `is not supported together with more than ${MOST_NAMES_OF_OPEN} names; make it false`;
     throw new SchemaError(at(path, 'additionalProperties'), 'unsupported', problem);
   }
   const further = additionalProperties ?? true;

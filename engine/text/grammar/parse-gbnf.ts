@@ -140,7 +140,7 @@ export function parseGbnf(text: string): GbnfRules {
   const rules = new Map<string, GbnfRule>();
   match(BLANKS_AND_LINES);
   while (at < text.length) {
-    const name = match(NAME)?.[0] ?? fail(`a rule's name is expected, not ${found()}`);
+    const name = match(NAME)?.[0] ?? fail(`a rule’s name is expected, not ${found()}`);
     match(BLANKS);
     expect('::=');
     rules.set(name, rule(false));

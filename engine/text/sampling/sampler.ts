@@ -50,7 +50,7 @@ export function createSampler(options: SamplerOptions, stream: Pick<RandomStream
   const k = options.temperature === 0 ? 1 : options.topK;
   const choose = (candidates: readonly Candidate[]): number => {
     const [first] = candidates;
-    if (first === undefined) throw new RangeError("none of the model's logits is a number");
+    if (first === undefined) throw new RangeError('none of the model’s logits is a number');
     if (options.temperature === 0) return first.token;
     const kept = minP(topP(candidates, options.topP), options.minP);
     return draw(kept, options.temperature, stream.next());

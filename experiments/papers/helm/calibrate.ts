@@ -106,7 +106,7 @@ function secondsWith({ one, plan }: FittingCase, constants: HelmConstants): numb
 /** The cell at a place, which must be marked `fit`. @throws RangeError */
 export function fittedCell(cells: readonly PublishedCell[], place: CellPlace): PublishedCell {
   const cell = cellAt(cells, place);
-  if (cell.use !== 'fit') throw new RangeError(`helm.csv doesn't mark ${text(place)} as one to fit to`);
+  if (cell.use !== 'fit') throw new RangeError(`helm.csv doesn’t mark ${text(place)} as one to fit to`);
   return cell;
 }
 

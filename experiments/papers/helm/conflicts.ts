@@ -82,7 +82,7 @@ function statements({ scalings, constants }: ConflictInputs): Conflict[] {
       subject: 'δ̄ (6.4.4), time per block that no roofline sees',
       printed: '0.79, 0.14 and 1.64 ms, added to T_plan',
       against: '1.64 ms × 36 blocks are 59 ms, where the whole token takes 36.9 ms on the L40S',
-      here: `${dispatch.join(' and ')} ms on the servers, beside the GPU’s work and not after it`,
+      here: `${dispatch.join(' and ')} ms on the servers, during the GPU’s work and not after it`,
     },
     {
       subject: 'Throughput of batches of 2, 4 and 8 over that of one request, 4B and 8B (Table 6.2)',
@@ -102,7 +102,7 @@ function statements({ scalings, constants }: ConflictInputs): Conflict[] {
       subject: 'Batches beyond 1 on splits (6.4.1)',
       printed: 'no headroom in VRAM for a second request’s KV cache',
       against:
-        'the cache is offloaded to RAM (4.2.2); by bytes, the 3090 has 0.49 GB left beside the 32B’s part, ten pages of 512 tokens, and the installed 24 GiB are 2.3 GB more than the plan counts on',
+        'the cache is offloaded to RAM (4.2.2); by bytes, the 3090 has 0.49 GB left after the 32B’s part, ten pages of 512 tokens, and the installed 24 GiB are 2.3 GB more than the plan counts on',
       here: 'by bytes: such batches run. One statement, behind nine cells of Table 6.2',
     },
     {
@@ -123,7 +123,7 @@ function statements({ scalings, constants }: ConflictInputs): Conflict[] {
       printed: '81, 83 and 90 ms on the L40S',
       against:
         'a prompt of 128 tokens takes the GPU less than dispatching its blocks, as Accelerate’s 45, 46 and 50 ms show; on the 3090 HELM takes 49 and 50 ms',
-      here: `a time beside the prompt for each machine, ${Object.values(constants.requestStart)
+      here: `a time in addition to the prompt for each machine, ${Object.values(constants.requestStart)
         .map((seconds) => (1000 * seconds).toFixed(1))
         .join(' and ')} ms, fitted to its 8B; its cause is not stated`,
     },
@@ -204,7 +204,7 @@ function fallbackConflict(comparisons: readonly HelmComparison[]): Conflict[] {
       subject: 'AVX2 kernel off on the 3090’s machine (Table 6.3)',
       printed: '2.3 tok/s (14B) and 0.1 tok/s (32B)',
       against:
-        'beside some 45 ms of the GPU, the first leaves 390 ms for 7 blocks of 661 MB, 11.9 GB/s; the second, at most 0.15 tok/s, leaves 6.6 s or more for 42 blocks of 977 MB, at most 6.2 GB/s',
+        'in addition to some 45 ms of the GPU, the first leaves 390 ms for 7 blocks of 661 MB, 11.9 GB/s; the second, at most 0.15 tok/s, leaves 6.6 s or more for 42 blocks of 977 MB, at most 6.2 GB/s',
       here: `one rate, as stated: ${text(middle)} and ${text(large)} tok/s`,
     },
   ];

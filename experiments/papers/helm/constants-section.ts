@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<FittedCell['constant'], string>> = {
   attentionShare: 'share of a block’s dispatch that is one request’s attention, with 32 heads',
   staging: 'rate at which a CPU copies pageable weights to the driver’s pinned buffer',
   dynamicCache: 'dispatch of a block with a DynamicCache over that with HELM’s own cache',
-  requestStart: 'time that HELM takes for a request beside its prompt',
+  requestStart: 'time that HELM takes for a request in addition to its prompt',
 };
 
 /** A constant with its value and source. */

@@ -35,6 +35,6 @@ export const HELM_COVERAGE: readonly CoverageRule[] = [
     note: 'neither the rate of that path nor the machine is stated; remarks.ts has what the stated loop would make of it',
   },
   { metric: 'context', basis: 'derived', reason: 'derived', note: 'from Fig. 6.1' },
-  { table: '§4.1.5', reason: 'derived', note: 'from the memory rates beside it' },
+  { table: '§4.1.5', reason: 'derived', note: 'from the memory rates next to it' },
   { metric: 'throughput', reason: 'derived', note: 'from Table 6.2' },
 ];

@@ -17,7 +17,7 @@ export function helmFindings(summary: readonly SummaryRow[], comparisons: readon
   return [
     `Targets that are kept: ${kept.map(rowText).join('; ')}.`,
     ...(missed.length === 0 ? [] : [`Missed: ${missed.map(rowText).join('; ')}.`]),
-    `Of the ${held.length} prints of HELM’s decoding that are held out, T_plan + N δ̄ with the thesis’s own numbers misses the seconds by a median of ${middle(({ detail }) => detail.thesis)}; with dispatch beside the GPU’s work and the CPUs’ rates fitted, by ${middle(({ predicted }) => predicted)}.`,
+    `Of the ${held.length} prints of HELM’s decoding that are held out, T_plan + N δ̄ with the thesis’s own numbers misses the seconds by a median of ${middle(({ detail }) => detail.thesis)}; with dispatch during the GPU’s work and the CPUs’ rates fitted, by ${middle(({ predicted }) => predicted)}.`,
   ];
 }
 

@@ -77,7 +77,7 @@ export function fitHelm({ cells, caseOf }: Pick<HelmInputs, 'cells' | 'caseOf'>)
   const fitted = FITTED_CELLS.flatMap(({ cells: places }) => places.map((place) => fittedCell(cells, place)));
   const constants = calibrate(cells, (cell) => {
     const one = caseOf(cell);
-    if (one === undefined) throw new RangeError(`${cell.system} isn't modelled, so nothing is fitted to it`);
+    if (one === undefined) throw new RangeError(`${cell.system} isn’t modelled, so nothing is fitted to it`);
     return one;
   });
   return { fitted, constants };

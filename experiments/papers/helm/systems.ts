@@ -66,7 +66,8 @@ const SYSTEMS: Readonly<Record<string, HelmSystem>> = {
     plan: allInVram,
     runtime: ROOFLINE_RUNTIME,
     vram: ({ memory }) => VLLM_UTILISATION * memory.total,
-    reason: 'weights and KV cache in 90 % of the VRAM (5.3), or it doesn’t start; a time per block beside reading',
+    reason:
+      'weights and KV cache in 90 % of the VRAM (5.3), or it doesn’t start; a time per block in addition to reading',
   },
   deepspeed: {
     launch: 'dispatched',

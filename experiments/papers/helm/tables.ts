@@ -31,11 +31,11 @@ export const HELM_TABLES: readonly HelmTable[] = [
   {
     table: /^Table 6\.5$/,
     title: 'Table 6.5: measured latencies',
-    note: 'T_plan + N δ̄ with the thesis’s own numbers stands beside each: the "Pred." that the thesis prints can’t be derived from its equations.',
+    note: 'T_plan + N δ̄ with the thesis’s own numbers stands next to each: the "Pred." that the thesis prints can’t be derived from its equations.',
   },
   {
     table: /^(§|Fig)/,
     title: 'Text and figures',
-    note: 'Latencies that the text prints beside the tables.',
+    note: 'Latencies that the text prints in addition to the tables.',
   },
 ];

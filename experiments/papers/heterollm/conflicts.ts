@@ -105,7 +105,7 @@ export function heterollmConflicts(
     },
     {
       subject: 'Preparing graphs for 525 tokens (§5.2.2)',
-      printed: '2.24 × over Online-prepare beside 2.21 × over Padding',
+      printed: '2.24 × over Online-prepare next to 2.21 × over Padding',
       against: `so ${preparation.toFixed(1)} s of preparation, though 1000 tokens take 2.05 s`,
       here: `${q.graphs(EIGHT, 525).toFixed(2)} s, between the two that are printed; so a gain of ${(q.prefill(EIGHT, 525, 'online-prepare') / q.prefill(EIGHT, 525)).toFixed(2)} ×`,
     },

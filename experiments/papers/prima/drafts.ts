@@ -61,7 +61,7 @@ export function draftOf(
 }
 
 /**
- * The devices beside a draft model on the head. In VRAM it is loaded before the program looks at what is free (commit
+ * The devices with a draft model on the head. In VRAM it is loaded before the program looks at what is free (commit
  * 9bf6565d), so that schedulers see it too; in RAM it is mapped, which MemAvailable doesn't count.
  */
 export function besideDraft(cluster: Cluster, { model, processor }: Draft, sees: 'belief' | 'truth'): Cluster {

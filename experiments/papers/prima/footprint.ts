@@ -32,7 +32,7 @@ export function footprintsOf(program: FootprintOf, one: Case): ReadonlyMap<strin
 }
 
 /**
- * exo: layers in 4 bits on macOS (MLX), and on Linux a copy in 16 bits in RAM beside 32 bits in VRAM (Tinygrad). Which
+ * exo: layers in 4 bits on macOS (MLX), and on Linux a copy in 16 bits in RAM in addition to 32 bits in VRAM (Tinygrad). Which
  * devices have the embedding and the output layer, App. A.8 doesn't say: they aren't counted.
  */
 function exoFootprints({ plan, cluster, model }: Case): ReadonlyMap<string, Footprint> {

@@ -80,7 +80,7 @@ export function primaOptions({ table, context, reserved, prompt, warm, tokens }:
 export function refusePrimaOptions(options: GivenPrimaOptions, paper: string): void {
   const names = Object.keys(PRIMA_OPTION_SPECS) as (keyof GivenPrimaOptions)[];
   const given = names.find((name) => options[name] !== undefined);
-  if (given !== undefined) throw new InputError(`--${given}`, `is for prima's tables; leave it out for ${paper}`);
+  if (given !== undefined) throw new InputError(`--${given}`, `is for prima’s tables; leave it out for ${paper}`);
 }
 
 /** The nearest number would not help, so the message lists all. @throws InputError */

@@ -190,7 +190,7 @@ const SYSTEMS: Readonly<Record<string, readonly SystemPolicy[]>> = {
       name: 'pinned, formats by device',
       footprint: 'exo',
       reason:
-        'the same with the formats of App. A.8: 4 bits on macOS, on Linux 16 bits in RAM beside 32 in VRAM; of layers alone, as the paper doesn’t say who has embedding and output. Memory, and what doesn’t fit',
+        'the same with the formats of App. A.8: 4 bits on macOS, on Linux 16 bits in RAM in addition to 32 in VRAM; of layers alone, as the paper doesn’t say who has embedding and output. Memory, and what doesn’t fit',
     },
     { ...EXO, name: 'pinned, 16 bits', mix: 'F16', reason: 'the same in 16 bits on all devices' },
   ],

@@ -56,7 +56,7 @@ export function policiesSection(comparisons: readonly PrimaComparison[]): Sectio
     blocks: [
       {
         kind: 'text',
-        text: `Each device has one operating system, the same for every system and table: predicted under ${OPERATING_SYSTEMS.predicted} on all devices, simulated as ${OPERATING_SYSTEMS.simulated}, each as itself. What a device has (truth) and what the schedulers see (belief: Table 3) are two values: prima.cpp’s program reports 80 % of what is free on Linux, so Linux devices have a quarter more than Table 3 states. Which reading of a system stands for its column was decided before any error was looked at: prima.cpp is the program’s Halda, since the times were measured with it. The others are shown beside it.`,
+        text: `Each device has one operating system, the same for every system and table: predicted under ${OPERATING_SYSTEMS.predicted} on all devices, simulated as ${OPERATING_SYSTEMS.simulated}, each as itself. What a device has (truth) and what the schedulers see (belief: Table 3) are two values: prima.cpp’s program reports 80 % of what is free on Linux, so Linux devices have a quarter more than Table 3 states. Which reading of a system stands for its column was decided before any error was looked at: prima.cpp is the program’s Halda, since the times were measured with it. The others are shown next to it.`,
       },
       {
         kind: 'text',
@@ -68,7 +68,7 @@ export function policiesSection(comparisons: readonly PrimaComparison[]): Sectio
       },
       {
         kind: 'text',
-        text: `Both programs have room for ${PRIMA_CPP.room} tokens, as in the commands of prima.cpp’s documentation (-c 1024); Table 5 leaves prima.cpp 330 at most (see there). Beside its buffers, whose size follows from the model’s shape, the released prima.cpp leaves ${formatBytes(PRIMA_CPP.keptBack['july-2025'])} of VRAM to CUDA, and the program of April 2025 ${formatBytes(PRIMA_CPP.keptBack['april-2025'])}: the first holds for Tables 7, 8 and 10, which the paper’s first version of that month lacks, the second for Tables 4 and 9, whose times of 30B and more stand there already.`,
+        text: `Both programs have room for ${PRIMA_CPP.room} tokens, as in the commands of prima.cpp’s documentation (-c 1024); Table 5 leaves prima.cpp 330 at most (see there). In addition to its buffers, whose size follows from the model’s shape, the released prima.cpp leaves ${formatBytes(PRIMA_CPP.keptBack['july-2025'])} of VRAM to CUDA, and the program of April 2025 ${formatBytes(PRIMA_CPP.keptBack['april-2025'])}: the first holds for Tables 7, 8 and 10, which the paper’s first version of that month lacks, the second for Tables 4 and 9, whose times of 30B and more stand there already.`,
       },
       tableBlock({
         columns: [

@@ -50,7 +50,7 @@ export function figureTools(flag: string): FigureTools {
     ...(packages.length === 0 ? [] : [`${packages.join(' and ')} (npm install ${packages.join(' ')})`]),
   ];
   if (browser === undefined || font === undefined || missing.length > 0)
-    throw new InputError(flag, `figures can't be drawn without ${missing.join(' and ')}`);
+    throw new InputError(flag, `figures can’t be drawn without ${missing.join(' and ')}`);
   const bytes = readFileSync(font).toString('base64');
   return {
     browser,

@@ -55,7 +55,7 @@ const REPLIES: readonly (readonly [reply: RegExp, meaning: string])[] = [
   [/^WRONGPASS|invalid (username-)?password/i, 'refuses this user or password; give redis://[USER]:PASSWORD@HOST:PORT'],
   [/^NOPERM/, 'denies this user a command; give the user permission for all commands on hearth:* and bull:*'],
   [/^OOM/, 'is full; raise its maxmemory or remove other data, then the same command goes on from there'],
-  [/^MISCONF/, "can't write to its disk; make room there, then the same command goes on from there"],
+  [/^MISCONF/, 'can’t write to its disk; make room there, then the same command goes on from there'],
   [/^READONLY/, 'is a replica, which can only be read; name its master'],
   [/max number of clients/, 'has as many clients as it allows; raise its maxclients'],
   [/DB index is out of range/, 'has no database of this number; leave it out of the URL'],

@@ -43,7 +43,7 @@ export function parseJob(data: unknown): Job {
 function checked<Value>(schema: z.ZodType<Value>, data: unknown, what: string): Value {
   const read = readValue(schema, data);
   if ('value' in read) return read.value;
-  throw new InputError(`a ${what} in Redis`, `is none of Hearth's: ${complaintLine(read.complaint)}`);
+  throw new InputError(`a ${what} in Redis`, `is none of Hearth’s: ${complaintLine(read.complaint)}`);
 }
 
 /** Workers only see jobs of their own version of code and data. */

@@ -16,7 +16,7 @@
  * fast, but has 8 bits.
  *
  * Keys are pairs of dimensions, [dimension/2][64 positions][2], and values pairs of positions, [32][dimension][2]: what
- * the products take. A row's sums are in the same order whatever rows are beside it, and positions that it does not see
+ * the products take. A row's sums are in the same order whatever rows are next to it, and positions that it does not see
  * add zeros: a token has the same result in every company.
  */
 namespace hearth {

@@ -11,7 +11,7 @@ export const NODE_LLAMA_VERSION = '3.22.1';
 export const BENCH_CACHE = join(import.meta.dirname, '../../../node_modules/.cache/hearth-bench');
 
 /**
- * The folder of node-llama-cpp, which is installed once, with its binaries, beside the project's own packages (some 700
+ * The folder of node-llama-cpp, which is installed once, with its binaries, next to the project's own packages (some 700
  * MB). Only this benchmark uses it.
  * @returns the folder, or the reason why there is none
  */

@@ -13,9 +13,9 @@ import { readLlamaBenches } from './llama-bench.ts';
 /** Compares Hearth with llama.cpp on a GPU: the same files, each engine in its own process, taking turns. */
 const HELP = `npm run bench:gpu -- [options]
 
-Decoding and prefilling with all layers on a GPU: Hearth by WebGPU, and llama.cpp's Vulkan and CUDA builds (through
-node-llama-cpp, which is installed beside the project's own packages where it is missing). Both are also held against what
-Hearth's probes reach in the same minutes: decoding the bandwidth of reading weights, prefilling the rate of products.
+Decoding and prefilling with all layers on a GPU: Hearth by WebGPU, and llama.cpp’s Vulkan and CUDA builds (through
+node-llama-cpp, which is installed next to the project’s own packages where it is missing). Both are also held against what
+Hearth’s probes reach in the same minutes: decoding the bandwidth of reading weights, prefilling the rate of products.
 
   --shapes 1b,8b           models with random weights, made once, in the folder of temporary files
   --types F16,Q8_0,Q4_K_M  their weights
@@ -24,9 +24,9 @@ Hearth's probes reach in the same minutes: decoding the bandwidth of reading wei
   --prompts 512,2048       lengths of prompts
   --repeat 5               turns of each engine: medians, and the least and largest ratio of a turn
   --device <name>          the GPU, by a part of its name (hearth inspect --devices)
-  --peer <name=path>       a program llama-bench, of any build of llama.cpp, in place of node-llama-cpp's: where nothing
+  --peer <name=path>       a program llama-bench, of any build of llama.cpp, in place of node-llama-cpp’s: where nothing
                            can be installed, or with the CUDA of the machine; may be repeated
-  --peer node-llama-cpp    those builds beside it
+  --peer node-llama-cpp    those builds next to it
   --alone                  Hearth by itself
   --json                   the same as JSON
   --help

@@ -51,7 +51,7 @@ test('NAME=PATH needs a program', () => {
   assert.equal(readLlamaBench('--peer', `ik=${process.execPath}`), { name: 'ik', path: process.execPath });
   expect('ik', /^--peer: "ik" is not like ik=path\/of\/llama-bench, nor node-llama-cpp$/);
   expect('ik=', /is not like/);
-  expect(`ik=${folder}/none`, /none doesn't exist; give the path of llama-bench$/);
+  expect(`ik=${folder}/none`, /none doesn’t exist; give the path of llama-bench$/);
   expect(`ik=${import.meta.filename}`, /llama-bench.test.ts is not a program/);
   expect(`ik=${folder}`, /is not a program/);
 });

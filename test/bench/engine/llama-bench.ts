@@ -67,7 +67,7 @@ export function readLlamaBench(flag: string, text: string): LlamaBench {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     throw new InputError(
       flag,
-      `${path} ${missing ? "doesn't exist" : 'is not a program'}; give the path of llama-bench`,
+      `${path} ${missing ? 'doesn’t exist' : 'is not a program'}; give the path of llama-bench`,
     );
   }
   if (!statSync(path).isFile()) throw new InputError(flag, `${path} is not a program; give the path of llama-bench`);

@@ -30,17 +30,17 @@ to stdout: medians of tokens per second, and medians and quartiles of the ratio 
 
   --types F16,Q8_0,Q4_K_M  weights; the models (random weights) are made once, in the folder of temporary files;
                            any mix that hearth make-model writes
-  --shape 1b               TinyLlama's, or 8b: Llama 3's
+  --shape 1b               TinyLlama’s, or 8b: Llama 3’s
   --threads 1,2            of all engines
   --what decode:128,prefill:128,prefill:512
                            what is timed, and with how many tokens
   --repeat 7               rounds
   --quick                  short for --what decode:32,prefill:128 --repeat 3
   --peer <name=path>       a program llama-bench, of llama.cpp or ik_llama.cpp, under any name; may be repeated
-  --peer node-llama-cpp    the prebuilt llama.cpp of that package, which is installed beside the project's own packages
+  --peer node-llama-cpp    the prebuilt llama.cpp of that package, which is installed next to the project’s own packages
                            where it is missing; the peer where none is named
   --alone                  Hearth by itself
-  --instructions auto      Hearth's instruction set: avx2, for example
+  --instructions auto      Hearth’s instruction set: avx2, for example
   --json                   the same as JSON
   --out <file>             into this file
   --help
@@ -148,7 +148,7 @@ async function llamaOrSilence(task: Task): Promise<Child | undefined> {
   try {
     return await startChild('llama', task);
   } catch (error) {
-    process.stderr.write(`  ${NODE_LLAMA} doesn't load this (${(error as Error).message})\n`);
+    process.stderr.write(`  ${NODE_LLAMA} doesn’t load this (${(error as Error).message})\n`);
     return undefined;
   }
 }

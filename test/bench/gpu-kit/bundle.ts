@@ -4,7 +4,7 @@ import { keepPlaces } from '../../../bin/keep-places.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Packages that the bundle finds beside itself, as they load libraries or files of their own, and what of them it needs. */
+/** Packages that the bundle finds next to itself, as they load libraries or files of their own, and what of them it needs. */
 export const EXTERNAL_PACKAGES: Readonly<Record<string, RegExp>> = {
   webgpu: /^(index\.js|dist\/linux-x64\/dawn\.node)$/,
   piscina: /^dist\/.*\.m?js$/,
@@ -64,7 +64,7 @@ const ownModules: Plugin = {
 
 /** Packages are required where they are first used, so that what doesn't need one runs without it. */
 const packages: Plugin = {
-  name: 'packages beside the bundle',
+  name: 'packages next to the bundle',
   setup({ onLoad, onResolve }) {
     const names = new Set(Object.keys(EXTERNAL_PACKAGES));
     onResolve({ filter: /^[\w-]+$/ }, ({ path, kind, namespace }) => {

@@ -90,7 +90,7 @@ testIf(
     assert.is(older.code, 0, older.stdout + older.stderr);
     const { steps, machine } = resultsIn(join(folder, 'older'));
     assert.equal([steps[0]?.state, steps[0]?.cells[0]?.kind], ['ended', 'device']);
-    assert.match(machine.glibc, /^2\.31, run by the box's 2\.\d+$/);
+    assert.match(machine.glibc, /^2\.31, run by the box’s 2\.\d+$/);
 
     const wrong = await run(out, '--steps', 'kernel');
     assert.is(wrong.code, 2);

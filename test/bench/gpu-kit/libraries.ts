@@ -56,7 +56,7 @@ export function packLibraries(box: string): void {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new InputError(
       'gpu-kit',
-      `packs this machine's Node; ${process.platform} on ${process.arch} isn't Linux on x64`,
+      `packs this machine’s Node; ${process.platform} on ${process.arch} isn’t Linux on x64`,
     );
   const node = join(box, 'node');
   copyFileSync(realpathSync(process.execPath), node);
@@ -81,7 +81,7 @@ function ownLibrary(name: string): string | undefined {
 function packGlibc(folder: string): void {
   for (const name of GLIBC) {
     const path = ownLibrary(name);
-    if (path === undefined) throw new InputError('gpu-kit', `packs this system's glibc, which has no ${name} here`);
+    if (path === undefined) throw new InputError('gpu-kit', `packs this system’s glibc, which has no ${name} here`);
     take(folder, name, path);
   }
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime: string } };
@@ -111,7 +111,7 @@ function fromPackages(box: string, names: readonly string[]): void {
     const files = readdirSync(join(folder, 'root'), { recursive: true, encoding: 'utf8' });
     for (const name of names) {
       const found = files.find((file) => file.endsWith(`/${name}`));
-      if (found === undefined) throw new InputError(name, `isn't in ${LIBRARIES[name]}`);
+      if (found === undefined) throw new InputError(name, `isn’t in ${LIBRARIES[name]}`);
       take(join(box, 'lib', name), name, join(folder, 'root', found));
     }
   } finally {

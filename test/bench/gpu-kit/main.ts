@@ -17,11 +17,11 @@ import { STEPS } from './steps/steps.ts';
 
 const HELP = `./run.sh OUT [options]
 
-Measures this machine's GPU, without network: results go to OUT/results.json, which is written after every cell.
+Measures this machine’s GPU, without network: results go to OUT/results.json, which is written after every cell.
 
 ${STEPS.map(({ name, title }, index) => `  ${index + 1} ${name.padEnd(8)}  ${title}`).join('\n')}
 
-  --minutes 9        all steps together; what a step doesn't use, the others have
+  --minutes 9        all steps together; what a step doesn’t use, the others have
   --steps 1,2,4      numbers or names of steps; all unless given (the first always runs)
   --models <folder>  where models are made; in /dev/shm where it has room, else in TMPDIR
   --device <name>    the GPU, by a part of its name
@@ -186,7 +186,7 @@ function stepSeconds(left: number, share: number): number {
   return left < BEGUN_SECONDS ? 0 : Math.max(Math.min(left, LEAST_SECONDS), left * share);
 }
 
-/** Steps that measure times, beside which no models are made. */
+/** Steps that measure times, during which no models are made. */
 const TIMED: readonly string[] = STEPS.slice(2).map(({ name }) => name);
 
 /** Models that are made while the first steps run. */
@@ -316,7 +316,7 @@ function originOf(minutes: number): Omit<GpuResults, 'form' | 'steps'> {
       cores: availableParallelism(),
       memory: totalmem(),
       system: /^PRETTY_NAME="?([^"\n]*)/m.exec(read('/etc/os-release'))?.[1] ?? '',
-      glibc: system === undefined ? glibc : `${system}, run by the box's ${glibc}`,
+      glibc: system === undefined ? glibc : `${system}, run by the box’s ${glibc}`,
       node: process.version,
       driver: read('/proc/driver/nvidia/version').split('\n')[0] || null,
     },

@@ -8,7 +8,7 @@ export interface ModelsTask {
   readonly count: number;
 }
 
-/** Makes models one after the other, beside steps that measure no time, and tells each. */
+/** Makes models one after the other, during steps that measure no time, and tells each. */
 const { folder, software, count } = JSON.parse(process.argv[2] ?? '{}') as ModelsTask;
 for (const model of contestModels(software).slice(0, count))
   process.send?.((await kitModel(folder, model)).made ?? null);

@@ -25,8 +25,8 @@ const HELP = `npm run gpu-kit -- --out kit.tar.xz [options]
 
 Packs a bench of GPUs that runs on a machine without Node and without network: unpack it there, and run ./run.sh OUT.
 
-  --out <file>     the box; a name that ends in .tar isn't compressed
-  --folder <dir>   the unpacked box instead, or beside it
+  --out <file>     the box; a name that ends in .tar isn’t compressed
+  --folder <dir>   the unpacked box instead, or as well
   --without-peer   leaves llama.cpp out, which is downloaded from the npm registry once
   --help
 `;
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   const made = mkdtempSync(join(tmpdir(), 'hearth-gpu-kit-'));
   try {
     const box = values.folder ?? join(made, 'hearth-gpu-kit');
-    if (existsSync(box)) throw new InputError('--folder', `${box} exists already; name a folder that doesn't`);
+    if (existsSync(box)) throw new InputError('--folder', `${box} exists already; name a folder that doesn’t`);
     await fillBox(box, !values['without-peer']);
     if (values.out !== undefined) compress(box, resolve(values.out));
   } finally {
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The box's folder: the project's tree as far as the program reads it, and Node beside it. */
+/** The box's folder: the project's tree as far as the program reads it, and Node next to it. */
 async function fillBox(box: string, withPeer: boolean): Promise<void> {
   mkdirSync(box, { recursive: true });
   await bundleProgram(join(box, 'program.mjs'));

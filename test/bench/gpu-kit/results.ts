@@ -172,6 +172,6 @@ export function parseGpuResults(text: string, file: string): GpuResults {
   const [issue] = parsed.error.issues;
   throw new InputError(
     `${file}: ${issue?.path.join('.')}`,
-    `${issue?.message}; results of this version's box are read`,
+    `${issue?.message}; results of this version’s box are read`,
   );
 }

@@ -241,7 +241,7 @@ test('missing profiles and more than one request are errors of one line', () => 
   assert.is(none.plan, undefined);
   assert.is(
     'message' in none ? none.message : '',
-    'device "pc": has no "gpu"; tensors are shared by a chip\'s GPU and NPU',
+    'device "pc": has no "gpu"; tensors are shared by a chip’s GPU and NPU',
   );
   const plan = tensorPartition(problem, { device: 'chip' }).plan as Plan;
   assert.ok(plan);

@@ -23,7 +23,7 @@ test('demands of 43 and 42 at 60 bytes per second run at 30 each until one ends'
   near(second, 43 / 30 + 41 / 42);
 });
 
-test('tasks with the demands of measured paces keep these paces beside each other, and all of their speed alone', () => {
+test('tasks with the demands of measured paces keep these paces next to each other, and all of their speed alone', () => {
   const task = (seconds: number, pace: number): Task => ({ seconds, bytes: 0, demand: demandAtPace(pace, 1000) });
   // Side by side the first has 0.8 of its speed and ends after 10 s, when the second has done 5 of its 7.
   const { first, second } = concurrently(task(8, 0.8), task(7, 0.5), 1000);

@@ -44,7 +44,7 @@ test('with one round the unpinned rest is not prefetched', () => {
   assert.is(equalCell({ policy: 'pinned', rounds: 1, memoryShare: 0.62, diskRate: 1 }).policy.prefetch, 'none');
 });
 
-test('limits are the share of the weights that each device maps, beside what its process needs', () => {
+test('limits are the share of the weights that each device maps, in addition to what its process needs', () => {
   const cell = equalCell({ policy: 'none', rounds: 1, memoryShare: 0.5, diskRate: 3e8 });
   const plan = planOf(cell, DEVICES, MODEL);
   const { cluster } = loadClusterFile('four-small');

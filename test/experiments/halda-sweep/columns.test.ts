@@ -67,7 +67,7 @@ const ROWS: readonly SweepRow[] = [
     cluster: 'home',
     model: LARGE,
     scheduler: 'single-device',
-    outcome: { status: 'no-plan', reason: 'fits nowhere', message: "A can't hold it; take another device" },
+    outcome: { status: 'no-plan', reason: 'fits nowhere', message: 'A can’t hold it; take another device' },
     planningSeconds: 0.001,
     ...published('OOM', 'held-out'),
   },
@@ -89,7 +89,7 @@ test('the table names a model once, wraps nothing that fits, and says below why 
       '                optimal           2.00 s     2.01 s     0.498  A 1+2, B 1     1    512 MiB     1.00 s     +100 %  +101 %',
       '                single-device          –                       no plan: fits                      OOM',
       '                                                               nowhere (1)',
-      "(1) A can't hold it; take another device",
+      '(1) A can’t hold it; take another device',
       '* a cell that constants may be fitted to, so it tests nothing',
       '',
     ].join('\n'),
@@ -138,7 +138,7 @@ test('results.csv holds a row per run in SI units, with why there is no plan', (
   assert.is(
     lines[6],
     'home,Large,Q4_K_M,8589934592,single-device,no-plan,,,,,,,,,,,,,,,,,,OOM,ms,"p Table 4, 8B, x",held-out,,,' +
-      "A can't hold it; take another device,",
+      'A can’t hold it; take another device,',
   );
 });
 

@@ -138,7 +138,7 @@ test('a plan is for models with as many layers, and must fit the cluster', () =>
   assert.is(inputs({ plan: planFile('D3', 80) }).handPlan?.stages[0]?.to, 80);
   assert.is(
     message({ models: ['Llama-3-8B'], plan: planFile('D3', 7) }),
-    "--plan /D3-7.json: has 7 layers; the models have: Llama-3-8B 32; name the plan's model with --models",
+    '--plan /D3-7.json: has 7 layers; the models have: Llama-3-8B 32; name the plan’s model with --models',
   );
   assert.is(
     message({ plan: planFile('D7', 80) }),

@@ -35,14 +35,14 @@ test('the example of docs/how-to/add-a-scheduler.md is planned, predicted, simul
 });
 
 const REFUSED: readonly (readonly [name: string, text: string, complaint: RegExp])[] = [
-  ['syntax.ts', 'export default (', /can't be loaded: /],
+  ['syntax.ts', 'export default (', /can’t be loaded: /],
   ['throws.ts', '\nexport default (problem) => problem.nothing.at(0);', /throws: Cannot read .* \(line 2\)\n/],
   ['number.ts', 'export default () => 3;', /returns neither \{ plan \} nor the reason for none/],
   ['named.ts', 'export const plan = () => 3;', /has no default export that is a function/],
   [
     'other.ts',
     "export default () => ({ plan: { kind: 'ring', rounds: 1, stages: [], output: {}, embedding: {}, weights: {} } });",
-    /returns a plan that Llama-3-8B can't have: /,
+    /returns a plan that Llama-3-8B can’t have: /,
   ],
   [`${SCHEDULER_NAMES[0]}.ts`, 'export default () => 3;', /is called like a scheduler that there is already/],
 ];

@@ -120,7 +120,7 @@ test('remarks are those of the cells, each once', () => {
   ]);
 });
 
-test('the split 21→17 bounds the VRAM by 16 and by 17 blocks beside the head', () => {
+test('the split 21→17 bounds the VRAM by 16 and by 17 blocks with the head', () => {
   const [interval, ...more] = vramIntervals([found(SPLIT)], [VRAM]);
   assert.equal(more, []);
   assert.is(interval?.atLeast, 16 * 385_892_864 + 1_244_667_904);
@@ -153,7 +153,7 @@ test('findings: splits, the reserve and who confirms it, accuracy held out, what
   assert.equal(helmFindings({ configurations: [found(cells)], intervals, claimedError: 0.08 }), [
     'The search finds the published split on 1 of 1 configurations.',
     'A VRAM reserve of 0.40–0.60 GB below the nominal size gives the 2 splits that use the CPU: the reserve is fitted to them, but a alone bounds it so, and b confirm it.',
-    "T_plan + N δ̄ misses the 2 latencies that δ̄ was not calibrated on by a median of 16 % (at worst −16 %, Qwen3-8B on one machine), T_plan alone by 18 %; 2 of 2 lie within the noise of the thesis's own tables. The thesis reports at most 8.0 % for predictions that its equations don't give.",
+    'T_plan + N δ̄ misses the 2 latencies that δ̄ was not calibrated on by a median of 16 % (at worst −16 %, Qwen3-8B on one machine), T_plan alone by 18 %; 2 of 2 lie within the noise of the thesis’s own tables. The thesis reports at most 8.0 % for predictions that its equations don’t give.',
     'If all else is as predicted, the published latencies of the splits mean that CPUs read weights at 37 GB/s, where the machines are described with 45 GB/s.',
   ]);
 });

@@ -131,7 +131,7 @@ testReport(() => join(directory, 'report.html'), 1);
 
 for (const [options, expected] of [
   [['all', '--sensitivity'], /^--sensitivity: is for one paper at a time; give prima, helm or heterollm\n$/],
-  [['prima', '--sensitivity', '--table', '4'], /^--table: is for prima's tables; leave it out for --sensitivity\n$/],
+  [['prima', '--sensitivity', '--table', '4'], /^--table: is for prima’s tables; leave it out for --sensitivity\n$/],
   [['helm', '--point', '3'], /^--point: is for --sensitivity; leave it out\n$/],
 ] as const) {
   test(`reproduce ${options.join(' ')} is reported in one line with exit code 2`, async () => {

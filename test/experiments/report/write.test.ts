@@ -77,7 +77,7 @@ test('a refusal by the file system is an input error', () => {
   const nowhere = existsSync('/proc/self') ? '/proc/results' : join(folder, 'x\0');
   assert.match(
     message(() => writeFiles(nowhere, new Map([['x', '']]))),
-    /: can't be written: .+$/,
+    /: can’t be written: .+$/,
   );
 });
 

@@ -89,7 +89,7 @@ testIf(HAS_REDIS, REASON, 'the status has the sweep, the workers and the share o
   assert.is(code, 0);
   assert.match(
     stdout,
-    /^partition-sweep [0-9a-f]{12}: 1000 of 1000 points \(100\.0 %\); \d+\.\d % of the workers' time/,
+    /^partition-sweep [0-9a-f]{12}: 1000 of 1000 points \(100\.0 %\); \d+\.\d % of the workers’ time/,
   );
   assert.match(stdout, /\nworker \S+: 1 threads, \d+ points\n/);
 });

@@ -158,7 +158,7 @@ test('with accounts, under stand-ins of sbatch and sacct: a lost task is submitt
   assert.is(readFileSync(join(state, 'arrays'), 'utf8'), '0-2\n1\n');
   assertSameFiles(out);
   const { stdout } = await hearthHere('sweep-status', '--on', out);
-  assert.match(stdout, /: 10 of 10 points \(100\.0 %\); \d+\.\d % of the workers' time in points\n$/);
+  assert.match(stdout, /: 10 of 10 points \(100\.0 %\); \d+\.\d % of the workers’ time in points\n$/);
   const { inPoints = 0 } = readStatus(out) ?? {};
   assert.ok(inPoints > 0 && inPoints < 1, `${inPoints}`);
 });

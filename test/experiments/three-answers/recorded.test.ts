@@ -84,7 +84,7 @@ test('the errors in docs/measurements/simulator.md are those of the record', () 
 });
 
 test('a missing record is reported', () => {
-  assert.throws(() => recordedResults('datasets/measured/none', drawn, 'small', 7), /none\.csv doesn't exist/);
+  assert.throws(() => recordedResults('datasets/measured/none', drawn, 'small', 7), /none\.csv doesn’t exist/);
 });
 
 test.run();

@@ -33,7 +33,7 @@ test('the text says how many times faster pinning is, and how long disks alone t
   assert.is(diskSeconds(resultOf(CELL, [1.5, 2e9])), 1.25);
   const [pinned = '', disks = ''] = findings(RESULTS);
   assert.match(pinned, 'Pinned, a token takes 1.50 s: 8.00 times as fast as one mmap');
-  assert.match(disks, "take 1.25 s for what it reads; the token's deviation from that is +20 %");
+  assert.match(disks, 'take 1.25 s for what it reads; the token’s deviation from that is +20 %');
 });
 
 test.run();

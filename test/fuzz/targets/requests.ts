@@ -75,7 +75,7 @@ export async function open(): Promise<FuzzTarget> {
       const path = new TextDecoder().decode(input.subarray(0, Math.max(0, at)));
       if (BODIES[path] === undefined) return 'no endpoint';
       const { status, text } = await send(path, input.subarray(at + 1));
-      const complaints = lines.splice(0).filter((line) => !line.startsWith("an answer doesn't follow"));
+      const complaints = lines.splice(0).filter((line) => !line.startsWith('an answer doesn’t follow'));
       if (complaints.length > 0) throw new Error(complaints.join('; '));
       if (status === 200) return 'answered';
       if (status >= 500) throw new Error(`status ${status}: ${text.slice(0, 200)}`);

@@ -55,7 +55,7 @@ test('a Q4_K block with d = 1, e = 2 and first scale 3 and minimum 1 is decoded 
 test('values that don’t match the blocks are refused', () => {
   assert.throws(
     () => dequantize('Q8_0', new Uint8Array(34), new Float32Array(64)),
-    "Q8_0: 34 bytes don't hold 64 values; 34 bytes hold 32",
+    'Q8_0: 34 bytes don’t hold 64 values; 34 bytes hold 32',
   );
   assert.throws(() => dequantize('Q8_0', new Uint8Array(33), new Float32Array(32)), '33 bytes');
 });

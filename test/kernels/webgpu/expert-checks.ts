@@ -50,7 +50,7 @@ function choicesOf(routes: readonly number[]): { readonly experts: number[]; rea
 }
 
 const router: readonly GpuCheck[] = ROUTER_SCORES.map((scores) => ({
-  name: `routes by ${scores} have the reference's experts and weights`,
+  name: `routes by ${scores} have the reference’s experts and weights`,
   on: 'variants',
   async check(kernels) {
     for (const [index, one] of ROUTES.entries()) {
@@ -291,7 +291,7 @@ function layer(kernels: Kernels, tokens: number) {
 const LAYER_NMSE = { plain: 1e-10, rounded: 5e-4 };
 
 const layers = (on: keyof typeof LAYER_NMSE): GpuCheck => ({
-  name: `the experts of a layer, run or prepared, are near the reference's, ${on}`,
+  name: `the experts of a layer, run or prepared, are near the reference’s, ${on}`,
   on,
   async check(kernels) {
     for (const tokens of [1, 3, 20]) {

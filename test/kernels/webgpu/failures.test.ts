@@ -32,11 +32,11 @@ const hearth = (drivers: string, ...options: readonly string[]): Promise<Ended> 
 function brokenDrivers(): (readonly [path: string, problem: string])[] {
   const text = write('text.so', 'not a library');
   return [
-    ['/nonexistent.json', "/nonexistent.json can't be read (ENOENT)"],
+    ['/nonexistent.json', '/nonexistent.json can’t be read (ENOENT)'],
     ...[write('text.json', 'text')].map((path) => [path, `${path} is not JSON`] as const),
     ...[write('empty.json', '{}')].map((path) => [path, `${path} names no ICD.library_path`] as const),
     ...[manifest('gone.json', './gone.so')].map(
-      (path) => [path, `${path} names ${join(folder, 'gone.so')}, which can't be read (ENOENT)`] as const,
+      (path) => [path, `${path} names ${join(folder, 'gone.so')}, which can’t be read (ENOENT)`] as const,
     ),
     ...[manifest('library.json', text)].map(
       (path) => [path, `${path} names ${text}, which is no 64-bit library`] as const,
@@ -54,7 +54,7 @@ test('broken drivers are named with what is wrong, and a name without folder is 
   const named = manifest('named.json', 'libvulkan_test.so');
   const { usable, problems } = vulkanDrivers({ VK_ICD_FILENAMES: `/nonexistent.json:${named}` });
   assert.equal(usable, [named]);
-  assert.equal(problems, ["/nonexistent.json can't be read (ENOENT)"]);
+  assert.equal(problems, ['/nonexistent.json can’t be read (ENOENT)']);
 });
 
 testIf(process.platform === 'linux', 'only Linux', 'with a broken driver, commands end in one line', async () => {
@@ -70,7 +70,7 @@ testIf(process.platform === 'linux', 'only Linux', 'with a broken driver, comman
   assert.is(code, 2);
 });
 
-testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a broken driver beside one that works is ignored', async () => {
+testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a broken driver next to one that works is ignored', async () => {
   const { VK_DRIVER_FILES: works } = { ...process.env, ...GPU_ENVIRONMENT };
   if (works === undefined) return;
   const { code, stdout, stderr } = await hearth(`/nonexistent.json:${works}`, 'inspect', '--devices', '--json');
@@ -101,7 +101,7 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a driver that ends its pro
   const worker = await hearth(damaged, 'worker', '--model', model, '--plain', '--listen', 'tcp://192.0.2.1:7400');
   const [first, second = ''] = worker.stderr.split('\n');
   assert.is(first, `no GPU is used: ${problem}`);
-  assert.match(second, /^tcp:\/\/192\.0\.2\.1:7400: can't be listened at/);
+  assert.match(second, /^tcp:\/\/192\.0\.2\.1:7400: can’t be listened at/);
   assert.is(worker.code, 2);
   const listed = await hearth(`${damaged}:${works}`, 'inspect', '--devices', '--json');
   assert.is(listed.stderr, `${problem}\n`);

@@ -44,7 +44,7 @@ test('no head is served while the device can’t compute, and it learns why', as
   const { heads, told, log } = served('its disk has delivered no weights for 2.5 s');
   await heads.greet('p', hello('first'));
   assert.equal(told, ['p refused']);
-  assert.equal(log, ["refused first: it can't compute: its disk has delivered no weights for 2.5 s"]);
+  assert.equal(log, ['refused first: it can’t compute: its disk has delivered no weights for 2.5 s']);
 });
 
 test('a head with another model is refused', async () => {

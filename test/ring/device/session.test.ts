@@ -162,7 +162,7 @@ test('a profile, or the reason for its absence, is sent', async () => {
   assert.equal(unknown.told, [{ kind: 'unprofiled', reason: 'x'.repeat(2000) }]);
 });
 
-test('the memory of an assignment is stated beside what the process holds', async () => {
+test('the memory of an assignment is stated in addition to what the process holds', async () => {
   const { worker, told } = session();
   worker.onMessage({ kind: 'memory' });
   worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });

@@ -109,7 +109,7 @@ test('where digests can’t be kept they are computed each time, and it is said 
     const { read, weights } = digestsOf(file, log);
     assert.is(read, weights);
   }
-  const line = `the digests of the weights are computed at every start: ${file}.digest can't be written (EISDIR)`;
+  const line = `the digests of the weights are computed at every start: ${file}.digest can’t be written (EISDIR)`;
   assert.equal(log, [line, line]);
 });
 

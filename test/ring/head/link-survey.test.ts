@@ -43,7 +43,7 @@ test('a worker that another one doesn’t reach gets another place, and is said'
   assert.equal(found.order, ['b', 'a', 'c']);
   assert.equal(found.unreachable, [['b', 'c']]);
   assert.equal(here.readmitted, ['c']);
-  assert.equal(lines, ["b doesn't reach c (nobody listens); tries other ways"]);
+  assert.equal(lines, ['b doesn’t reach c (nobody listens); tries other ways']);
 });
 
 test('where no order avoids that, the head stands between', async () => {

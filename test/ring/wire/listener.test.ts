@@ -106,7 +106,7 @@ test('an address that another listener holds is an input error', async () => {
     assert.unreachable();
   } catch (error) {
     assert.instance(error, InputError);
-    assert.match((error as Error).message, /can't be listened at \(Address already in use\)/);
+    assert.match((error as Error).message, /can’t be listened at \(Address already in use\)/);
   }
 });
 

@@ -159,7 +159,7 @@ async function embedsAloneAndTogether(path: string, kernels: Kernels): Promise<v
   assert.equal(found, expected);
   assert.ok(
     passes.some((pass) => /l1 .*h7/.test(pass)),
-    `no part of a text was embedded beside a decoding one: ${passes.join(', ')}`,
+    `no part of a text was embedded with a decoding one: ${passes.join(', ')}`,
   );
   for (const [, text] of running) await text;
   await engine.close();
@@ -231,7 +231,7 @@ test('a signal or close ends an embedding, and what never fits is refused', asyn
   };
   assert.is(problem([]), 'prompt: has no tokens; at least one is needed');
   assert.is(problem([260]), 'prompt: has token 260; the model has tokens 0 to 259');
-  assert.is(problem(prompt(1, 97)), "context: 97 tokens don't fit into 96; ask for a longer context");
+  assert.is(problem(prompt(1, 97)), 'context: 97 tokens don’t fit into 96; ask for a longer context');
   assert.is(problem(prompt(1, 33)), 'KV memory: 33 tokens need 9 pages, and there are 8');
   assert.is((await engine.embed({ tokens: prompt(1, 32) }))?.length, sequences.model.hiddenSize);
   const closed = engine.embed({ tokens: prompt(1, 20) });
@@ -283,7 +283,7 @@ function draftModel(path: string, kernels: Kernels) {
   return createDraftModel({ texts, vocabularySize, stops: new Set(), clock: () => performance.now() / 1000 });
 }
 
-testNative('so it has with tokens that a model guesses, beside those that are looked up', async () => {
+testNative('so it has with tokens that a model guesses, in addition to those that are looked up', async () => {
   const kernels = openKernels({ implementation: 'native', threads: 2 });
   const path = goldenModel('llama-Q8_0');
   const model = await draftModel(goldenModel('llama-F16'), kernels);

@@ -282,7 +282,7 @@ withKernels('memory that the system does not grant is one line that says for wha
   const huge = { type: 'F16', kvHeads: 8, capacity: 2 ** 40, headSize: 128 } as const;
   assert.throws(
     () => kernels.cache(huge),
-    `memory: a layer's KV cache for ${2 ** 40} tokens needs 2097152 GiB in one piece, which the system doesn't grant`,
+    `memory: a layer’s KV cache for ${2 ** 40} tokens needs 2097152 GiB in one piece, which the system doesn’t grant`,
   );
   kernels.close();
 });

@@ -33,7 +33,7 @@ test('nothing is streamed if all weights fit', () => {
   assert.equal([streamed.flat().length, bufferBytes], [0, 0]);
 });
 
-test('otherwise the output is pinned, and what fits beside two layers: first layers 0 and 2, then 1 and 3', () => {
+test('otherwise the output is pinned, and what fits in addition to two layers: first layers 0 and 2, then 1 and 3', () => {
   const { pinned, streamed, bufferBytes } = plan(141);
   assert.is(bufferBytes, 8 * MIB);
   assert.equal(

@@ -220,7 +220,7 @@ test('vLLM needs weights, embedding and KV cache in 90 % of the VRAM: 19,000 + 2
   assert.equal([plan.stages.length, plan.embedding.processor, plan.output.processor], [1, 'gpu', 'gpu']);
   const scarce = vllm(withVram(47_999));
   assert.is(scarce.plan, undefined);
-  assert.match(scarce.plan === undefined ? scarce.message : '', /out of memory: .* on pc's GPU/);
+  assert.match(scarce.plan === undefined ? scarce.message : '', /out of memory: .* on pc’s GPU/);
   assert.is(vllm(withVram(1e6, 43_199)).plan, undefined);
   const none = vllm(problem([toyDevice('pc')]));
   assert.is(none.plan === undefined && none.reason, 'needs-gpu');

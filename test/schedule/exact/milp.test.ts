@@ -45,7 +45,7 @@ function tokenSeconds({ belief, model, ...rest }: SchedulingProblem, { plan }: S
 }
 
 test('the optimum fills the GPU and puts the rest where the RAM holds it, as computed by hand', () => {
-  // a holds one layer on its GPU (3.27 s) and none in RAM beside the output layer; b's four would fit.
+  // a holds one layer on its GPU (3.27 s) and none in RAM with the output layer; b's four would fit.
   const a = toyDevice('a', { memory: toyMemory(3500), gpu: toyGpu('cuda', 5200) });
   const problem = toyProblem(a, toyDevice('b'));
   const scheduled = milp(problem, { solver });

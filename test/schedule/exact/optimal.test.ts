@@ -51,7 +51,7 @@ test('of equal devices with enough memory the head runs alone, since every hop c
 });
 
 test('a second device takes only the layers that the first would have to reload', () => {
-  // Room for two layers beside output, row and buffer; a layer too many costs 5000/100 = 50 s, two hops 2 s.
+  // Room for two layers in addition to output, row and buffer; a layer too many costs 5000/100 = 50 s, two hops 2 s.
   const problem = toyProblem(toyDevice('a', { memory: toyMemory(13_500) }), toyDevice('b', { cpu: slow(2) }));
   const scheduled = optimal(problem);
   assert.equal(planShares(scheduled.plan!), [

@@ -174,7 +174,7 @@ test('a machine without a GPU and one with too little memory are typed reasons',
   const small = split({ vram: 1e9, ram: 2e9 });
   assert.is(shape(small), 'fits-nowhere');
   assert.is(small.curve.length, 39);
-  assert.match(small.plan === undefined ? small.message : '', /no split of Qwen3-8B fits PC's VRAM and RAM/);
+  assert.match(small.plan === undefined ? small.message : '', /no split of Qwen3-8B fits PC’s VRAM and RAM/);
 });
 
 test('a device other than the head can be split, and an unknown one is refused', () => {

@@ -117,7 +117,7 @@ test('the output layer of the head is pinned, with a prefix of every window', ()
 });
 
 test('page faults overlap with computing except on macOS', () => {
-  // 5120 − 3200 bytes of 512 s: 192 s of reading beside as many of computing; at a third of the rate 384 s more
+  // 5120 − 3200 bytes of 512 s: 192 s of reading during as many of computing; at a third of the rate 384 s more
   const choices = (change: Partial<DeviceCosts>, reloadRate = 10): ManagedWindow =>
     the('faulted', choicesOf({ available: 3200 + PAGE_TABLES, reloadRate }, {}, change));
   near(choices({}).seconds, 512);

@@ -121,7 +121,7 @@ test('ring schedulers support chips, and tensor-partition says what a head lacks
   assert.equal(refusal, {
     plan: undefined,
     reason: 'needs-npu',
-    message: 'device "pc": has no "gpu"; tensors are shared by a chip\'s GPU and NPU',
+    message: 'device "pc": has no "gpu"; tensors are shared by a chip’s GPU and NPU',
   });
   const onChip = { ...problem, belief: toyCluster([toyChip()]) };
   assert.is(SCHEDULERS['tensor-partition'].plan(onChip, solver).plan?.scheduler, 'hetero-tensor');

@@ -64,7 +64,7 @@ test('a pool below one token’s experts hits nothing, and lookahead does away w
   assert.ok(simulated(machine({ pool: 'all', slots, lookahead: { kind: 'next-router', ranks: 3 } })).hitRate > 0.4);
 });
 
-test('slots beside mapped weights are a cliff: one more, and all that every token uses is read again', () => {
+test('slots next to mapped weights are a cliff: one more, and all that every token uses is read again', () => {
   const run = (slots: number) => simulated(machine({ slots, eviction: 'lru' }, { dense: 'mapped' }));
   const fitting = Math.floor((300e6 - 10e6 - 60e6 - 4e6) / 3e6 / SHAPE.layers);
   const [below, above] = [run(fitting), run(fitting + 1)];

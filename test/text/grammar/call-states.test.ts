@@ -51,7 +51,7 @@ test('thoughts come before what is held, and are free', () => {
   assert.not(accepts(free, 'a</think><tool_call>{"x"'));
 });
 
-test('calls without tags, beside a schema', () => {
+test('calls without tags, together with a schema', () => {
   const bare = { ...calls, form: { kind: 'bare', key: 'parameters' } } as const;
   assert.ok(accepts(grammars.of({ calls: bare }), '{"name": "now", "parameters": {}}'));
   const either = grammars.of({ schema: { type: 'integer' }, calls: { ...bare, isRequired: false } });

@@ -33,7 +33,7 @@ export function pytorchMemory(gpu: DiscreteGpu, model: Model, plan: Plan): Pytor
 export function pytorchLack({ model, layers, room }: PytorchMemory, tokens: number): string | undefined {
   const needed = dynamicCacheBytes({ model, layers, tokens, batch: 1 });
   if (needed <= room) return undefined;
-  return `its KV cache takes ${gigabytes(needed)} of VRAM, ${gigabytes(Math.max(0, room))} are left beside weights and CUDA context`;
+  return `its KV cache takes ${gigabytes(needed)} of VRAM, ${gigabytes(Math.max(0, room))} are left after weights and CUDA context`;
 }
 
 /** Tokens that fit, by the allocator block by block. @param most the model's own limit */

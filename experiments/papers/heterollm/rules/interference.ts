@@ -22,7 +22,7 @@ const LAYER = 'Hetero-layer with game, Llama-8B, sequence length 256';
 const TENSOR = 'Hetero-tensor with game, Llama-8B, sequence length 256';
 
 export const INTERFERENCE: FigureGroup = {
-  title: 'Beside a game (§5.5, Fig. 18)',
+  title: 'During a game (§5.5, Fig. 18)',
   note: 'Simulated only: frames at 60 Hz in the GPU’s queue, which runs what is submitted first, to its end. The paper says nothing of the game’s kernels; the time of a frame, 3.8 ms, is fitted to what Hetero-layer loses. Frame rates are compared in points of 60.',
   rules: [
     rule('§5.5', LAYER, 'prefill slowdown by the game', 'share', slowdown('hetero-layer')),

@@ -26,6 +26,6 @@ const rule = (of: 'min' | 'max'): FigureRule => ({
 export const ABLATION: PaperFigure = {
   figure: '§4.2',
   title: 'Prefetching, TPOT with it against TPOT without it, 30B to 70B',
-  note: 'From the cells of Table 4 that stand beside each other.',
+  note: 'From the cells of Table 4 that stand next to each other.',
   rules: [rule('min'), rule('max')],
 };

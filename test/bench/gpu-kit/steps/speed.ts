@@ -21,10 +21,10 @@ const REPEATS = 5;
 /** Models that later steps use too. */
 const KEPT = 2;
 
-/** Decoding and prefilling beside llama.cpp's Vulkan build by turns, as shares of what probes reach. */
+/** Decoding and prefilling next to llama.cpp's Vulkan build by turns, as shares of what probes reach. */
 export const speed: Step = {
   name: 'speed',
-  title: 'decode and prefill beside llama.cpp',
+  title: 'decode and prefill next to llama.cpp',
   weight: 30,
   async run(tools) {
     const models = contestModels(tools.software);

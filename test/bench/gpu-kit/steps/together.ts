@@ -117,5 +117,5 @@ const numbers = (from: number, to: number): number[] => Array.from({ length: to 
 /** Rejects if the process ends before it says anything. */
 async function endOf(child: ChildProcess): Promise<never> {
   const [code] = await once(child, 'exit');
-  throw new Error(`the ring's second process ended (${code})`);
+  throw new Error(`the ring’s second process ended (${code})`);
 }

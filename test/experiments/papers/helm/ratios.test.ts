@@ -18,7 +18,7 @@ test('a request that is cheaper than the one before leaves an error, here a tent
   assert.ok(Math.abs(convexFloor(gains) - 0.1) < 1e-9);
 });
 
-test('property: work done once beside work of every request, whichever is longer, leaves no error', () => {
+test('property: work done once next to work of every request, whichever is longer, leaves no error', () => {
   const seconds = fc.double({ min: 0.01, max: 10, noNaN: true });
   fc.assert(
     fc.property(seconds, seconds, seconds, (once, each, reading) => {

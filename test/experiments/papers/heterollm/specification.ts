@@ -54,7 +54,7 @@ export function heterollmSpecification(heterollm: Reproduced): void {
     assert.is(cells.length, 67);
   });
 
-  test('beside a game, GPU-only takes all frames and the others none (5.5)', () => {
+  test('during a game, GPU-only takes all frames and the others none (5.5)', () => {
     const rates = cells.filter(({ column }) => column === 'frame rate of the game');
     assert.equal(
       rates.map(({ simulated }) => Math.round(60 * simulated)),

@@ -30,7 +30,7 @@ test('each program has its own KV capacity, and a full cache', () => {
 test('prima.cpp reckons buffers with activations, the head’s with logits, and keeps 0.3 GiB or 700 MiB of VRAM back', () => {
   const vram = (program: typeof PRIMA_CPP, version: 'april-2025' | 'july-2025'): number =>
     runtimeOf(program, version, model, workloadOf(program, OPTIONS)).gpuBufferBytes / MIB;
-  // 512 tokens of 4 · 4096 + 33 · 1024 + 2 values of 4 bytes; the head's 2 · 4096 + 128256 + 1 beside them.
+  // 512 tokens of 4 · 4096 + 33 · 1024 + 2 values of 4 bytes; the head's 2 · 4096 + 128256 + 1 in addition.
   const activations = (2048 * (4 * 4096 + 33 * 1024 + 2)) / MIB;
   assert.is(vram(PRIMA_CPP, 'april-2025'), activations + 0.3 * 1024);
   assert.is(vram(PRIMA_CPP, 'july-2025'), activations + 700);

@@ -202,7 +202,7 @@ export function primaSpecification(prima: Reproduced): void {
     }
   });
 
-  test('a ring of four gains 75 % by reading at once, and the program’s own runs stand beside it', () => {
+  test('a ring of four gains 75 % by reading at once, and the program’s own runs stand next to it', () => {
     const text = prima.remarks.find(({ title }) => title.startsWith('Fig. 2'))?.texts.join(' ') ?? '';
     // 1 − 6.56 / 11.36, 1 − 3.44 / 11.36; 1 − 11.12 / 11.44, 1 − 10.85 / 11.44.
     for (const part of ['1 − 1 / 4 = 75 %', '42 % at k = 2 and 70 % at k = 4', '2.8 % and 5.2 % without']) {

@@ -220,7 +220,7 @@ testPage(
   },
 );
 
-/** Eight lines with long names, so that a legend beside them leaves a phone no room for the chart. */
+/** Eight lines with long names, so that a legend next to them leaves a phone no room for the chart. */
 const CROWDED: Page = {
   ...REPORT,
   sections: [
@@ -262,7 +262,7 @@ testPage('a legend stands below its chart on a narrow screen', CROWDED, { width:
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
 });
 
-testPage('the toolbar stands beside neither legend nor chart', CROWDED, {}, async ({ page }) => {
+testPage('the toolbar stands next to neither legend nor chart', CROWDED, {}, async ({ page }) => {
   await page.waitForSelector('figure svg .legend');
   await page.hover('.plot');
   const titles = await page
