@@ -28,6 +28,12 @@ const PAGES = [
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),
 ];
+/** Pages in other rooms. */
+const PAGES_ELSEWHERE = ['datasets', 'experiments', 'library', 'test'].flatMap((room) =>
+  readdirSync(room, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `${room}/${file}`),
+);
 const TOP = /^(engine|simulator|experiments|datasets|native|test|docs|bin|notebooks|library)\//;
 
 for (const page of PAGES) {
@@ -67,6 +73,17 @@ for (const page of [...PAGES, 'CHANGELOG.md', 'datasets/README.md']) {
       long.map((paragraph) => paragraph.slice(0, 80)),
       [],
     );
+  });
+}
+
+/** Text that is read, without code, addresses and comments. */
+const readText = (page: string): string =>
+  readFileSync(page, 'utf8').replace(/```[\s\S]*?```|`[^`\n]*`|<!--[\s\S]*?-->|\]\([^)]*\)/g, '');
+
+for (const page of [...PAGES, 'CHANGELOG.md', ...PAGES_ELSEWHERE]) {
+  test(`${page}: apostrophes are of one kind, and nothing is “beside” another`, () => {
+    const found = readText(page).match(/.{0,30}(\w'\w|\ws' |\bbeside\b).{0,20}/gi) ?? [];
+    assert.equal(found, []);
   });
 }
 

@@ -61,7 +61,7 @@ export interface Experiment<Specs extends OptionSpecs> {
   readonly options: Specs;
   /** Name of the file with all results, which `--json` prints. */
   readonly json: string;
-  /** Further files and folders (`plans/`) beside it and report.html, for help. */
+  /** Further files and folders (`plans/`) next to it and report.html, for help. */
   readonly files?: readonly string[];
   /** Help on what depends on the seed, and its default. If omitted, the seed is only recorded. */
   readonly seed?: { readonly help?: string; readonly default?: number };

@@ -128,7 +128,7 @@ export function batchTable({ batches }: SplitsRun): Table<BatchAnswers> {
         ];
       }),
       {
-        title: 'Tokens a second,\nbeside one alone',
+        title: 'Tokens a second,\nover one alone',
         key: 'gain',
         value: ({ batch, measured }) => alone && (batch * alone) / measured.median,
         text: ({ batch, measured }) => (alone ? `× ${((batch * alone) / measured.median).toFixed(2)}` : ''),

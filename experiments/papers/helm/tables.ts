@@ -11,7 +11,7 @@ export const HELM_TABLES: readonly HelmTable[] = [
   {
     table: /^Table 6\.1$/,
     title: 'Table 6.1: decoding and TTFT by machine, model and system',
-    note: 'Eager PyTorch (HELM, Accelerate, DeepSpeed) takes about as long for a block whatever its size, as long as the GPU finishes it in that time: 20 to 27 tok/s for 4B, 8B and 14B, on both servers. So a block takes the longer of its dispatch and its work. HELM’s TTFT has a time beside the prompt, fitted for each server to its 8B (43 and 5 ms); the baselines’ has none. Accelerate’s map keeps a tenth of the VRAM and room for its largest module; each token copies the other layers, and an untied output layer, from pageable memory.',
+    note: 'Eager PyTorch (HELM, Accelerate, DeepSpeed) takes about as long for a block whatever its size, as long as the GPU finishes it in that time: 20 to 27 tok/s for 4B, 8B and 14B, on both servers. So a block takes the longer of its dispatch and its work. HELM’s TTFT has a time in addition to the prompt, fitted for each server to its 8B (43 and 5 ms); the baselines’ has none. Accelerate’s map keeps a tenth of the VRAM and room for its largest module; each token copies the other layers, and an untied output layer, from pageable memory.',
   },
   {
     table: /^Table 6\.2$/,
