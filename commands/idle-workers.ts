@@ -4,7 +4,7 @@ import { formatBytes, formatSeconds } from '../engine/input/format.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { relaysOf } from '../engine/plan/windows.ts';
-import type { RingPlanning, RingScheduler } from '../engine/ring/head/planning.ts';
+import { type RingPlanning, type RingScheduler, sharersOf } from '../engine/ring/head/planning.ts';
 import { SCHEDULERS } from '../engine/schedule/registry.ts';
 
 /** The rules of schedulers that don't look for the fastest plan. */
@@ -42,10 +42,9 @@ export function idleWorkerLines(plan: Plan, planning: RingPlanning, present: rea
   });
 }
 
-/** The devices that have layers, or hold experts. */
+/** The devices that have layers or slices of them, or hold experts. */
 function devicesOf(plan: Plan): ReadonlySet<string> {
-  const holders = plan.kind === 'expert-parallel' ? plan.holders : [];
-  return new Set([plan.embedding, ...plan.stages, ...holders].map(({ device }) => device));
+  return new Set([plan.embedding, ...plan.stages, ...sharersOf(plan)].map(({ device }) => device));
 }
 
 /** Advice about a device whose memory holds no layer; `undefined` if it holds one. */
@@ -54,7 +53,7 @@ function shortage(idle: DeviceCosts, costs: RingCosts): string | undefined {
   const free = idle.available - idle.ramBuffers;
   if (free >= layer || idle.gpuRoom >= layer) return undefined;
   const [has, needs] = [Math.max(0, free), layer].map(formatBytes);
-  return `beside buffers it has ${has} of memory, and a layer with its KV cache takes ${needs}; to use it free memory there, or give a shorter context (--context)`;
+  return `after buffers it has ${has} of memory left, and a layer with its KV cache takes ${needs}; to use it free memory there, or give a shorter context (--context)`;
 }
 
 interface IdleCase {

@@ -12,15 +12,17 @@ export function ringWindows(plan: Plan): Window[] {
   const windows: Window[] = [];
   if (plan.kind === 'expert-parallel')
     throw new InputError('plan: kind', 'is "expert-parallel", whose devices hold experts; for whole layers use "ring"');
-  if (plan.kind === 'tensor-parallel' || plan.kind === 'chip')
+  if (plan.kind === 'tensor-parallel')
+    throw new InputError('plan: kind', 'is "tensor-parallel", which cuts every layer; for whole layers use "ring"');
+  if (plan.kind === 'chip')
     throw new InputError(
       'plan: kind',
-      `is "${plan.kind}"; the ring carries out plans of kind "ring", "split" and "expert-parallel"`,
+      'is "chip"; the ring carries out plans of kind "ring", "split", "expert-parallel" and "tensor-parallel"',
     );
   if (plan.kvCache === 'host' && plan.stages.some(({ processor }) => processor === 'gpu'))
     throw new InputError(
       'plan: kvCache',
-      'is "host"; a ring keeps the KV cache of a GPU\'s layers on the GPU: "with-layers"',
+      'is "host"; a ring keeps the KV cache of a GPU’s layers on the GPU: "with-layers"',
     );
   const relays = relaysOf(plan);
   let at = plan.embedding.device;

@@ -2,16 +2,9 @@ import { type Cluster, reaches } from '../hardware/cluster.ts';
 import { isDiscrete } from '../hardware/device.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
-import {
-  type OutputPlace,
-  type Place,
-  type Plan,
-  planShares,
-  type RingPlan,
-  type Stage,
-  type TensorParallelPlan,
-} from './plan.ts';
+import { type OutputPlace, type Place, type Plan, planShares, type RingPlan, type Stage } from './plan.ts';
 import { validateCpuExperts } from './validate-cpu-experts.ts';
+import { validateCut } from './validate-cut.ts';
 import { validateExperts } from './validate-experts.ts';
 import { validateHolders } from './validate-holders.ts';
 import { validatePartition } from './validate-partition.ts';
@@ -145,43 +138,9 @@ function checkWays(plan: Plan, cluster: Cluster, where: string): void {
     for (const stop of stopsBetween(relaysOf(plan), from, to)) {
       if (!reaches(cluster, at, stop)) {
         const way = `{"from": "${from}", "to": "${to}", "via": ["…"]}`;
-        throw new InputError(`${where}: relays`, `"${at}" and "${stop}" don't reach each other; add ${way}`);
+        throw new InputError(`${where}: relays`, `"${at}" and "${stop}" don’t reach each other; add ${way}`);
       }
       at = stop;
     }
   }
-}
-
-/** Sums of shares such as ten times 0.1 are off by a few units in the last place. */
-const TOLERANCE = 1e-9;
-
-/**
- * Checks a plan that cuts tensors: they are cut among CPUs; each device occurs once, the root among them; shares add up
- * to 1; and the plan has no property that tensor parallelism doesn't use.
- * @throws InputError that says which part is wrong and what it should be
- */
-function validateCut(plan: TensorParallelPlan, where: string): void {
-  const { cut, device, processor } = plan.stages[0];
-  const fail = (part: string, problem: string): never => {
-    throw new InputError(`${where}: ${part}`, problem);
-  };
-  const place = 'stages[0]';
-  if (processor !== 'cpu') fail(`${place}.processor`, 'is "gpu"; tensors are cut among CPUs: use "cpu"');
-  for (const [other, { share }] of cut.entries()) {
-    if (!(share > 0))
-      fail(`${place}.cut[${other}].share`, `is ${share}; give a share above 0, or leave the device out`);
-  }
-  const devices = cut.map((part) => part.device);
-  const twice = devices.find((name, other) => devices.indexOf(name) !== other);
-  if (twice !== undefined) fail(`${place}.cut`, `"${twice}" occurs twice; give it one share`);
-  if (!devices.includes(device)) fail(`${place}.cut`, `lacks the stage's own device "${device}"; give it a share`);
-  const sum = cut.reduce((total, { share }) => total + share, 0);
-  if (Math.abs(sum - 1) > TOLERANCE) fail(`${place}.cut`, `shares add up to ${sum}, not 1`);
-  if (device !== plan.embedding.device) {
-    fail(`${place}.device`, `is "${device}"; the head "${plan.embedding.device}" is the root of a cut`);
-  }
-  if (plan.output.processor !== 'cpu') fail('output.processor', 'is "gpu"; beside cut tensors use "cpu"');
-  if (plan.kvCache !== 'with-layers')
-    fail('kvCache', 'is "host"; the KV cache is cut with its layers: use "with-layers"');
-  if (Object.keys(plan.weights).length > 0) fail('weights', 'cut tensors stay in memory; remove all policies');
 }

@@ -24,6 +24,7 @@ import { isScaledAfter } from '../model/block/scaled-products.ts';
 import type { LayerKind } from '../model/layer-kind.ts';
 import { OPERATOR_OF, type OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
+import { cuttable, type LayerSlice, slicedKind } from '../plan/tensor-slices.ts';
 import type { ExpertBytes } from './weights/placed-experts.ts';
 
 /** y = W·x + b; most have no b. Those of experts may have a number of each, s: y = s·W·x + b. */
@@ -104,6 +105,18 @@ export interface WeightsLoader {
    * each product that they are of. @param layer ignored for the output layer
    */
   rows(operator: OperatorName, layer: number, rows: Rows): Linear[];
+  /** Bytes and places of a device's part of a layer under a plan that cuts tensors. */
+  sliceBytes(layer: number, slice: LayerSlice): SliceBytes;
+  /** That part: rows are those in the file, columns are copied from it. Its norms are whole. */
+  slice(layer: number, slice: LayerSlice): LayerWeights;
+}
+
+/** Places of a slice in the file. */
+export interface SliceBytes {
+  /** Rows, which are read where they lie. */
+  readonly rows: readonly ByteRange[];
+  /** Bytes of columns, which are copied. */
+  readonly columns: number;
 }
 
 /** Products whose rows may lie in one tensor, one after the other (internlm2, phi3), those of experts for each (gemma4). */
@@ -243,6 +256,27 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
       return [{ role: own, rows: count, rangeOf }];
     });
 
+  /** A device's parts of a layer's matrices. */
+  const slicesOf = (index: number, slice: LayerSlice): readonly MatrixSlice[] => {
+    const { mixer } = cuttable(shape.kinds[index] as LayerKind, index);
+    const queries = mixer.heads / mixer.kvHeads;
+    const times = ({ from, count }: Rows, size: number): Rows => ({ from: from * size, count: count * size });
+    const heads = times(slice.kvHeads, mixer.headSize);
+    const runs: Readonly<Partial<Record<LayerProduct, { readonly rows?: Rows; readonly columns?: Rows }>>> = {
+      ...{ attn_q: { rows: times(heads, queries) }, attn_k: { rows: heads }, attn_v: { rows: heads } },
+      attn_output: { columns: times(heads, queries) },
+      ...{ ffn_gate: { rows: slice.inner }, ffn_up: { rows: slice.inner }, ffn_down: { columns: slice.inner } },
+    };
+    return blockOf(index).steps.flatMap((step): MatrixSlice[] => {
+      if (step.kind !== 'multiply') return [];
+      const { name, rows: whole } = placeOf(step.weight, index);
+      const { rows = { from: 0, count: whole.count }, columns } = runs[step.weight] ?? {};
+      return [
+        { step, tensor: tensors.get(name) as GgufTensor, rows: { ...rows, from: whole.from + rows.from }, columns },
+      ];
+    });
+  };
+
   let embedding: Linear | undefined;
   const loadEmbedding = (): Linear => {
     embedding ??= matrix('token_embd.weight');
@@ -251,6 +285,37 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   return {
     layer,
     rows,
+    sliceBytes(index, slice) {
+      const all = slicesOf(index, slice);
+      const rowBytes = ({ tensor, columns }: MatrixSlice): number =>
+        quantizedBytes(columns?.count ?? (tensor.shape[0] as number), tensor.type);
+      const copied = all.filter(({ columns }) => columns !== undefined);
+      return {
+        rows: all.flatMap((one) => {
+          if (one.columns !== undefined) return [];
+          const from = one.tensor.offset + one.rows.from * rowBytes(one);
+          return [{ from, to: from + one.rows.count * rowBytes(one) }];
+        }),
+        columns: copied.reduce((sum, one) => sum + one.rows.count * rowBytes(one), 0),
+      };
+    },
+    slice(index, slice) {
+      const kind = slicedKind(cuttable(shape.kinds[index] as LayerKind, index), slice);
+      const products: Partial<Record<LayerProduct, Linear>> = {};
+      for (const { step, tensor, rows: own, columns } of slicesOf(index, slice)) {
+        const whole = placeOf(step.weight, index).rows.from;
+        const bias = biasOf(step, index)?.slice(own.from - whole, own.from - whole + own.count);
+        const linear = columns === undefined ? matrix(tensor.name, own) : copiedColumns(source, tensor, own, columns);
+        products[step.weight] = { ...linear, ...(bias && { bias }) };
+      }
+      const inProducts = new Set<TensorRole>(
+        slicesOf(index, slice).flatMap(({ step }) => [step.weight, step.bias ?? []].flat()),
+      );
+      const vectors: Partial<Record<LayerNorm | LayerVector, Vector>> = {};
+      for (const { role } of blockOf(index).weights)
+        if (!inProducts.has(role)) vectors[role as LayerNorm | LayerVector] = vector(nameOf(role, index));
+      return { index, kind, products, vectors };
+    },
     expertBytes,
     embedding: () => loadEmbedding().matrix,
     layerInputs: () =>
@@ -266,6 +331,29 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
       output: shape.tiedEmbeddings ? loadEmbedding() : matrix('output.weight'),
     }),
   };
+}
+
+/** A device's part of a matrix: a run of its rows, or of the columns of all rows. */
+interface MatrixSlice {
+  readonly step: MultiplyStep;
+  readonly tensor: GgufTensor;
+  readonly rows: Rows;
+  readonly columns: Rows | undefined;
+}
+
+/** Columns of a matrix, whole blocks of its format, in memory of their own: no others of the file are read. */
+function copiedColumns(
+  { kernels, bytes }: NamedWeights,
+  { shape, type, offset }: GgufTensor,
+  rows: Rows,
+  columns: Rows,
+): Linear {
+  const rowBytes = quantizedBytes(shape[0] as number, type);
+  const length = quantizedBytes(columns.count, type);
+  const first = offset + rows.from * rowBytes + quantizedBytes(columns.from, type);
+  const copy = new Uint8Array(rows.count * length);
+  for (let row = 0; row < rows.count; row++) copy.set(bytes.read(first + row * rowBytes, length), row * length);
+  return { matrix: kernels.matrix({ source: copy, type, rows: rows.count, columns: columns.count }) };
 }
 
 /** A vector's values as floats, from any format. */

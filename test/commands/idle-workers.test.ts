@@ -47,7 +47,7 @@ test('a worker whose memory holds no layer is told so', async () => {
   const asked = await planning({ scheduling: scheduling && { ...scheduling, cluster: small } });
   assert.match(
     idleWorkerLines(onDesktop('macbook', 4), asked, names)[0] ?? '',
-    /^laptop gets no layer: beside buffers it has 44\.0 MiB of memory, and a layer with its KV cache takes \d+ MiB; to use it free memory there, or give a shorter context \(--context\); or leave it out$/,
+    /^laptop gets no layer: after buffers it has 44\.0 MiB of memory left, and a layer with its KV cache takes \d+ MiB; to use it free memory there, or give a shorter context \(--context\); or leave it out$/,
   );
 });
 

@@ -149,7 +149,7 @@ test('a token can’t go from a device to another that it doesn’t reach', () =
   assert.is(over(there, back), 'valid');
   assert.is(
     over(there),
-    `my.json: relays: "phone" and "laptop" don't reach each other; add {"from": "phone", "to": "laptop", "via": ["…"]}`,
+    `my.json: relays: "phone" and "laptop" don’t reach each other; add {"from": "phone", "to": "laptop", "via": ["…"]}`,
   );
 });
 
@@ -198,7 +198,7 @@ test('devices of a tensor-parallel plan must be known and unique and include the
     cutMessage(cutPlan({ cut: devices.map((device) => ({ device, share: 1 / devices.length })) }));
   assert.is(cut('pc', 'phnoe'), 'my.json: stages[0].cut[1].device: cluster toy has no "phnoe"; did you mean "phone"?');
   assert.is(cut('pc', 'phone', 'pc'), 'my.json: stages[0].cut: "pc" occurs twice; give it one share');
-  assert.is(cut('mac', 'phone'), `my.json: stages[0].cut: lacks the stage's own device "pc"; give it a share`);
+  assert.is(cut('mac', 'phone'), `my.json: stages[0].cut: lacks the stage’s own device "pc"; give it a share`);
   assert.is(
     cutMessage(cutPlan({ device: 'phone' })),
     'my.json: stages[0].device: is "phone"; the head "pc" is the root of a cut',
@@ -221,7 +221,7 @@ test('options that tensor parallelism doesn’t support are refused', () => {
   );
   assert.is(
     cutMessage(cutPlan({}, { output: { device: 'pc', processor: 'gpu' } })),
-    `${where}output.processor: is "gpu"; beside cut tensors use "cpu"`,
+    `${where}output.processor: is "gpu"; with cut tensors use "cpu"`,
   );
   assert.is(
     cutMessage(cutPlan({}, { kvCache: 'host' })),

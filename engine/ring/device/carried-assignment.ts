@@ -1,9 +1,10 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
-import { type ActivationFrame, type ExpertsFrame, type Frame, MOST_PAGES } from '../wire/frame.ts';
+import { type ActivationFrame, type ExpertsFrame, type Frame, MOST_PAGES, type SumsFrame } from '../wire/frame.ts';
 import { FrameError } from '../wire/frame-error.ts';
 import { type Assignment, FROM_HEAD, type MeasuredLink, type WeightsReport } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
+import { cutMisfit, loadCutLayers, slicesOf, withoutWindows, withSlices } from './cut-layers.ts';
 import { loadDevicePart, type RingGpu } from './device-part.ts';
 import { createDeviceWeights } from './device-weights.ts';
 import { createExpertHolder, holdExperts } from './held-experts.ts';
@@ -25,6 +26,8 @@ export interface CarriedAssignment {
   measure(bytes: number): Promise<MeasuredLink[]>;
   /** Runs a window. @throws FrameError for a frame that does not fit the plan */
   accept(frame: ActivationFrame, link: string): void;
+  /** Takes sums of another device. @throws FrameError for a frame that does not fit the plan */
+  acceptSums(frame: SumsFrame, link: string): void;
   /** Multiplies experts for the head. @throws FrameError for a frame that does not fit the plan */
   acceptExperts(frame: ExpertsFrame): void;
   /** Whether a device with this key sends results here. */
@@ -67,17 +70,32 @@ export interface CarriedAssignmentOptions {
 
 /** Loads the layers of an assignment and prepares to run them. @throws Error with a reason if this device can't */
 export async function carryOut(options: CarriedAssignmentOptions): Promise<CarriedAssignment> {
-  const { assignment, transport, loaded, gpu, memory, mostBytes, sendToHead, wanted } = options;
-  const { epoch, windows, predecessors } = assignment;
+  const { assignment, transport, gpu, memory, mostBytes, sendToHead, wanted } = options;
+  const { epoch, windows, predecessors, cut } = assignment;
+  const unfit = cut && cutMisfit(assignment, cut, options.loaded.part.model.layers);
+  if (unfit !== undefined) throw new Error(unfit);
+  const slices = cut && slicesOf(options.loaded, cut);
+  const loaded = slices === undefined ? options.loaded : withSlices(options.loaded, slices);
   const problem = misfit(assignment, loaded, memory);
   if (problem !== undefined) throw new Error(problem);
   const record = assignment.trace ? options.record : undefined;
   const room = weightsRoom(assignment, loaded, memory);
-  const device = await loadDevicePart({
-    ...{ loaded, gpu, windows, context: assignment.context, outer: [], wanted, room, record },
-    experts: assignment.weights.experts,
-    hasOutput: false,
-  });
+  let links: SuccessorLinks | undefined;
+  const send = (device: string, frame: SumsFrame): void =>
+    device === FROM_HEAD ? sendToHead(frame) : links?.send(device, frame);
+  const cutLayers =
+    cut &&
+    (await loadCutLayers({
+      ...assignment,
+      ...{ loaded: options.loaded, cut, slices: slices ?? [], room, send, record: record ?? (() => {}) },
+    }));
+  const device = cutLayers
+    ? { part: cutLayers.part, experts: undefined, close: cutLayers.close }
+    : await loadDevicePart({
+        ...{ loaded, gpu, windows, context: assignment.context, outer: [], wanted, room, record },
+        experts: assignment.weights.experts,
+        hasOutput: false,
+      });
   const weights = createDeviceWeights({
     loaded,
     windows,
@@ -99,20 +117,27 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
   const senders = new Map(predecessors.map(({ name, linkName }) => [linkName, name]));
   senders.set(options.headLink, FROM_HEAD);
   const sources = new Map(assignment.sources.map(({ window, from }) => [window, from]));
-  let links: SuccessorLinks | undefined;
   const runner = createWindowRunner({
     ...assignment,
     part: device.part,
     senderOf: (window) => sources.get(window),
-    forward: (frame, next) => (next.kind === 'head' ? sendToHead(frame) : links?.send(next.name, frame)),
+    begins: cutLayers?.begins,
+    forward(frame, next) {
+      if (cut !== undefined) return; // the head has the last sum
+      if (next.kind === 'head') sendToHead(frame);
+      else links?.send(next.name, frame);
+    },
     onFailed: options.onFailed,
-    record: record ?? (() => {}),
+    record: cut === undefined ? (record ?? (() => {})) : withoutWindows(record),
     weights,
   });
   return {
     epoch,
     weights: device.experts?.report ?? weights?.report,
-    plannedBytes: plannedBytes(assignment, loaded, { weights: weights?.report, experts: device.experts }),
+    plannedBytes: plannedBytes(assignment, loaded, {
+      weights: weights?.report,
+      experts: device.experts ?? cutLayers,
+    }),
     get expertReads() {
       return device.experts?.reads;
     },
@@ -127,6 +152,12 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
       if (sender === undefined) throw new FrameError('activations from a device that is not a predecessor in the plan');
       runner.accept(frame, sender);
     },
+    acceptSums(frame, link) {
+      const sender = senders.get(link);
+      if (cutLayers === undefined || sender === undefined)
+        throw new FrameError('sums of a device that sends none here in the plan');
+      cutLayers.take(frame, sender);
+    },
     acceptExperts(frame) {
       if (holder === undefined) throw new FrameError('a request for experts, of which the plan divides none');
       holder.accept(frame);
@@ -138,7 +169,9 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
     async end() {
       links?.close();
       holder?.end();
-      await runner.end();
+      const stopping = runner.end();
+      cutLayers?.end();
+      await stopping;
       experts?.close();
       device.close();
     },

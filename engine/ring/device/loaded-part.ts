@@ -8,10 +8,17 @@ import { transformerSettings } from '../../gguf/transformer-settings.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { MappedFile } from '../../kernels/matrix.ts';
+import type { LayerSlice } from '../../plan/tensor-slices.ts';
 import { createModelPart, type ModelPart, type ModelPartOptions } from '../../runtime/model-part.ts';
 import { readRotations } from '../../runtime/rotations.ts';
+import { createSlicedLayers, type SlicedLayers } from '../../runtime/sliced-layers.ts';
 import { activationsBytes } from '../../runtime/transformer-bytes.ts';
-import { type WeightsLoader, type WeightsSource, weightsLoader } from '../../runtime/transformer-weights.ts';
+import {
+  type SliceBytes,
+  type WeightsLoader,
+  type WeightsSource,
+  weightsLoader,
+} from '../../runtime/transformer-weights.ts';
 import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
 import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import { matricesOf } from '../../runtime/weights/matrices-of.ts';
@@ -39,6 +46,10 @@ export interface LoadedPart {
    * @throws Error as mapOn does
    */
   partOn(kernels: Kernels, options?: PartOnOptions): ModelPart;
+  /** Slices of all layers of its file on other kernels, for passes of so many tokens. */
+  slicedOn(kernels: Kernels, slices: readonly LayerSlice[], mostTokens: number): SlicedLayers;
+  /** Bytes and places of a slice of a layer. */
+  sliceBytes(layer: number, slice: LayerSlice): SliceBytes;
   /** Its file, mapped by other kernels. @throws Error if another file has taken its path since it was loaded */
   mapOn(kernels: Kernels): MappedFile;
   /** Places in the file of the experts of a layer that it holds; `undefined` for a layer without. */
@@ -115,6 +126,12 @@ export function loadPart(
     part: partOf(kernels, own),
     partOn: (computing, { beforeLayer, place } = {}) =>
       partOf(computing, loaderOn(computing, mapOn(computing), place), beforeLayer),
+    slicedOn: (computing, slices, most) =>
+      createSlicedLayers({
+        ...{ kernels: computing, shape: model, normEpsilon: settings.normEpsilon, rotations, slices, mostTokens: most },
+        weights: loaderOn(computing, mapOn(computing)),
+      }),
+    sliceBytes: own.sliceBytes,
     mapOn,
     matricesOf: (part) => matricesOf(gguf, model, part),
     experts(layer) {

@@ -1,5 +1,5 @@
 import { WeightsLostError } from '../../kernels/weights-lost-error.ts';
-import type { ActivationFrame, ExpertsFrame, Frame } from '../wire/frame.ts';
+import type { ActivationFrame, ExpertsFrame, Frame, SumsFrame } from '../wire/frame.ts';
 import { FrameError } from '../wire/frame-error.ts';
 import type { Assignment, SessionMessage, WorkerMessage } from '../wire/message.ts';
 import { messageFrame, reasonOf } from '../wire/parse-message.ts';
@@ -21,6 +21,8 @@ export interface WorkerSession {
   onActivations(frame: ActivationFrame, link: string): void;
   /** @throws FrameError for a request that a head can't send */
   onExperts(frame: ExpertsFrame): void;
+  /** @throws FrameError for sums that no device of the plan sends */
+  onSums(frame: SumsFrame, link: string): void;
   /** Whether a device with this key sends results here under the current assignment. */
   expects(publicKey: string): boolean;
   /** Whether the connection of this name belongs to the head or to a device of the current assignment. */
@@ -190,6 +192,9 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
     onActivations(frame, link) {
       // Frames of an earlier assignment may still arrive.
       if (frame.epoch === current?.epoch) current.accept(frame, link);
+    },
+    onSums(frame, link) {
+      if (frame.epoch === current?.epoch) current.acceptSums(frame, link);
     },
     onExperts(frame) {
       if (frame.epoch === current?.epoch) current.acceptExperts(frame);

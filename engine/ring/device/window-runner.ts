@@ -42,6 +42,8 @@ type Planned = Pick<
 
 export interface WindowRunnerOptions extends Planned {
   readonly part: WindowPart;
+  /** Called before a window runs, with its input in the stream. */
+  readonly begins?: ((passed: WindowRun) => void | Promise<void>) | undefined;
   /** The device that sends a window's input. */
   readonly senderOf: (window: number) => string | undefined;
   /** Sends a result to the next window; its payload is only valid until this returns. */
@@ -78,6 +80,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
       await weights.arrival(passed.window);
       if (ended) return;
     }
+    await options.begins?.(passed);
     const start = clock();
     if (segments !== undefined) {
       await part.run(from, to, segments);
@@ -111,7 +114,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     accept(frame, sender) {
       if (ended || frame.epoch !== epoch) return;
       if (!windows.has(frame.window) || options.senderOf(frame.window) !== sender)
-        throw new FrameError(`activations for window ${frame.window}, which ${nameOf(sender)} doesn't send here`);
+        throw new FrameError(`activations for window ${frame.window}, which ${nameOf(sender)} doesn’t send here`);
       const next = received.get(frame.window) ?? 0;
       if (frame.number !== next)
         throw new FrameError(`frame ${frame.number} for window ${frame.window}; the next one is ${next}`);
@@ -144,7 +147,8 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   };
 }
 
-const nameOf = (sender: string): string => (sender === FROM_HEAD ? 'the head' : sender);
+/** A sender as messages name it. */
+export const nameOf = (sender: string): string => (sender === FROM_HEAD ? 'the head' : sender);
 
 /** By which a trace calls a frame. */
 export function firstRequest({ segments: [first] }: Pick<ActivationFrame, 'segments'>): number {

@@ -93,6 +93,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     const session = served.heard(peer);
     if (session !== undefined && frame.kind === 'probe') echo(control, peer, frame.tag);
     else if (session !== undefined && frame.kind === 'activations') session.onActivations(frame, peer);
+    else if (session !== undefined && frame.kind === 'sums') session.onSums(frame, peer);
     else if (session !== undefined && frame.kind === 'experts') session.onExperts(frame);
     else onHeadMessage(peer, readMessage(frame, HEAD_MESSAGE));
   };
@@ -119,6 +120,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     if (frame.kind === 'probe') {
       if (served.session?.receivesFrom(peer)) echo(ring, peer, frame.tag);
     } else if (frame.kind === 'activations') served.session?.onActivations(frame, peer);
+    else if (frame.kind === 'sums') served.session?.onSums(frame, peer);
     else
       throw new FrameError(
         `a frame of kind ${frame.kind} at the port for other devices; heads connect at ${control.address}`,

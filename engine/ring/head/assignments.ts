@@ -17,7 +17,7 @@ export interface RingAddress {
 
 /** Each device's share of a plan by its name, including the head's own, with a new epoch. */
 export function assignments(
-  { windows, weights, holders }: RingLayout,
+  { windows, weights, holders, cut }: RingLayout,
   head: string,
   addressOf: (device: string) => RingAddress,
   settings: RingSettings,
@@ -31,21 +31,38 @@ export function assignments(
     return name;
   };
   const deviceAt = (index: number): string => windows[index]?.device ?? head;
-  const devices = new Set([head, ...[...windows, ...(holders ?? [])].map(({ device }) => device)]);
+  const members = cut?.members ?? [];
+  const devices = new Set([head, ...[...windows, ...(holders ?? []), ...members].map(({ device }) => device)]);
   const noExperts = holders?.[0]?.experts.map(() => []);
+  /** Devices besides the head to which a device sends sums, and from which it gets some. */
+  const peersOf = (device: string): string[] =>
+    cut?.allReduce !== 'exchange' || device === head
+      ? []
+      : members.map((one) => one.device).filter((name) => name !== head && name !== device);
   return new Map(
     [...devices].map((device): [string, Assignment] => {
-      const own = windows.flatMap((window, index) => (window.device === device ? [{ ...window, index }] : []));
-      const after = new Set(
-        own.map(({ index }) => deviceAt(index + 1)).filter((name) => name !== head && name !== device),
+      const own = windows.flatMap((window, index) =>
+        window.device === device || cut !== undefined ? [{ ...window, index }] : [],
       );
-      const before = new Set(own.map(({ index }) => deviceAt(index - 1)).filter((name) => name !== head));
+      const after = new Set([
+        ...own.map(({ index }) => deviceAt(index + 1)).filter((name) => name !== head && name !== device),
+        ...peersOf(device),
+      ]);
+      const before = new Set([
+        ...own.map(({ index }) => deviceAt(index - 1)).filter((name) => name !== head),
+        ...peersOf(device),
+      ]);
       return [
         device,
         {
           ...settings,
           weights: weights[device] ?? NO_WEIGHTS_POLICY,
           held: holders?.find((holder) => holder.device === device)?.experts ?? noExperts,
+          cut: cut && {
+            allReduce: cut.allReduce,
+            members: members.map((one) => ({ device: one.device === head ? FROM_HEAD : one.device, share: one.share })),
+            own: members.findIndex((one) => one.device === device),
+          },
           epoch,
           windowCount: windows.length,
           windows: own.map(({ index, from, to, onGpu = [] }): WindowAssignment => {

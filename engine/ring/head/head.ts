@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { pairKey } from '../../hardware/cluster.ts';
+import { type CutLayers, loadCutLayers, withSlices } from '../device/cut-layers.ts';
 import { type DevicePart, loadDevicePart, type RingGpu } from '../device/device-part.ts';
-import { heldBytes, holdExperts } from '../device/held-experts.ts';
+import { holdExperts } from '../device/held-experts.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory, weightsRoom } from '../device/memory.ts';
 import { activationBytes } from '../wire/activations.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, mostFrameBytes, type SumsFrame } from '../wire/frame.ts';
+import { type ActivationFrame, type Frame, mostFrameBytes, type SumsFrame } from '../wire/frame.ts';
 import { FrameError } from '../wire/frame-error.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
@@ -16,6 +17,7 @@ import { createTransport } from '../wire/transport.ts';
 import { type Assembly, createAssembly } from './assembly.ts';
 import { assignments, type RingAddress, type RingSettings } from './assignments.ts';
 import { chunkTokens } from './chunk-tokens.ts';
+import { announcedPasses, sharedBytes, slicesOfHead } from './cut-head.ts';
 import { createDividedExperts, type DividedExperts } from './divided-experts.ts';
 import { DeviceLostError, RingChangedError, RingError } from './errors.ts';
 import {
@@ -101,6 +103,8 @@ interface Ring {
   readonly passes: RingPasses;
   /** Experts of a plan that divides them; otherwise `undefined`. */
   readonly experts: DividedExperts | undefined;
+  /** The head's slices under a plan that cuts tensors; otherwise `undefined`. */
+  readonly cut: CutLayers | undefined;
 }
 
 export function startHead(options: HeadOptions): RingHead {
@@ -146,7 +150,7 @@ export function startHead(options: HeadOptions): RingHead {
     if (ring === undefined || ring.assembly.broken !== undefined || frame.epoch !== ring.assembly.epoch) return;
     const { windows } = ring.assembly;
     if (windows[frame.window - 1]?.device !== from)
-      throw new FrameError(`activations for window ${frame.window}, which ${from} doesn't send here`);
+      throw new FrameError(`activations for window ${frame.window}, which ${from} doesn’t send here`);
     if (frame.window === windows.length) ring.own.takeOutput(frame, from);
     else ring.own.accept(frame, from);
   };
@@ -155,8 +159,9 @@ export function startHead(options: HeadOptions): RingHead {
     if (!epochs.has(frame.epoch)) throw new FrameError(`sums of assembly ${frame.epoch}, which this head never made`);
     // Sums of an earlier assembly may still arrive.
     if (ring === undefined || ring.assembly.broken !== undefined || frame.epoch !== ring.assembly.epoch) return;
-    if (ring.experts === undefined) throw new FrameError('sums of experts, of which the plan divides none');
-    ring.experts.take(frame, from);
+    const taker = ring.cut ?? ring.experts;
+    if (taker === undefined) throw new FrameError('sums, of which the plan has none');
+    taker.take(frame, from);
   };
 
   const identity = randomBytes(16).toString('hex');
@@ -192,6 +197,7 @@ export function startHead(options: HeadOptions): RingHead {
 
   const dissolve = async (): Promise<void> => {
     ring?.assembly.breakUp(new RingChangedError('the ring is assembled again'));
+    ring?.cut?.end();
     await ring?.own.end();
     ring = undefined;
   };
@@ -206,13 +212,15 @@ export function startHead(options: HeadOptions): RingHead {
     sayPatience = createPatience(log);
     const assignment = assigned.get(head) as Assignment;
     epochs.add(assignment.epoch);
-    checkMemory(assignment, options);
+    const slices = assignment.cut && slicesOfHead(head, loaded, assignment.cut);
+    const seen = slices === undefined ? loaded : withSlices(loaded, slices);
+    checkMemory(assignment, { ...options, loaded: seen });
     const { windows, onGpu: outer = [], holders } = layout;
     const assembly = createAssembly({
       head,
       windows,
       layerBytes: loaded.part.model.layer.bytes,
-      heldBytes: Math.max(0, ...[...assigned.values()].map(({ held = [] }) => heldBytes(loaded, held))),
+      heldBytes: Math.max(...[...assigned.values()].map((one) => sharedBytes(loaded, one))),
       assigned,
       tell: (device, message) => memberOf(device).tell(message),
       onLost(device, told) {
@@ -228,8 +236,19 @@ export function startHead(options: HeadOptions): RingHead {
         ...{ head, loaded, holders, epoch, activations, whileWhole, record },
         send: (device, frame) => memberOf(device).send(frame),
       });
-    const room = weightsRoom(assignment, loaded, options.memory);
+    const room = weightsRoom(assignment, seen, options.memory);
+    const send = (device: string, frame: Frame): void => memberOf(device).send(frame);
+    const loadCut = async (): Promise<CutLayers | undefined> =>
+      assignment.cut &&
+      (await loadCutLayers({
+        ...assignment,
+        ...{ loaded, cut: assignment.cut, slices: slices ?? [], room, send, record },
+      }));
+    const cut = await loadCut().catch((error: Error) => {
+      throw new RingError(head, error.message);
+    });
     const load = async (): Promise<DevicePart> => {
+      if (cut !== undefined) return { part: cut.part, experts: undefined, close: cut.close };
       const device = await loadDevicePart({
         ...{ loaded, gpu: options.gpu, windows: assignment.windows, context: assignment.context, outer, room },
         ...{ experts: assignment.weights.experts, hasOutput: true, divided: experts },
@@ -245,9 +264,10 @@ export function startHead(options: HeadOptions): RingHead {
     });
     const own = createOwnWindows({
       head,
-      loaded,
+      loaded: seen,
       device,
       outer,
+      begins: cut && announcedPasses({ cut, epoch, activations, send, devices: assembly.devices }),
       assignment,
       assembly,
       memory: options.memory,
@@ -265,13 +285,13 @@ export function startHead(options: HeadOptions): RingHead {
       enter: own.enter,
       onFailed: (error) => assembly.breakUp(Object.assign(new RingError(head, error.message), { cause: error })),
       late(seconds) {
-        const { devices } = awaited({ own, experts }) ?? { devices: [head] };
+        const { devices } = awaited({ own, experts, cut }) ?? { devices: [head] };
         const error = new RingError(devices.join(', '), `no result for ${seconds} s`);
         assembly.breakUp(error);
         return error;
       },
     });
-    return { assembly, own, passes, experts };
+    return { assembly, own, passes, experts, cut };
   };
 
   return {
@@ -302,8 +322,8 @@ export function startHead(options: HeadOptions): RingHead {
     async assemble(layout) {
       await dissolve();
       const present = presence.present();
-      const { windows, holders = [] } = layout;
-      const absent = [...windows, ...holders].find(({ device }) => !present.includes(device));
+      const { windows, holders = [], cut } = layout;
+      const absent = [...windows, ...holders, ...(cut?.members ?? [])].find(({ device }) => !present.includes(device));
       if (absent !== undefined) {
         const problem = members.find(({ name }) => name === absent.device)?.problem;
         throw new DeviceLostError(absent.device, problem ?? 'is no device of the cluster');
@@ -352,8 +372,8 @@ export function startHead(options: HeadOptions): RingHead {
 }
 
 /** Whom something has been waited for the longest. */
-function awaited({ own, experts }: Pick<Ring, 'own' | 'experts'>): AwaitedDevices | undefined {
-  return experts?.awaited() ?? own.awaited();
+function awaited({ own, experts, cut }: Pick<Ring, 'own' | 'experts' | 'cut'>): AwaitedDevices | undefined {
+  return cut?.awaited() ?? experts?.awaited() ?? own.awaited();
 }
 
 function checkMemory(assignment: Assignment, { name, loaded, memory }: HeadOptions): void {

@@ -3,11 +3,12 @@ import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { TokenRange } from '../../runtime/forward.ts';
 import { outputMultiplied } from '../../runtime/layer-batches.ts';
 import { rowsOf } from '../../runtime/wanted-rows.ts';
+import { withoutWindows } from '../device/cut-layers.ts';
 import type { DevicePart, DevicePartOptions } from '../device/device-part.ts';
 import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { layersInRam, plannedBytes, weightsRoom } from '../device/memory.ts';
-import { checkNumbers, createWindowRunner, firstRequest } from '../device/window-runner.ts';
+import { checkNumbers, createWindowRunner, firstRequest, type WindowRun } from '../device/window-runner.ts';
 import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
 import { type ActivationFrame, frameRows } from '../wire/frame.ts';
@@ -43,6 +44,8 @@ export interface OwnWindowsOptions {
   readonly device: DevicePart;
   /** Parts other than layers that the GPU computes. */
   readonly outer: DevicePartOptions['outer'];
+  /** Called before one of the head's windows runs. */
+  readonly begins?: ((passed: WindowRun) => void | Promise<void>) | undefined;
   /** The head's share of the plan. */
   readonly assignment: Assignment;
   readonly assembly: Assembly;
@@ -124,6 +127,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     ...assignment,
     part,
     weights,
+    begins: options.begins,
     senderOf: (window) => sources.get(window),
     async forward(frame, next) {
       if (next.kind === 'device') return sendOn(next.name, frame);
@@ -135,7 +139,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
       await giveRows(frame);
     },
     onFailed,
-    record,
+    record: assignment.cut === undefined ? record : withoutWindows(record),
   });
 
   return {

@@ -3,8 +3,10 @@ import { InputError } from '../../input/input-error.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
-import type { ExpertHolder, ExpertParallelPlan, Plan } from '../../plan/plan.ts';
+import type { Cut, ExpertHolder, ExpertParallelPlan, Plan, TensorParallelPlan } from '../../plan/plan.ts';
 import { ringWindows } from '../../plan/ring-windows.ts';
+import { layerSlices } from '../../plan/tensor-slices.ts';
+import { validateCut } from '../../plan/validate-cut.ts';
 import { validateHolders } from '../../plan/validate-holders.ts';
 import { validatePlan } from '../../plan/validate-plan.ts';
 import { FIT_POLICY, type Prefetch, type Release, type WeightsPolicy } from '../../plan/weights-policy.ts';
@@ -44,6 +46,8 @@ export interface RingLayout {
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** Which devices hold experts; missing: layers have theirs where they run. */
   readonly holders?: readonly ExpertHolder[];
+  /** How tensors are cut; missing: layers are whole. There is one window, of all layers, on the head. */
+  readonly cut?: Pick<TensorParallelPlan, 'allReduce'> & { readonly members: readonly Cut[] };
 }
 
 export interface RingPlanning {
@@ -71,17 +75,16 @@ export interface RingPlanning {
 export function planRing(planning: RingPlanning, present: readonly string[]): Plan {
   const { devices, requested, plan: given, scheduling, maxPressure } = planning;
   if (given !== undefined) {
-    const holders = given.plan.kind === 'expert-parallel' ? given.plan.holders : [];
-    const needed = [given.plan.embedding, ...given.plan.stages, ...holders].map(({ device }) => device);
+    const needed = [given.plan.embedding, ...given.plan.stages, ...sharersOf(given.plan)].map(({ device }) => device);
     const absent = needed.find((device) => !present.includes(device));
     if (absent === undefined) return planWeights(given.plan, requested, false);
     if (scheduling === undefined) {
       const reason = `needs ${absent}, which ${devices.includes(absent) ? 'is gone' : 'the cluster does not have'}`;
-      throw new InputError(given.file, `${reason}; with --scheduler and the devices' facts a plan without it is made`);
+      throw new InputError(given.file, `${reason}; with --scheduler and the devices’ facts a plan without it is made`);
     }
   }
   if (scheduling === undefined)
-    throw new InputError('--plan', "is missing; give one, or the devices' facts in the cluster file for a scheduler");
+    throw new InputError('--plan', 'is missing; give one, or the devices’ facts in the cluster file for a scheduler');
   const { cluster, scheduler, solver } = scheduling;
   const belief = withDevices(cluster, present);
   const workload = createWorkload({ context: planning.context, kvFormat: planning.kvFormat });
@@ -100,13 +103,20 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   const without = gone.length === 0 ? '' : `, without ${gone.join(', ')}`;
   throw new InputError(
     `scheduler ${scheduler}`,
-    `${present.join(', ')} can't run ${planning.model.name}${without}: ${scheduled.message}`,
+    `${present.join(', ')} can’t run ${planning.model.name}${without}: ${scheduled.message}`,
   );
+}
+
+/** The devices that share what is in the head's layers. */
+export function sharersOf(plan: Plan): readonly { readonly device: string }[] {
+  if (plan.kind === 'expert-parallel') return plan.holders;
+  return plan.kind === 'tensor-parallel' ? plan.stages[0].cut : [];
 }
 
 /** The part of a plan that a ring carries out, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   if (plan.kind === 'expert-parallel') return dividedLayout(plan, planning);
+  if (plan.kind === 'tensor-parallel') return cutLayout(plan, planning);
   const windows = checkedWindows(plan, planning);
   const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu');
   return { windows, onGpu, weights: plan.weights };
@@ -120,12 +130,38 @@ function dividedLayout(
   const where = given?.file ?? 'plan';
   if (scheduling === undefined) validateHolders(plan, model, where);
   else validatePlan(plan, scheduling.cluster, model, where);
+  return { windows: [headWindow(plan, { devices, model }, where)], weights: {}, holders: plan.holders };
+}
+
+/** The layout of a plan that cuts tensors: the head and all others have one window, of slices of all layers. */
+function cutLayout(plan: TensorParallelPlan, { devices, model, scheduling, plan: given }: RingPlanning): RingLayout {
+  const where = given?.file ?? 'plan';
+  if (scheduling === undefined) validateCut(plan, where);
+  else validatePlan(plan, scheduling.cluster, model, where);
+  const [{ cut }] = plan.stages;
+  try {
+    // Blocks of the file's formats are known where it is: head.ts cuts with them.
+    const whole = { shares: cut.map(({ share }) => share), blocks: { attention: 1, feedForward: 1 } };
+    for (const [layer, kind] of model.kinds.entries()) layerSlices(kind, layer, whole);
+  } catch (error) {
+    throw new InputError(`${where}: stages[0].cut`, `${model.name}: ${(error as Error).message}`);
+  }
+  const { allReduce } = plan;
+  return { windows: [headWindow(plan, { devices, model }, where)], weights: {}, cut: { allReduce, members: cut } };
+}
+
+/** The one window of a plan whose head has all layers, or slices of all. */
+function headWindow(
+  plan: ExpertParallelPlan | TensorParallelPlan,
+  { devices, model }: Pick<RingPlanning, 'devices' | 'model'>,
+  where: string,
+): Window {
   const head = plan.embedding.device;
   const [{ from, to }] = plan.stages;
   if (from !== 0 || to !== model.layers)
     throw new InputError(where, `has layers ${from} to ${to - 1}; ${model.name} has ${model.layers} layers, from 0 on`);
   if (head !== devices[0]) throw new InputError(where, `the head is ${head}; in the cluster it is ${devices[0]}`);
-  return { windows: [{ device: head, from, to }], weights: {}, holders: plan.holders };
+  return { device: head, from, to };
 }
 
 function checkedWindows(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): Window[] {
@@ -154,19 +190,19 @@ export interface RequestedWeights {
 
 /**
  * The plan with a weights policy for every device that holds weights: the user's request, else the plan's policy, else
- * FIT_POLICY. A plan that divides experts has none.
+ * FIT_POLICY. A plan that divides experts, or cuts tensors, has none.
  * @throws InputError for a policy that is requested for such a plan
  * @param scheduled whether a scheduler made the plan. If such a plan leaves memory to the operating system, as the
  * papers' systems do, FIT_POLICY takes its place; a plan written by hand is not changed, and neither is the policy of a
  * device that caches experts.
  */
 export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights, scheduled: boolean): Plan {
-  if (plan.kind === 'expert-parallel') {
+  if (plan.kind === 'expert-parallel' || plan.kind === 'tensor-parallel') {
     if (prefetch === undefined && release === undefined) return plan;
     const option = prefetch === undefined ? '--release' : '--prefetch';
     throw new InputError(
       option,
-      'has no effect on a plan that divides experts: all weights stay in memory; leave it out',
+      `has no effect on a plan that ${plan.kind === 'tensor-parallel' ? 'cuts tensors' : 'divides experts'}: all weights stay in memory; leave it out`,
     );
   }
   const holders = new Set([plan.output, ...plan.stages].map(({ device }) => device));
@@ -185,7 +221,7 @@ export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights,
 
 /** The plan with its policies as fitted to the devices' memories. */
 export function fittedPlan(plan: Plan, reports: ReadonlyMap<string, WeightsReport>): Plan {
-  if (plan.kind === 'expert-parallel') return plan;
+  if (plan.kind === 'expert-parallel' || plan.kind === 'tensor-parallel') return plan;
   const weights = [...reports].map(([device, { policy }]) => [device, policy] as const);
   return { ...plan, weights: { ...plan.weights, ...Object.fromEntries(weights) } };
 }

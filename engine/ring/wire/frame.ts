@@ -5,7 +5,7 @@ import { ACTIVATION_FORMATS, type ActivationFormat, activationBytes } from './ac
 import { FrameError } from './frame-error.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;
@@ -108,11 +108,11 @@ export interface ExpertChoice {
   readonly weight: number;
 }
 
-/** The fields of a request to multiply experts of a layer, and of its answer. */
+/** The fields of a request to multiply experts of a layer, and of sums of a layer's results. */
 interface LayerFrame {
   /** Identifies the assembly of the ring to which the frame belongs. */
   readonly epoch: number;
-  /** The number of the request in its assembly, from 0 on at each device. */
+  /** The number of the request in its assembly, from 0 on at each device; of sums of cut layers, of those that go from one device to another. */
   readonly number: number;
   readonly layer: number;
   readonly format: ActivationFormat;
@@ -129,7 +129,10 @@ export interface ExpertsFrame extends LayerFrame {
   readonly rows: readonly (readonly ExpertChoice[])[];
 }
 
-/** The weighted sum of the device's experts for each of these tokens. */
+/**
+ * The weighted sum of the device's experts for each of these tokens; where tensors are cut, what a device's slice of a layer adds
+ * to the residual stream, or what all do.
+ */
 export interface SumsFrame extends LayerFrame {
   readonly kind: 'sums';
   readonly rows: number;

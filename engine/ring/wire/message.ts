@@ -1,5 +1,6 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
+import type { Cut, TensorParallelPlan } from '../../plan/plan.ts';
 import type { FittedPolicy, WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { ActivationFormat } from './activations.ts';
 import type { RingSpan } from './span.ts';
@@ -64,8 +65,21 @@ export interface Assignment {
    * run.
    */
   readonly held?: readonly (readonly number[])[] | undefined;
+  /**
+   * How every tensor is cut, under a plan that does so; the device then has one window, of all layers, and is a device of the
+   * cut.
+   */
+  readonly cut?: TensorCut | undefined;
   /** Whether spans are recorded. */
   readonly trace: boolean;
+}
+
+/** How every tensor is cut among devices. */
+export interface TensorCut extends Pick<TensorParallelPlan, 'allReduce'> {
+  /** In the plan's order, in which partial results are added up; the head is FROM_HEAD. */
+  readonly members: readonly Cut[];
+  /** Index of the device itself. */
+  readonly own: number;
 }
 
 /** A device's weights policy as fitted to its memory, and the size of its windows' weights in bytes. */

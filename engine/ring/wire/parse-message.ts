@@ -10,6 +10,7 @@ import {
 } from '../../experts/experts-policy.ts';
 import { POOLS } from '../../experts/replay-routing.ts';
 import { KV_FORMATS } from '../../model/kv-format.ts';
+import type { Cut } from '../../plan/plan.ts';
 import {
   type FittedPolicy,
   isFitted,
@@ -44,6 +45,7 @@ import type {
   MeasuredLink,
   Predecessor,
   Successor,
+  TensorCut,
   WeightsReport,
   WindowAssignment,
   WorkerMessage,
@@ -111,7 +113,7 @@ const POLICY_MEMBERS = object<{
 const POLICY: Shape<WeightsPolicy> = (value, where) => {
   const { prefetch, release, pinned, experts } = POLICY_MEMBERS(value, where);
   if (experts !== undefined && !(prefetch === 'none' && release === 'none'))
-    throw new FrameError(`a message whose ${where} has experts, beside which prefetch and release are "none"`);
+    throw new FrameError(`a message whose ${where} has experts, with which prefetch and release must be "none"`);
   if ((release === 'pinned') !== (pinned !== undefined))
     throw new FrameError(`a message whose ${where} needs pinned weights if, and only if, its release is "pinned"`);
   if (release === 'pinned') return { prefetch, release, pinned: pinned as number | 'fit' };
@@ -122,6 +124,12 @@ const FITTED_POLICY: Shape<FittedPolicy> = (value, where) => {
   if (!isFitted(policy)) throw new FrameError(`a message whose ${where} is not fitted`);
   return policy;
 };
+
+const CUT = object<TensorCut>({
+  allReduce: oneOf('exchange', 'star'),
+  members: list(object<Cut>({ device: NAME, share: number(0, 1) }), MOST_DEVICES),
+  own: whole(0, MOST_DEVICES),
+});
 
 const ASSIGNMENT = object<Assignment>({
   epoch: UINT32,
@@ -141,6 +149,7 @@ const ASSIGNMENT = object<Assignment>({
   chunk: whole(1, 65_536),
   weights: POLICY,
   held: optional(list(list(whole(0, MOST_EXPERTS), MOST_EXPERTS), 1000)),
+  cut: optional(CUT),
   trace: truth,
 });
 

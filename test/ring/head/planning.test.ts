@@ -166,12 +166,12 @@ test('errors say whether a scheduler or memory is missing', async () => {
   const handOnly = await planning('8 GiB', false);
   assert.is(
     problem(() => planRing(handOnly, ['laptop', 'desktop'])),
-    "plan.json: needs phone, which is gone; with --scheduler and the devices' facts a plan without it is made",
+    'plan.json: needs phone, which is gone; with --scheduler and the devices’ facts a plan without it is made',
   );
   const full = await planning('2 MiB', true);
   assert.match(
     problem(() => planRing(full, ['laptop', 'desktop'])),
-    /^scheduler memory-ratio: laptop, desktop can't run eight, without phone: laptop can't hold /,
+    /^scheduler memory-ratio: laptop, desktop can’t run eight, without phone: laptop can’t hold /,
   );
 });
 
@@ -211,7 +211,7 @@ test('layers on a GPU are part of their device’s window, wherever they are in 
   assert.equal(ringWindows(split), [{ device: 'laptop', from: 0, to: 8, onGpu: [0, 1, 2, 7] }]);
   assert.is(
     problem(() => ringWindows(createPlan({ ...split, kvCache: 'host' }))),
-    'plan: kvCache: is "host"; a ring keeps the KV cache of a GPU\'s layers on the GPU: "with-layers"',
+    'plan: kvCache: is "host"; a ring keeps the KV cache of a GPU’s layers on the GPU: "with-layers"',
   );
 });
 
