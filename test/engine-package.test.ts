@@ -76,11 +76,14 @@ test('the example of text from a model compiles under strict TypeScript and runs
 
 const [script, optional] = [join(installed, 'install.js'), '--optional'];
 
-test('without a compiler its installation says so, and goes on', async () => {
-  const env = { ...process.env, CXX: join(project, 'no-compiler') };
+test('without a compiler its installation says so, and the engine runs and says what to do', async () => {
+  const env = { ...process.env, CXX: join(project, 'no-compiler'), HEARTH_ADDON: join(project, 'no-addon') };
   const { stderr } = await run(process.execPath, [script, optional], { env });
   assert.match(stderr, /^native kernels: no C\+\+ compiler \(looked for .*no-compiler\); install g\+\+ 11 or clang 14/);
   assert.match(stderr, /not built; the engine runs on its plain TypeScript kernels/);
+  const generated = await run(process.execPath, ['out/generate.js'], { cwd: project, env });
+  assert.match(generated.stderr, /reference kernels, slowly; install g\+\+ and run: npm rebuild\n$/);
+  assert.match(generated.stdout, /./);
 });
 
 const COMPILER = compiler();

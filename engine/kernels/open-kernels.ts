@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Kernels } from './kernels.ts';
-import { loadAddon } from './native/addon.ts';
+import { ADDON_REMEDY, loadAddon } from './native/addon.ts';
 import { nativeKernels } from './native/native-kernels.ts';
 import { referenceKernels } from './reference/reference-kernels.ts';
 
@@ -40,9 +40,8 @@ export function openKernels(options: KernelOptions = {}): Kernels {
   if (implementation === 'reference') return referenceKernels();
   const addon = loadAddon();
   if (typeof addon === 'string') {
-    const remedy = 'install g++ and run: npm run build:native';
-    if (implementation !== 'auto') throw new InputError('native kernels', `not available (${addon}); ${remedy}`);
-    warn(`native kernels: not available, so this runs on the reference kernels, slowly; ${remedy}`);
+    if (implementation !== 'auto') throw new InputError('native kernels', `not available (${addon}); ${ADDON_REMEDY}`);
+    warn(`native kernels: not available, so this runs on the reference kernels, slowly; ${ADDON_REMEDY}`);
     return referenceKernels();
   }
   if (!(Number.isInteger(threads) && threads >= 1 && threads <= 1024)) {

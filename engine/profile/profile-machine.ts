@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError } from '../input/input-error.ts';
-import { loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
+import { ADDON_REMEDY, loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import { QUANTIZED_KV_FORMATS } from '../model/kv-format.ts';
@@ -78,8 +78,7 @@ export async function profileMachine(parts: ProfileParts): Promise<MachineProfil
   const share = gpu === undefined ? 1 : CPU_SHARE;
   const onProgress = (label: string, done: number): void => parts.onProgress(label, share * done);
   const addon = loadAddon();
-  if (typeof addon === 'string')
-    throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
+  if (typeof addon === 'string') throw new InputError('native kernels', `not available (${addon}); ${ADDON_REMEDY}`);
   const memory = readMemory(host);
   const kernel = readKernel(host, statSync(dirname(file)).dev);
   onProgress('a file to read', 0);
