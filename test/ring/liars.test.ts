@@ -71,7 +71,7 @@ const LIES: readonly (readonly [what: string, lie: Lie, reason: RegExp])[] = [
   [
     'says another window',
     (frame) => [{ ...frame, window: 1 }],
-    /^activations for window 1, which a doesn't send here$/,
+    /^activations for window 1, which a doesn’t send here$/,
   ],
   [
     'says another assembly',

@@ -65,9 +65,9 @@ test('a policy of experts is read whole, within bounds that a peer can’t excee
   assert.is(refusalOfPart({ path: '/etc/passwd' }), '….experts has an unknown member');
   assert.match(refusalOfPart({ eviction: 'belady' }), /^….experts.eviction is not one of lru, lfu, /);
   assert.match(refusalOfPart({ lookahead: { kind: 'known' } }), /^….experts.lookahead.kind is not one of none, /);
-  const beside = '… has experts, beside which prefetch and release are "none"';
-  assert.is(policyRefusal({ prefetch: 'populate', release: 'none', experts }), beside);
-  assert.is(policyRefusal({ prefetch: 'none', release: 'pinned', pinned: 'fit', experts }), beside);
+  const withExperts = '… has experts, with which prefetch and release must be "none"';
+  assert.is(policyRefusal({ prefetch: 'populate', release: 'none', experts }), withExperts);
+  assert.is(policyRefusal({ prefetch: 'none', release: 'pinned', pinned: 'fit', experts }), withExperts);
 });
 
 test('a worker’s counts of experts are whole numbers of none and more', () => {
