@@ -56,6 +56,13 @@ export const LESSONS: readonly Lesson[] = [
       'Attention needs one page of the context at a time and three numbers between them, so the KV cache need not fit the GPU.',
   },
   {
+    page: 'layers-that-differ',
+    title: 'Layers that differ',
+    minutes: 10,
+    claim:
+      'Layers with windows, narrow rows or a state read little of a long context; the few that read all of it decide what it costs.',
+  },
+  {
     page: 'an-npus-temper',
     title: 'An NPU’s temper',
     minutes: 20,

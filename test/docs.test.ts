@@ -18,6 +18,7 @@ import { MOST_STATES } from '../engine/text/grammar/automaton.ts';
 import { MOST_STEPS } from '../engine/text/grammar/patterns/expression.ts';
 import { MOST_CHARACTERS, MOST_GROUPS } from '../engine/text/grammar/patterns/parse-pattern.ts';
 import { MOST_DEPTH, MOST_SCHEMA_CHARACTERS } from '../engine/text/grammar/schema-bounds.ts';
+import { LESSONS } from '../notebooks/lessons.ts';
 import { frontPageResults } from './support/front-page.ts';
 import { between, linesOf } from './support/tables-of-docs.ts';
 
@@ -169,6 +170,14 @@ test('docs/explanation/equations.md lists equations 1â€“41 of prima.cpp and 4.1â
     Array.from({ length: last }, (_, index) => index + 1).filter((number) => !numbers.has(number));
   assert.equal(lacking(covered(prima, ''), 41), []);
   assert.equal(lacking(covered(helm, '4\\.'), 20), []);
+});
+
+test('docs/how-to/teach.md has every lesson, with its minutes', () => {
+  const rows = readFileSync('docs/how-to/teach.md', 'utf8').split('\n');
+  for (const { title, minutes } of LESSONS) {
+    const row = rows.find((line) => line.startsWith(`| ${title} `));
+    assert.is(row?.split('|')[2]?.trim(), String(minutes), title);
+  }
 });
 
 test('docs/how-to/run-a-model.md names every format of weights', () => {

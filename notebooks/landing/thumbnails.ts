@@ -54,6 +54,12 @@ const DRAWN: Readonly<Record<string, string>> = {
   'a-cache-with-pages': bars(
     range(24).map((at): Shape => [6 + 14 * (at % 8), 8 + 18 * Math.floor(at / 8), 11, 14, at < 15 ? 1 : 2]),
   ),
+  'layers-that-differ': bars(
+    range(12).map((at): Shape => {
+      const height = at % 4 === 3 ? 52 : 9;
+      return [6 + 9 * at, 58 - height, 7, height, at % 4 === 3 ? 1 : 2];
+    }),
+  ),
   'an-npus-temper': line('6,56 30,56 30,42 54,42 54,28 78,28 78,14 114,14', 5) + line('6,50 114,24', 1),
   'a-model-in-the-page': bars(
     range(7).flatMap((row) => range(row + 1).map((at): Shape => [30 + 8 * at, 4 + 8 * row, 7, 7, at === row ? 2 : 1])),

@@ -11,7 +11,10 @@ export interface Exercise {
   readonly why: string;
 }
 
-/** A question with a field for a number: it is compared with the computed answer, which can also be shown. */
+/**
+ * A question with a field for a number: it is compared with the computed answer, which can also be shown, as it is
+ * from the start where the page's address ends with #answers.
+ */
 export function exercise({ question, answer, unit, tolerance = 0.05, why }: Exercise): HTMLElement {
   const result = html`<output aria-live="polite"></output>` as HTMLOutputElement;
   const shown = `${Number(answer.toPrecision(3))} ${unit}. ${why}`;
@@ -24,6 +27,8 @@ export function exercise({ question, answer, unit, tolerance = 0.05, why }: Exer
   const show = (): void => {
     result.textContent = shown;
   };
+  // For teachers, all answers of a page at once.
+  if (location.hash === '#answers') show();
   return html`<form class="exercise" onsubmit=${check}>
     <strong>Exercise.</strong> ${question}<br>
     ${field} ${unit} <button type="submit">Check</button> <button type="button" onclick=${show}>Show the answer</button>

@@ -35,6 +35,16 @@ testIf(hasChromium, `no ${CHROMIUM}`, 'a label that lies over another one, or ov
   await page.context().close();
 });
 
+testIf(hasChromium, `no ${CHROMIUM}`, 'an address that ends with #answers shows every answer', async () => {
+  const { page } = await site.open('what-a-token-costs');
+  await page.goto(`${page.url()}#answers`);
+  await page.reload();
+  const results = page.locator('form.exercise output');
+  await results.first().waitFor();
+  for (const text of await results.allTextContents()) assert.match(text, /^\d/);
+  await page.context().close();
+});
+
 for (const { page: name } of LESSONS) {
   // One visit for all tests of a lesson: opening it takes seconds, giving it another width doesn't.
   let visit: Promise<OpenPage> | undefined;
@@ -65,22 +75,31 @@ for (const { page: name } of LESSONS) {
     },
   );
 
-  testIf(hasChromium, `no ${CHROMIUM}`, `${name}: every exercise shows a computed answer and accepts it`, async () => {
-    const { page } = await visited();
-    const exercises = page.locator('form.exercise');
-    await exercises.first().waitFor();
-    for (const exercise of await exercises.all()) {
-      await exercise.getByRole('button', { name: 'Show the answer' }).click();
-      const answer = Number.parseFloat((await exercise.locator('output').textContent()) ?? '');
-      assert.ok(Number.isFinite(answer));
-      await exercise.locator('input').fill(String(answer));
-      await exercise.getByRole('button', { name: 'Check' }).click();
-      assert.match((await exercise.locator('output').textContent()) ?? '', /^Yes: /);
-      await exercise.locator('input').fill(String(3 * answer + 1));
-      await exercise.getByRole('button', { name: 'Check' }).click();
-      assert.match((await exercise.locator('output').textContent()) ?? '', /^Not yet/);
-    }
-  });
+  testIf(
+    hasChromium,
+    `no ${CHROMIUM}`,
+    `${name}: the reader guesses before the sliders; every exercise shows a computed answer and accepts it`,
+    async () => {
+      const { page } = await visited();
+      const guess = page.locator('form.guess');
+      await guess.locator('input').fill('1');
+      await guess.getByRole('button', { name: 'Guess' }).click();
+      assert.match((await guess.locator('output').textContent()) ?? '', /^You guessed 1 .*; it is \d[\d.]* /);
+      const exercises = page.locator('form.exercise');
+      await exercises.first().waitFor();
+      for (const exercise of await exercises.all()) {
+        await exercise.getByRole('button', { name: 'Show the answer' }).click();
+        const answer = Number.parseFloat((await exercise.locator('output').textContent()) ?? '');
+        assert.ok(Number.isFinite(answer));
+        await exercise.locator('input').fill(String(answer));
+        await exercise.getByRole('button', { name: 'Check' }).click();
+        assert.match((await exercise.locator('output').textContent()) ?? '', /^Yes: /);
+        await exercise.locator('input').fill(String(3 * answer + 1));
+        await exercise.getByRole('button', { name: 'Check' }).click();
+        assert.match((await exercise.locator('output').textContent()) ?? '', /^Not yet/);
+      }
+    },
+  );
 
   testIf(hasChromium, `no ${CHROMIUM}`, `${name}: the first slider changes a number within half a second`, async () => {
     const { page, problems } = await visited();
