@@ -23,7 +23,7 @@ const EXAMPLES = [
   ...readFileSync('docs/how-to/use-the-library.md', 'utf8').matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g),
 ].map(([, file = '', text = '']) => ({ file, text }));
 
-/** What `npm install TARBALL` does, without a network: unpacks it, and links what it depends on. */
+/** Does without a network what `npm install TARBALL` does: unpacks it, and links what it depends on. */
 test.before(async () => {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { maxBuffer: 2 ** 26 });
   const [{ filename }] = JSON.parse(stdout.slice(stdout.search(/^\[/m)));

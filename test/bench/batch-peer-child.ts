@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** What the parent process starts it with. */
+/** The parent process's input. */
 export interface PeerTask {
   readonly library: string;
   readonly model: string;

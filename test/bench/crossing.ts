@@ -15,7 +15,7 @@ import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { madeModel, SMALL_MODEL } from '../../experiments/measure/made-models.ts';
 
 /**
- * What it costs to cross to a GPU and back in a split model, compared with what a profile says: `tsx test/bench/crossing.ts`.
+ * The cost of crossing to a GPU and back in a split model, compared with what a profile says: `tsx test/bench/crossing.ts`.
  * A layer in the middle is on the GPU, all others, embedding and output are on the CPU. From the moment at which the
  * hidden state is handed over until it is back, what the GPU computed by its own clock, and what it took to tell it, is
  * subtracted. Probes of `hearth profile` and passes run by turns.

@@ -7,7 +7,7 @@ import { createDraftModel } from '../../engine/runtime/batch/draft-model.ts';
 import { loadSequences, loadTexts } from '../../engine/runtime/load-transformer.ts';
 
 /**
- * What drafts cost where none is accepted: the processor time of a token in two engines by turns, with guesses and
+ * The cost of drafts where none is accepted: the processor time of a token in two engines by turns, with guesses and
  * without. The texts are drawn at random from a few tokens, whatever the model says: with few, lookups find much that is
  * wrong; with many, nothing.
  */

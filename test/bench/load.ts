@@ -10,7 +10,7 @@ import { reportError } from '../../engine/terminal/report-error.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import { summarise } from './measure.ts';
 
-/** What stands before the first token of a model that is in memory: its vocabulary, its mapping, and its first pass. */
+/** Work before the first token of a model that is in memory: its vocabulary, its mapping, and its first pass. */
 const HELP = `npx tsx test/bench/load.ts FILE.gguf [options]
 
 What comes before the first token, of a file that is in memory: header and vocabulary, loading, and passes of one token.
@@ -59,7 +59,7 @@ function main(): void {
 interface Timed<Result> {
   readonly result: Result;
   readonly seconds: number;
-  /** Of the whole process, in the kernel. */
+  /** Seconds of the whole process in the kernel. */
   readonly systemSeconds: number;
   readonly faults: number;
 }

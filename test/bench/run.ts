@@ -7,7 +7,7 @@ import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.t
 import { benchDevices, benchTokens } from './simulator.ts';
 import { benchSweep } from './sweep.ts';
 
-/** What is timed, in this order. */
+/** Benches, in the order in which they run. */
 const BENCHES = {
   optimal: benchOptimal,
   predict: benchPredict,

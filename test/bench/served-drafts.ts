@@ -6,7 +6,7 @@ import { reportError } from '../../engine/terminal/report-error.ts';
 import { startNode, until } from '../ring/processes.ts';
 
 /**
- * What guesses gain one client of `hearth serve` with the shipped models, greedy: servers without guesses, with as many
+ * The gain of guesses for one client of `hearth serve` with the shipped models, greedy: servers without guesses, with as many
  * as pay and with seven at a time, on one thread each, get the same requests by turns.
  */
 const { values } = parseArgs({

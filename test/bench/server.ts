@@ -9,7 +9,7 @@ import { madeFile } from '../runtime/made-file.ts';
 import { hearthHere } from '../support/run-script.ts';
 
 /**
- * What `hearth serve` adds to a token, on a tiny model whose own time is small: seconds per token of `hearth generate`
+ * The time that `hearth serve` adds to a token, on a tiny model whose own time is small: seconds per token of `hearth generate`
  * and of the same text as a stream, in turns; then whole completions under load (autocannon).
  */
 const TOKENS = 200;

@@ -12,7 +12,7 @@ import { lookAhead } from '../../engine/text/speculation/look-ahead.ts';
 import { createModelDrafter } from '../../engine/text/speculation/model-drafter.ts';
 
 /**
- * What drafts of as many tokens as pay gain or cost in `hearth generate`: the processor time of texts with them over that
+ * The gain or cost of drafts of as many tokens as pay in `hearth generate`: the processor time of texts with them over that
  * without, by turns. Written by the model, greedily, and drawn at random whatever it says, of which no draft is right.
  */
 const { values } = parseArgs({

@@ -26,7 +26,7 @@ export interface Episode {
   readonly goingOn: number | undefined;
   /** Seconds from the death of a head until all workers are free. */
   readonly freeing: number | undefined;
-  /** What broke a promise; empty if all were kept. */
+  /** Promises that were broken; empty if all were kept. */
   readonly broken: readonly string[];
   /** All that the head said, where a promise was broken. */
   readonly said?: readonly string[];

@@ -11,7 +11,7 @@ import { createLabNetwork, listNamespaces, removeNamespaces } from '../../experi
 import { endProcesses } from '../../experiments/lab/processes.ts';
 import { REAL_FILES, runProgram } from '../../experiments/lab/system.ts';
 
-/** Where one device of the ring runs. */
+/** Place of one device of the ring. */
 export interface DeviceGround {
   /** Its host, as others reach it. */
   readonly host: string;
@@ -21,7 +21,7 @@ export interface DeviceGround {
   readonly controls: DeviceControls | undefined;
 }
 
-/** What can be done to a device from outside its process. */
+/** Switches of a device outside its process. */
 export interface DeviceControls {
   /** Takes the device off the network, or puts it back. */
   link(up: boolean): void;

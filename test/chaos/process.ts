@@ -30,7 +30,7 @@ export interface ProcessOptions {
   /** Files to which the process writes its id first: control groups. */
   readonly joins: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** What Node.js runs. Default: `hearth` with what makes it hang and lie on signals. */
+  /** The program that Node.js runs. Default: `hearth` with what makes it hang and lie on signals. */
   readonly script?: readonly string[];
   readonly options: readonly string[];
 }
@@ -135,7 +135,7 @@ export interface Held {
   readonly descriptors: number;
 }
 
-/** What a process holds (Linux); `undefined` elsewhere, or once it has ended. */
+/** Memory and descriptors that a process holds (Linux); `undefined` elsewhere, or once it has ended. */
 export function heldBy(pid: number): Held | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -160,7 +160,7 @@ export async function until<Value>(
   }
 }
 
-/** What a promise resolves to; `undefined` after `seconds`. No timer is left, which would keep the process. */
+/** The value of a promise; `undefined` after `seconds`. No timer is left, which would keep the process. */
 export async function within<Value>(seconds: number, promise: Promise<Value>): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

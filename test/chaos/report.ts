@@ -7,7 +7,7 @@ export interface ChaosResult {
   readonly seed: number;
   readonly minutes: number;
   readonly episodes: readonly Episode[];
-  /** What the worker that keeps its process held after each request. */
+  /** Memory of the worker that keeps its process, after each request. */
   readonly held: readonly Held[];
   /** Kinds of faults that can't be made here. */
   readonly skipped: readonly FaultName[];
@@ -22,7 +22,7 @@ const FLAT_BYTES = 24 * 2 ** 20;
 /** Requests after which a worker has reached its usual size. */
 const WARM = 5;
 
-/** What a run shows as one line each: broken promises, and whether memory and descriptors are flat. */
+/** The findings of a run, one line each: broken promises, and whether memory and descriptors are flat. */
 export function verdict({ episodes, held, others = [] }: ChaosResult): string[] {
   const requests = episodes.flatMap((one, index) =>
     one.broken.map((problem) => `request ${index}, ${one.fault} of ${one.victim} in ${one.phase}: ${problem}`),

@@ -30,7 +30,7 @@ interface Options {
 /** The worker that keeps its process: faults that end a process strike the others. */
 const WATCHED = 'three';
 
-/** What is struck. Servers and sweeps run next to the ring. */
+/** Subjects of faults. Servers and sweeps run next to the ring. */
 const SUBJECTS = ['ring', 'servers', 'sweeps'] as const;
 const ALL = SUBJECTS.join(',');
 

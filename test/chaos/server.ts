@@ -27,7 +27,7 @@ const FAULTS = {
   'leaving-clients': 'clients that go away while they are answered',
 };
 
-/** What a client has of an answer. */
+/** The part of an answer that a client has. */
 interface Answer {
   readonly text: string;
   /** Whether the answer says that it is whole: its stream or its body has ended as it should. */

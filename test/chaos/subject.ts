@@ -4,11 +4,11 @@ import type { Held } from './process.ts';
 /** A fault that struck servers or sweeps, and what came of it. */
 export interface Round {
   readonly fault: string;
-  /** What ended whole: answers, sweeps. */
+  /** Work that ended whole: answers, sweeps. */
   readonly whole: number;
-  /** What was broken off, as it should be. */
+  /** Work that was broken off, as it should be. */
   readonly brokenOff: number;
-  /** What broke a promise; empty if all were kept. */
+  /** Promises that were broken; empty if all were kept. */
   readonly broken: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface Watched {
   readonly held: readonly Held[];
 }
 
-/** What became of one of the subjects. */
+/** The outcome of one of the subjects. */
 export interface SubjectResult {
   readonly rounds: readonly Round[];
   readonly watched: readonly Watched[];
@@ -26,7 +26,7 @@ export interface SubjectResult {
 
 /** Processes that are struck with faults, one round after the other. */
 export interface Subject {
-  /** What each fault does. */
+  /** The effect of each fault. */
   readonly faults: Readonly<Record<string, string>>;
   round(fault: string): Promise<Omit<Round, 'fault'>>;
   /** The processes that are watched. */

@@ -47,7 +47,7 @@ function textsOf(client: OpenAI): Promise<string[]> {
   );
 }
 
-/** What a prompt is answered with that goes on after another one, and how much of it was there. */
+/** The answer to a prompt that goes on after another one, and how much of it was there. */
 async function answerAgain(client: OpenAI) {
   const request = { model: 'tiny', max_tokens: 12, temperature: 0, prompt: PROMPTS[2] ?? '' };
   await client.completions.create(request);

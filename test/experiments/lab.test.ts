@@ -17,7 +17,7 @@ test.after(() => rmSync(directory, { recursive: true, force: true }));
 const ground = findLabGround(REAL_FILES, runProgram, directory, 3e9);
 const missing = 'missing' in ground ? ground.missing.join('; ') : '';
 
-/** What is left of labs of a process: groups, namespaces, parts of models. */
+/** Remains of labs of a process: groups, namespaces, parts of models. */
 function leftovers(pid: number): string[] {
   if ('missing' in ground) return [];
   const groups = Object.values(ground.controllers).flatMap(({ root }) => REAL_FILES.list(root));

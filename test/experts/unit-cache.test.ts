@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createUnitCache, type Eviction } from '../../engine/experts/unit-cache.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 
-/** What is read of units that are needed one by one, as `unit` or `unit<victim`, and `unit!` where it isn't kept. */
+/** Reads of units that are needed one by one, as `unit` or `unit<victim`, and `unit!` where it isn't kept. */
 function reads(eviction: Eviction, slots: number, needs: readonly number[]): string {
   const cache = createUnitCache({ slots, eviction, sparesNeeded: false, seed: 1 });
   const read = needs.flatMap((unit) => [...cache.need([unit])]);

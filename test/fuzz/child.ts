@@ -4,7 +4,7 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { type FuzzTarget, judge, type Outcome, type TargetModule } from './target.ts';
 
 /**
- * What the process of a campaign is asked: to make and judge inputs by their numbers, as many as a time allows; to judge
+ * Requests to the process of a campaign: to make and judge inputs by their numbers, as many as a time allows; to judge
  * one input; or to make one.
  */
 export type Task =
@@ -12,7 +12,7 @@ export type Task =
   | { readonly kind: 'one'; readonly input: Uint8Array }
   | { readonly kind: 'make'; readonly number: number };
 
-/** What it answers. */
+/** Its answer. */
 export interface Judged {
   readonly inputs: number;
   /** The input that was made. */

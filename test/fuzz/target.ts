@@ -35,7 +35,7 @@ export interface TargetModule {
   open(): FuzzTarget | Promise<FuzzTarget>;
 }
 
-/** What became of an input: the kind of its result, `refused`, or a fault and why it is one. */
+/** The outcome of an input: the kind of its result, `refused`, or a fault and why it is one. */
 export type Outcome = { readonly kind: string } | { readonly fault: string };
 
 /** Longest message of a refusal, characters: it has to fit a line that people read. */

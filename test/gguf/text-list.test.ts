@@ -24,7 +24,7 @@ test('a packed text has the hash of its string', () => {
   );
 });
 
-/** What a decoder says. */
+/** A decoder's result. */
 function decodes(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);

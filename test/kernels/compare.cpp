@@ -37,7 +37,7 @@ constexpr bool sameBits = true;
 constexpr bool sameBits = false;
 #endif
 
-/** Where blocks keep scale and minimum in half precision; the second is 0 where there is none. */
+/** Offsets at which blocks keep scale and minimum in half precision; the second is 0 where there is none. */
 struct Scales {
   Type type;
   std::size_t scale;

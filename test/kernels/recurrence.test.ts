@@ -30,7 +30,7 @@ interface Computed {
   readonly state: number[];
 }
 
-/** What a layer gives for its tokens in passes of so many each, with its state carried over from one to the next. */
+/** A layer's results for its tokens in passes of so many each, with its state carried over from one to the next. */
 function compute(kernels: Kernels, layer: Layer, passes: readonly number[] = [TOKENS]): Computed {
   const shared = Object.entries(layer.shared).map(([name, values]) => [name, kernels.vector(values)] as const);
   const state = kernels.vector(layer.state);

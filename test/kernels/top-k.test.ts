@@ -16,7 +16,7 @@ async function found(kernels: Kernels, x: ArrayLike<number>, width: number, k: n
   return [...y.values];
 }
 
-/** What the sampler takes from the same values, in the operation's form. */
+/** The sampler's choice from the same values, in the operation's form. */
 function expected(values: Float32Array, k: number): number[] {
   const pairs = topK(values, k).flatMap(({ token, logit }) => [token, logit]);
   const padding = new Array<number>(2 * k - pairs.length).fill(-1);

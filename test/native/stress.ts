@@ -21,7 +21,7 @@ export interface StressTest {
   readonly program: string;
   readonly sources: readonly string[];
   readonly options?: readonly string[];
-  /** What it prints on its way to exit code 0. */
+  /** Its output on the way to exit code 0. */
   readonly check: (run: { readonly status: number | null; readonly printed: string }) => void;
 }
 

@@ -54,7 +54,7 @@ const withSegment =
   (frame) => [{ ...frame, segments: frame.segments.map(change) }];
 const kept: ActivationFrame[] = [];
 
-/** What a device does from its fourth result on, and how the head names it. */
+/** A device's lie from its fourth result on, and how the head names it. */
 const LIES: readonly (readonly [what: string, lie: Lie, reason: RegExp])[] = [
   // The second may arrive before the next frame is sent, or after.
   [

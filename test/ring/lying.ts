@@ -1,7 +1,7 @@
 import { Dealer, type MessageLike, Router } from 'zeromq';
 import { type ActivationFrame, encodeFrame, joinedFrame, partsOf } from '../../engine/ring/wire/frame.ts';
 
-/** What a liar sends in place of a result. */
+/** A liar's message in place of a result. */
 export type Lie = (frame: ActivationFrame) => readonly ActivationFrame[] | Promise<readonly ActivationFrame[]>;
 
 /** Magic, version and kind of activations, as frame.ts writes them. */

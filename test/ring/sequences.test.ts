@@ -18,10 +18,10 @@ test.before(async () => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** Of which five have room at once. */
+/** Requests, of which five have room at once. */
 const requests = () => REQUESTS.map(([seed, length, tokens]) => greedy(prompt(seed, length), tokens));
 
-/** What an engine on one machine finds, for one request after the other. */
+/** Results of an engine on one machine, for one request after the other. */
 async function oneByOne<Found>(
   ask: (engine: BatchEngine, request: BatchRequest) => Promise<Found>,
   pageTokens = 8,

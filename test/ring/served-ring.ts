@@ -28,7 +28,7 @@ export interface ServedRingOptions {
   readonly requests?: number;
   /** Default: the context. */
   readonly pageTokens?: number;
-  /** Of the head and every worker. */
+  /** The GPU of the head and of every worker. */
   readonly gpu?: RingGpu;
   readonly layout?: (devices: readonly string[]) => RingLayout;
 }

@@ -40,7 +40,7 @@ const tokensIn = async (engine: BatchEngine, request: BatchRequest) => {
   return { tokens, cachedTokens };
 };
 
-/** What requests find, one after the other, on one machine. */
+/** Tokens that requests find, one after the other, on one machine. */
 async function onOneMachine(requests: readonly BatchRequest[]) {
   const kernels = openKernels({ threads: 1 });
   const size = { context: CONTEXT, kvCache: 'F32', pages: 60, pageTokens: PAGE } as const;

@@ -12,7 +12,7 @@ export const RANDOM_BLOCKS_SHAPE: Shape = { ...TINY_SHAPE, name: 'random blocks'
 /** Half-precision 1. */
 const ONE = 0x3c00;
 
-/** Where a block keeps the half-precision scale of all its weights; 0 where not listed. */
+/** Offset at which a block keeps the half-precision scale of all its weights; 0 where not listed. */
 const SCALE_AT: Partial<Record<Quantization, number>> = { TQ1_0: 52, TQ2_0: 64 };
 
 /**

@@ -49,7 +49,7 @@ function logitsOf(kernels: Kernels, path: string): number[] {
  */
 const [EXACT, ROUNDED] = [1.02, 2];
 
-/** What products of many tokens in bfloat16 add, with AMX (runtime/golden.test.ts). */
+/** The error that products of many tokens in bfloat16 add, with AMX (runtime/golden.test.ts). */
 const BF16 = 5e-4;
 
 for (const [type, { rounding, logits }] of Object.entries(formats)) {

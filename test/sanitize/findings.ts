@@ -1,4 +1,4 @@
-/** What a sanitizer's report holds. */
+/** Contents of a sanitizer's report. */
 export interface Findings {
   /** Errors that ended a process: the whole report. */
   readonly errors: readonly string[];

@@ -27,7 +27,7 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
   const closing = new AbortController();
   let [running, waiting] = [0, 0];
   let last: Promise<unknown> = Promise.resolve();
-  /** What the KV cache holds. */
+  /** Tokens in the KV cache. */
   let cached: readonly number[] = [];
   let times: number[] = [];
 

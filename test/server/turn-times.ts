@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** Of the calling thread: nanoseconds on a processor come first. Linux alone has it. */
+/** Times of the calling thread, nanoseconds on a processor first. Linux alone has this file. */
 const STATISTICS = '/proc/thread-self/schedstat';
 
 /** The turns of the calling thread's event loop, in processor time: other programs of a busy machine don't count. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { SHARED } from './shared-folder.ts';
 
-/** What a forward pass in double precision computes with a golden model: 64 tokens, with the logits of five positions. */
+/** Results of a forward pass in double precision with a golden model: 64 tokens, with the logits of five positions. */
 export interface GoldenArchitecture {
   readonly tokens: readonly number[];
   readonly positions: readonly number[];

@@ -7,7 +7,7 @@ import { testIf } from './needs.ts';
 /** SwiftShader, a GPU in software, as Debian's chromium brings it. */
 const SWIFTSHADER = '/usr/lib/chromium/vk_swiftshader_icd.json';
 
-/** What a process needs in its environment to find a GPU: where there is none, the one in software. */
+/** The environment in which a process finds a GPU: where there is none, the one in software. */
 export const GPU_ENVIRONMENT: Readonly<Record<string, string>> =
   process.env.VK_DRIVER_FILES === undefined && !existsSync('/dev/nvidia0') && existsSync(SWIFTSHADER)
     ? { VK_DRIVER_FILES: SWIFTSHADER }

@@ -1,7 +1,7 @@
 import { addSymbols, type MergeRank, mergeNeighbours } from '../../engine/text/merge-neighbours.ts';
 import { atOnce } from '../../engine/text/slices.ts';
 
-/** What is left of symbols when no merge is. */
+/** Symbols that are left when no merge is. */
 export function mergedSymbols(symbols: readonly string[], rankOf: MergeRank): string[] {
   let length = 0;
   const begin = Int32Array.from(symbols, (symbol) => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 
 /**
- * What lies over something else on a page: texts over texts or controls, and controls over controls, as
+ * Overlaps on a page: texts over texts or controls, and controls over controls, as
  * `"one" over "other"`. Parts that are scrolled out of their containers don't count, nor do texts within one label.
  */
 export async function overlaps(page: Page): Promise<string[]> {

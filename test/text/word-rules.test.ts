@@ -60,7 +60,7 @@ test('rules of further families', () => {
 
 interface Golden {
   readonly further: readonly string[];
-  /** Of each rule four digits for each text. */
+  /** Four digits of each rule for each text. */
   readonly hashes: Readonly<Record<string, string>>;
 }
 const golden = JSON.parse(readFileSync('test/golden/word-rules.json', 'utf8')) as Golden;

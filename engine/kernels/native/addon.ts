@@ -117,7 +117,7 @@ const FOLDER =
     .map((path) => join(import.meta.dirname, path))
     .find((path) => existsSync(path)) ?? join(import.meta.dirname, '../../../native/build');
 
-/** What makes an addon where there is none: npm compiles that of an installed package again; a clone has a script. */
+/** Advice where there is no addon: npm compiles that of an installed package again; a clone has a script. */
 export const ADDON_REMEDY = `install g++ and run: npm ${import.meta.dirname.includes('node_modules') ? 'rebuild' : 'run build:native'}`;
 
 /**

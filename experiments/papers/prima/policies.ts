@@ -37,7 +37,7 @@ export interface SystemPolicy {
   readonly reclaiming?: Reclaiming;
   /** Whether the optimum of Eq. 1 stands in where the planner finds no plan, as the paper's program found one. */
   readonly standIn?: boolean;
-  /** Whose own formats decide what devices hold and whether it fits; the plan's unless given. */
+  /** The program whose formats decide what devices hold and whether it fits; the plan's unless given. */
   readonly footprint?: FootprintOf;
   /** Devices on which the system doesn't run, by name. */
   readonly leavesOut?: readonly string[];

@@ -15,7 +15,7 @@ export interface Child extends Engine {
   limits(of?: LimitsOf): Promise<Limits>;
 }
 
-/** What tables call each engine. */
+/** Names of engines in tables. */
 const NAMES = { hearth: 'Hearth', 'hearth-gpu': 'Hearth', llama: NODE_LLAMA } as const;
 
 /**

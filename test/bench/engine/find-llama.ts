@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 export const NODE_LLAMA = 'node-llama-cpp';
 export const NODE_LLAMA_VERSION = '3.22.1';
 
-/** Where benches keep what they download. */
+/** Folder in which benches keep what they download. */
 export const BENCH_CACHE = join(import.meta.dirname, '../../../node_modules/.cache/hearth-bench');
 
 /**

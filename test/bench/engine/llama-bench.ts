@@ -13,9 +13,9 @@ export interface LlamaBench {
   readonly path: string;
 }
 
-/** What `llama-bench -o json` printed of one test. */
+/** One test as `llama-bench -o json` prints it. */
 export interface BenchRun {
-  /** Of each repetition. */
+  /** Seconds of each repetition. */
   readonly seconds: readonly number[];
   /** A description of what was measured: the build and the processor it found. */
   readonly description: string;

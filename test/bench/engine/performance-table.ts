@@ -1,7 +1,7 @@
 import { threeDigits } from '../../../engine/input/format.ts';
 import type { Cell, Spread } from './cell.ts';
 
-/** What `npm run bench:engine -- --json` writes. */
+/** The output of `npm run bench:engine -- --json`. */
 export interface RecordedBench {
   readonly model: string;
   /** The processor's name, as the operating system has it. */

@@ -28,7 +28,7 @@ ${STEPS.map(({ name, title }, index) => `  ${index + 1} ${name.padEnd(8)}  ${tit
   --help
 `;
 
-/** Where it comes from, as the box's packer wrote it. */
+/** The origin of the box, as the box's packer wrote it. */
 const ORIGIN = new URL('../../../origin.json', import.meta.url);
 
 async function main(): Promise<void> {
@@ -253,7 +253,7 @@ function watched(
   });
 }
 
-/** What is measured again takes the place of what was kept before. */
+/** Keeps a cell, in place of an earlier measurement of the same. */
 function keep(cells: Cell[], cell: Cell): void {
   const key = keyOf(cell);
   const before = key === undefined ? -1 : cells.findIndex((one) => keyOf(one) === key);

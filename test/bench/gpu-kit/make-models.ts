@@ -1,6 +1,6 @@
 import { contestModels, kitModel } from './models.ts';
 
-/** What this process is given. */
+/** The input of this process. */
 export interface ModelsTask {
   readonly folder: string;
   readonly software: boolean;

@@ -104,7 +104,7 @@ export function dropModel(folder: string, { shape, mix }: KitModel): void {
   rmSync(join(folder, `${shape.name}-${mix}.gguf`), { force: true });
 }
 
-/** Where models are written unless a folder is given: in memory where it has room for the largest, else in TMPDIR. */
+/** The folder of models unless another is given: in memory where it has room for the largest, else in TMPDIR. */
 export function modelsFolder(temporary: string): string {
   const largest = modelBytes({ shape: kitShapes(false)['8b'], mix: 'F16' });
   const folder = ['/dev/shm', temporary].find((one) => existsSync(one) && roomIn(one) > 1.5 * largest) ?? temporary;

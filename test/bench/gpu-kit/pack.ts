@@ -79,7 +79,7 @@ async function fillBox(box: string, withPeer: boolean): Promise<void> {
   writeFileSync(join(box, 'origin.json'), `${JSON.stringify({ version, commit: commit.trim(), peer }, null, 2)}\n`);
 }
 
-/** What is copied into the box: [file or folder here, its path there]. */
+/** Files that are copied into the box: [file or folder here, its path there]. */
 function copied(): [from: string, to: string][] {
   const own = (path: string): [string, string] => [join(ROOT, path), path];
   const tables = readdirSync(join(ROOT, 'datasets'), { recursive: true, encoding: 'utf8' })

@@ -9,7 +9,7 @@ const sample = z.object({ median: z.number(), spread: z.number(), repeats: z.num
 const numbers = z.record(z.string(), z.number());
 const times = z.object({ ttft: z.number(), tpot: z.number() });
 
-/** What a step leaves, one after the other. */
+/** Results of the steps, one after the other. */
 const CELLS = {
   device: z.object({
     kind: z.literal('device'),
@@ -156,7 +156,7 @@ const results = z.object({
   }),
   steps: z.array(step),
 });
-/** What a run of the box writes: results.json. */
+/** The file that a run of the box writes: results.json. */
 export type GpuResults = z.infer<typeof results>;
 
 export const emptyResults = (origin: Omit<GpuResults, 'form' | 'steps'>): GpuResults => ({

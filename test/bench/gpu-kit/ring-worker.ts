@@ -1,7 +1,7 @@
 import { workerHere } from '../../ring/ring-in-process.ts';
 import { RING_MEMORY, ringGpu } from './ring-gpu.ts';
 
-/** What the process of a ring's second device is given. */
+/** The input of the process of a ring's second device. */
 export interface RingWorkerTask {
   readonly model: string;
   readonly device: string | undefined;

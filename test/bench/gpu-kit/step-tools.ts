@@ -1,6 +1,6 @@
 import type { Cell } from './results.ts';
 
-/** What a step's process is given. */
+/** The input of a step's process. */
 export interface StepTask {
   readonly step: string;
   /** Seconds that it may take from its process's start; it is killed soon after them. */
@@ -26,7 +26,7 @@ export interface StepTools extends StepTask {
 /** A step of the box. */
 export interface Step {
   readonly name: string;
-  /** What it measures, for people. */
+  /** Its subject, for people. */
   readonly title: string;
   /** Its part of the time, relative to the other steps'. */
   readonly weight: number;

@@ -2,7 +2,7 @@ import type { Cell } from './results.ts';
 import type { StepTask } from './step-tools.ts';
 import { STEPS } from './steps/steps.ts';
 
-/** What a step's process tells. */
+/** Messages of a step's process. */
 export type StepMessage =
   | { readonly kind: 'cell'; readonly cell: Cell; readonly line?: string | undefined }
   | { readonly kind: 'line'; readonly line: string }

@@ -15,7 +15,7 @@ import { testIf } from '../../support/needs.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { hearthHere, runHere } from '../../support/run-script.ts';
 
-/** What whoever reaches the Redis of sweeps can't do to workers, submitters and those who look at the status. */
+/** Harm that somebody who reaches the Redis of sweeps can't do to workers, submitters and those who look at the status. */
 const REASON = 'redis-server is not installed';
 const directory = mkdtempSync(join(tmpdir(), 'hearth-redis-attack-'));
 const children: ChildProcess[] = [];
@@ -40,7 +40,7 @@ test.after(async () => {
 
 interface Worker {
   readonly child: ChildProcess;
-  /** What it has printed. */
+  /** Its output so far. */
   text(): string;
 }
 

@@ -34,7 +34,7 @@ const MEMORY = 2 ** 26;
 const HEAD_LINK = 'ab'.repeat(16);
 
 /**
- * What peers send. An input is a conversation: frames, each after its length (4 bytes, little endian). Each goes through
+ * Messages of peers. An input is a conversation: frames, each after its length (4 bytes, little endian). Each goes through
  * the decoder; messages are read as those of a head and of a worker; a session of a worker with a real model then
  * answers what a head may send, and computes.
  */

@@ -4,7 +4,7 @@
 
 namespace hearth {
 
-/** What tiles of bfloat16 must give: the same products by vectors, for every format. */
+/** Expected results of tiles of bfloat16: the same products by vectors, for every format. */
 const KernelTable* bf16VectorsTable() {
   static const KernelTable table = [] {
     KernelTable vectors = *avx512Table();

@@ -14,7 +14,7 @@ import { wholeNumberActivations, wholeNumberRows } from '../whole-number-rows.ts
 
 const reference = openKernels({ implementation: 'reference' });
 
-/** What an operation writes to `y`, by these kernels and by the reference. */
+/** Values that an operation writes to `y`, by these kernels and by the reference. */
 async function both(
   kernels: Kernels,
   run: (kernels: Kernels) => Vector,

@@ -93,7 +93,7 @@ function everyOperation(kernels: Kernels): readonly Operation[] {
   ];
 }
 
-/** What a shader says if it uses a feature. */
+/** The directive of shaders that use a feature. */
 const SAYS: Readonly<Record<(typeof FEATURES)[number], string>> = {
   subgroups: 'enable subgroups;',
   'shader-f16': 'enable f16;',

@@ -9,10 +9,10 @@ import { createModelPart } from '../../../engine/runtime/model-part.ts';
 import { readRotations } from '../../../engine/runtime/rotations.ts';
 import { weightsLoader } from '../../../engine/runtime/transformer-weights.ts';
 
-/** What a page computed, and on what. */
+/** Results of a page, and the GPU that computed them. */
 export interface PageLogits {
   readonly adapter: string;
-  /** Of the last token. */
+  /** Logits of the last token. */
   readonly logits: number[];
   /** The largest, as the GPU chooses it. */
   readonly token: number | undefined;

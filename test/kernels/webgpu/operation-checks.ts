@@ -69,7 +69,7 @@ const vectorOperations: GpuCheck = {
   },
 };
 
-/** Of a width that is not rounded, and of others. */
+/** Norms of rows of a width that is not rounded, and of others. */
 const norms = (on: GpuCheck['on']): GpuCheck => ({
   name: `rows are normed by the weights of their groups in turn, ${on}`,
   on,

@@ -97,7 +97,7 @@ const embedding: GpuCheck = {
   },
 };
 
-/** What is allowed of products whose activations have 8 bits: half a step of 127, uniform, over the mean square. */
+/** The error that is allowed in products whose activations have 8 bits: half a step of 127, uniform, over the mean square. */
 const BYTE_NMSE = 3e-5;
 
 const packedProducts: GpuCheck = {

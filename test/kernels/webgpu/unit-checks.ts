@@ -19,7 +19,7 @@ const FORMATS = Object.keys(UNIT_SHADERS) as (keyof typeof UNIT_SHADERS)[];
 const weights = (type: Quantization, rows: number, seed: number): Uint8Array =>
   quantize(type, Float32Array.from(randomValues(randomFrom(seed), rows * COLUMNS)));
 
-/** What `operations` write to the last of the vectors that they make, by these kernels and by the reference. */
+/** Values that `operations` write to the last of the vectors that they make, by these kernels and by the reference. */
 async function both(kernels: Kernels, operations: (kernels: Kernels) => { run: Operation[]; results: Vector[] }) {
   const values = async (each: Kernels): Promise<Float32Array[]> => {
     const { run, results } = operations(each);

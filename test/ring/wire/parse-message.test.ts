@@ -27,7 +27,7 @@ test('a plan has at most as many successors as a ring has devices', () => {
   assert.is(refusalOf(successors(65)), 'a message whose message.assignment.successors is not a list of at most 64');
 });
 
-/** What the head hears of a worker's message. */
+/** The head's reading of a worker's message. */
 const heardOf = (message: object): string => {
   try {
     readMessage({ kind: 'message', payload: new TextEncoder().encode(JSON.stringify(message)) }, WORKER_MESSAGE);

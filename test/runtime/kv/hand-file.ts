@@ -1,7 +1,7 @@
 import type { CacheFile, CacheJob, KeyValueCache } from '../../../engine/kernels/key-value-cache.ts';
 
 export interface HandFile extends CacheFile {
-  /** What was asked for, in order: `write 3` for place 3, then `waited 3` where a caller blocked on it. */
+  /** Requests in order: `write 3` for place 3, then `waited 3` where a caller blocked on it. */
   readonly log: string[];
   /** Ends the job at a place. */
   end(place: number): void;

@@ -18,7 +18,7 @@ if (found === undefined) throw new Error('no OLMoE-1B-7B in datasets/models.csv'
 /** A mixture of a few layers, all of the same size. */
 const model = createModel({ ...found.shape, layers: LAYERS, kinds: found.shape.kinds.slice(0, LAYERS) }, 'Q8_0');
 
-/** Where a layer is: all on the CPU, all on the GPU, or on the GPU with its experts on the CPU. */
+/** Place of a layer: all on the CPU, all on the GPU, or on the GPU with its experts on the CPU. */
 const PLACES = ['cpu', 'gpu', 'crossed'] as const;
 type PlaceOfLayer = (typeof PLACES)[number];
 

@@ -2,7 +2,7 @@ import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import { removeSpan, type Span } from '../../../simulator/page-cache/extents.ts';
 import type { PageCache } from '../../../simulator/page-cache/page-cache.ts';
 
-/** What was in memory before something was done to a cache, and isn't afterwards; by position. */
+/** Pages that were in memory before something was done to a cache, and aren't afterwards; by position. */
 export function droppedBy(cache: PageCache, act: () => void): readonly ByteRange[] {
   const dropped: Span[] = cache.residentRanges();
   act();

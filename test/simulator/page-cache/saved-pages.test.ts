@@ -16,7 +16,7 @@ const policies = fc.constantFrom<PagePolicy>(
   { name: 'android', beyondSwap: 'overflow', swappable: 35, swapFree: 100 },
 );
 
-/** What a computation or a prefetcher does with a range, one after the other. */
+/** Actions of a computation or a prefetcher on a range, one after the other. */
 const use = fc.record({
   reader: fc.constantFrom('demand' as const, 'willneed' as const, 'populate' as const, 'release' as const),
   from: fc.integer({ min: 0, max: 23 }).map((extent) => 10 * extent),

@@ -79,7 +79,7 @@ interface Writing {
   readonly prompt?: readonly number[];
   /** Tokens after which the draft has nothing more. */
   readonly stops?: ReadonlySet<number>;
-  /** Of a pass of one token, as far as it is known before. */
+  /** Seconds of a pass of one token, as far as they are known before. */
   readonly passSeconds?: number;
 }
 

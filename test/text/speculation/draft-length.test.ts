@@ -6,7 +6,7 @@ import { createDraftLength, type DraftLength, type Offer } from '../../../engine
 
 /** A machine and a text, in virtual time: passes of one token take 1 s. */
 interface Setting {
-  /** What earlier texts taught; nothing unless given. */
+  /** Lengths as earlier texts taught them; new ones unless given. */
   readonly length?: DraftLength;
   /** Seconds of a pass of so many tokens. */
   readonly pass: (tokens: number) => number;

@@ -13,7 +13,7 @@ const { groups } = JSON.parse(readFileSync('test/text/template/jinja.json', 'utf
 const templates = startTemplateProcess();
 test.after(() => templates.close());
 
-/** What a template writes, or the reason why it writes nothing. */
+/** A template's text, or the reason why it writes none. */
 async function written(template: string, values: Group['values']): Promise<{ text: string } | { refused: string }> {
   try {
     return { text: await templates.render(template, values) };

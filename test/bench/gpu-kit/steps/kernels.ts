@@ -61,7 +61,7 @@ function comparisons(
   });
 }
 
-/** What went wrong; `undefined`: nothing. */
+/** Runs a check. @returns the fault, if there was one */
 async function attempt(run: () => void | Promise<void>): Promise<string | undefined> {
   try {
     await run();

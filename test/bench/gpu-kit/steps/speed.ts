@@ -10,7 +10,7 @@ const DISCIPLINES: readonly Discipline[] = [
   { kind: 'prefill', tokens: 512 },
   { kind: 'prefill', tokens: 2048 },
 ];
-/** What a GPU in software does in seconds. */
+/** Cells that a GPU in software computes in seconds. */
 const SMALL_DISCIPLINES: readonly Discipline[] = [
   { kind: 'decode', tokens: 4 },
   { kind: 'prefill', tokens: 16 },

@@ -24,7 +24,7 @@ import { deviations, type SplitCell } from '../split-errors.ts';
 import type { Step, StepTools } from '../step-tools.ts';
 
 const TOKENS = { promptTokens: 128, outputTokens: 8 };
-/** What a GPU in software does in seconds. */
+/** Tokens that a GPU in software computes in seconds. */
 const SMALL_TOKENS = { promptTokens: 16, outputTokens: 4 };
 /** Rounds over all splits that count; one more comes before them. */
 const MOST_ROUNDS = 5;

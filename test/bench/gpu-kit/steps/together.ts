@@ -19,7 +19,7 @@ import type { Step, StepTools } from '../step-tools.ts';
 
 const BATCHES = [1, 4, 8, 16];
 const TOKENS = { promptTokens: 64, outputTokens: 16 };
-/** What a GPU in software does in seconds. */
+/** Tokens that a GPU in software computes in seconds. */
 const SMALL_TOKENS = { promptTokens: 4, outputTokens: 2 };
 /** Rounds over all batches; one more of each comes before them. */
 const MOST_ROUNDS = 4;
