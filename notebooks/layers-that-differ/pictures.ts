@@ -3,7 +3,7 @@ import type { Model } from '../../engine/model/model.ts';
 import { chartWidth } from '../lib/figure.ts';
 import { type ContextCost, contextCost, type LayerCost, WAYS } from './context.ts';
 
-const [KIB, GIB] = [2 ** 10, 2 ** 30];
+const [MIB, GIB] = [2 ** 20, 2 ** 30];
 /** Contexts of the curves: powers of two from 256 to 262,144 tokens. */
 const CONTEXTS = Array.from({ length: 11 }, (_, index) => 2 ** (8 + index));
 
@@ -18,7 +18,7 @@ export function contextLines(models: readonly Model[], chosen: Model, tokens: nu
     height: 360,
     marginRight: 130,
     x: { label: 'context (tokens)', type: 'log', base: 2, ticks: [256, 2048, 16384, 131072], tickFormat: ',' },
-    y: { label: 'read for each token (GiB)', type: 'log', grid: true, ticks: 5 },
+    y: { label: 'read for each token (GiB)', type: 'log', grid: true, ticks: 5, tickFormat: String },
     color: {
       domain: models.map(({ name }) => name),
       range: models.map((_, index) => `var(--series-${index + 1})`),
@@ -59,10 +59,10 @@ export function layerBars({ layers }: ContextCost, width: number): Element {
     width: chartWidth(width),
     height: 260,
     x: { label: 'layer', type: 'band', ticks: layers.map(({ layer }) => layer).filter((at) => at % 10 === 0) },
-    y: { label: 'read for each token (KiB)', grid: true },
+    y: { label: 'read for each token (MiB)', grid: true },
     color: { domain: [...ways], range: ways.map((way) => `var(--series-${1 + WAYS.indexOf(way)})`), legend: true },
     marks: [
-      Plot.barY(layers, { x: 'layer', y: ({ read }: LayerCost) => read / KIB, fill: 'way', inset: 0.2 }),
+      Plot.barY(layers, { x: 'layer', y: ({ read }: LayerCost) => read / MIB, fill: 'way', inset: 0.2 }),
       Plot.ruleY([0]),
     ],
   });
