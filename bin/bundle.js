@@ -17,6 +17,7 @@ const ENTRIES = [
   'commands/catalogue-thread.ts',
   'engine/gguf/make/worker.ts',
   'engine/gguf/quantize/worker.ts',
+  'engine/text/grammar/states-thread.ts',
 ];
 /** Files of older bundles are kept that long for the processes that run them, ms. */
 const KEPT = 7 * 24 * 3600 * 1000;

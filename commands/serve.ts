@@ -23,7 +23,7 @@ import type { Sequences } from '../engine/runtime/sequences.ts';
 import { isLoopback } from '../engine/server/access.ts';
 import type { HttpServer } from '../engine/server/create-server.ts';
 import type { ServedModel } from '../engine/server/served-model.ts';
-import { createGrammars } from '../engine/text/grammar/text-form.ts';
+import { createGrammars } from '../engine/text/grammar/grammars.ts';
 import { loadTokenizer } from '../engine/text/load-tokenizer.ts';
 import { chatTemplate } from '../engine/text/prompt-tokens.ts';
 import { reasoningOf } from '../engine/text/reasoning/reasoning.ts';

@@ -54,7 +54,7 @@ export interface HttpServer {
   stop(seconds: number): Promise<void>;
 }
 
-type AskText = (model: ServedModel, body: unknown) => Promise<Asked>;
+type AskText = (model: ServedModel, body: unknown, signal: AbortSignal) => Promise<Asked>;
 
 /** Endpoints that write texts: how their requests are read. */
 const TEXTS: Readonly<Record<string, AskText>> = {
@@ -175,18 +175,24 @@ function allowOrigin(app: FastifyInstance, origin: string): void {
   );
 }
 
+/** Characters of a body whose parsing takes a millisecond. */
+const LONG_BODY = 2 ** 16;
+
 /**
  * Accepts only JSON bodies. A foreign web page may POST text/plain without a CORS preflight, but not application/json.
  */
 function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
-    try {
-      done(null, readJson(body.toString().replace(/^\ufeff/, '')));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (_request: FastifyRequest, body: string) => {
+      const json = readJson(body.replace(/^\ufeff/, ''));
+      // The handler does further work with a long one.
+      if (body.length > LONG_BODY) await setImmediate();
+      return json;
+    },
+  );
 }
 
 interface Answering {
@@ -202,7 +208,7 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   const { request, reply, metrics, options } = answering;
   const { model } = options;
   return inPlace(answering, async (place) => {
-    const asked = await ask(model, request.body);
+    const asked = await ask(model, request.body, place.signal);
     if (asked.ignored.length > 0) tellIgnored(reply, asked.ignored, options.log);
     const atOnce = place.extend(Math.min(asked.request.prompts.length * asked.request.count, MOST_AT_ONCE) - 1);
     const open = () => {

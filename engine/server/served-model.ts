@@ -1,6 +1,6 @@
 import type { ExpertReads } from '../experts/expert-reads.ts';
 import type { BatchEngine } from '../runtime/batch/batch-engine.ts';
-import type { Grammars } from '../text/grammar/text-form.ts';
+import type { Grammars } from '../text/grammar/grammars.ts';
 import type { Message } from '../text/message.ts';
 import type { ChatPrompt } from '../text/prompt-tokens.ts';
 import type { Reasoning } from '../text/reasoning/reasoning.ts';

@@ -25,11 +25,13 @@ let isTurning = false;
 /**
  * The result of work during which the process handles other events: all such work together takes a few milliseconds
  * of each turn of the event loop. Short work is done at once.
+ * @param signal ends the work; the promise rejects then
  */
-export function inTurns<Result>(slices: Slices<Result>): Promise<Result> {
+export function inTurns<Result>(slices: Slices<Result>, signal?: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     jobs.push((end) => {
       try {
+        signal?.throwIfAborted();
         do {
           const { done, value } = slices.next();
           if (done !== true) continue;

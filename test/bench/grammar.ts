@@ -1,7 +1,8 @@
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { createGrammars, type HeldForm } from '../../engine/text/grammar/grammars.ts';
 import { onlyAllowed } from '../../engine/text/grammar/held-sampler.ts';
-import { createGrammars } from '../../engine/text/grammar/text-form.ts';
+import type { TextForm } from '../../engine/text/grammar/text-form.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 
 /**
@@ -32,8 +33,12 @@ for (const file of process.argv.slice(2)) {
   const tokens = tokenizer.encode(text);
   const logits = new Float32Array(tokenizer.size);
   const grammars = createGrammars(tokenizer);
-  const [, readSeconds] = timed(() => grammars.of({ schema: true }));
-  const [grammar, makeSeconds] = timed(() => grammars.of({ schema }));
+  const made = async (form: TextForm): Promise<[HeldForm, number]> => {
+    const start = performance.now();
+    return [await grammars.of(form, new AbortController().signal), (performance.now() - start) / 1000];
+  };
+  const [, readSeconds] = await made({ schema: true });
+  const [grammar, makeSeconds] = await made({ schema });
   process.stdout.write(`${file}: ${tokenizer.size} tokens, vocabulary ${ms(readSeconds)}, schema ${ms(makeSeconds)}\n`);
   for (const what of ['first text', 'second text']) {
     const [allowing, masking]: [number[], number[]] = [[], []];

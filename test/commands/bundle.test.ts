@@ -21,7 +21,12 @@ import * as assert from 'uvu/assert';
 const test = suite('the bundle of the command line');
 
 /** Modules that the command line runs in threads. */
-const THREADS = ['commands/catalogue-thread.ts', 'engine/gguf/make/worker.ts', 'engine/gguf/quantize/worker.ts'];
+const THREADS = [
+  'commands/catalogue-thread.ts',
+  'engine/gguf/make/worker.ts',
+  'engine/gguf/quantize/worker.ts',
+  'engine/text/grammar/states-thread.ts',
+];
 
 let root = '';
 test.before.each(() => {

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import type { RewindableModel } from '../../engine/text/conversation.ts';
-import { createGrammars } from '../../engine/text/grammar/text-form.ts';
+import { createGrammars } from '../../engine/text/grammar/grammars.ts';
 import { callFormOf } from '../../engine/text/tools/tool.ts';
 import { createOneByOneEngine } from './one-by-one.ts';
 

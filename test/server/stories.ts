@@ -7,7 +7,7 @@ import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engin
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
 import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
-import { createGrammars } from '../../engine/text/grammar/text-form.ts';
+import { createGrammars } from '../../engine/text/grammar/grammars.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import { chatTemplate } from '../../engine/text/prompt-tokens.ts';
 import type { FillMarks } from '../../engine/text/tokenizer.ts';

@@ -62,7 +62,7 @@ const RULES = {
 } satisfies BodyRules<z.ZodObject>;
 
 /** Reads `POST /v1/chat/completions`. @throws ApiError */
-export async function askChat(model: ServedModel, json: unknown): Promise<Asked> {
+export async function askChat(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   if (body.top_logprobs !== undefined && body.logprobs !== true)
@@ -81,7 +81,7 @@ export async function askChat(model: ServedModel, json: unknown): Promise<Asked>
     form: formOf(body.response_format) ?? extraForm(body),
   });
   const { prompt, form, reading } = await promptOf(model, { messages, ...use, variables: thinkingVariables(body) });
-  const { grammar, ignored } = grammarOf(model, form, PLACES);
+  const { grammar, ignored } = await grammarOf(model, form, PLACES, signal);
   return {
     stream: body.stream ?? false,
     reading,

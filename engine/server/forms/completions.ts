@@ -41,7 +41,7 @@ const RULES = {
 } satisfies BodyRules<z.ZodObject>;
 
 /** Reads `POST /v1/completions`. @throws ApiError */
-export async function askCompletion(model: ServedModel, json: unknown): Promise<Asked> {
+export async function askCompletion(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   if (body.stream_options !== undefined && body.stream !== true)
@@ -50,7 +50,7 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
   const count = Math.max(chosen, body.best_of ?? chosen);
   if (count > chosen && body.stream === true)
     throw new ApiError(400, 'best_of: chooses among whole texts; leave out stream', 'best_of', 'invalid_value');
-  const { grammar, ignored } = grammarOf(model, formOf(body.response_format) ?? extraForm(body), PLACES);
+  const { grammar, ignored } = await grammarOf(model, formOf(body.response_format) ?? extraForm(body), PLACES, signal);
   const echo = body.echo ?? false;
   if (echo && body.stream === true && body.logprobs !== undefined)
     throw new ApiError(400, 'echo: with logprobs, texts come whole; leave out stream', 'echo', 'invalid_value');

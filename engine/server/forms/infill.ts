@@ -78,13 +78,13 @@ const RULES = {
 const PLACES = { text: 'json_schema', tool: (index: number) => `tools[${index}]` };
 
 /** Reads `POST /infill`, as llama.cpp's server has it. @throws ApiError */
-export async function askInfill(model: ServedModel, json: unknown): Promise<Asked> {
+export async function askInfill(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   const files = (body.input_extra ?? []).map(({ filename = 'tmp', text }) => ({ filename, text }));
   const prefix = body.input_prefix + (body.prompt ?? '');
   const prompt = await filledBetween(model, { prefix, suffix: body.input_suffix, files });
-  const { grammar, ignored } = grammarOf(model, extraForm(body), PLACES);
+  const { grammar, ignored } = await grammarOf(model, extraForm(body), PLACES, signal);
   return {
     ...{ ignored, stream: body.stream ?? false, reading: undefined, form: infillForm(model) },
     request: {

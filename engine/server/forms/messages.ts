@@ -42,10 +42,10 @@ const RULES = {
 const COUNTED = { ...RULES, shape: RULES.shape.partial({ max_tokens: true }) };
 
 /** Reads Anthropic's `POST /v1/messages`. @throws ApiError */
-export async function askMessage(model: ServedModel, json: unknown): Promise<Asked> {
+export async function askMessage(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(RULES, json);
   const { prompt, form, reading, leftOut } = await conversationOf(model, body);
-  const { grammar, ignored } = grammarOf(model, form, PLACES);
+  const { grammar, ignored } = await grammarOf(model, form, PLACES, signal);
   const { stop_sequences: stops = [] } = body;
   return {
     stream: body.stream ?? false,

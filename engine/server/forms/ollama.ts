@@ -86,7 +86,7 @@ function checkName(model: ServedModel, name: string): void {
 }
 
 /** Reads `POST /api/chat`. @throws ApiError */
-export async function askOllamaChat(model: ServedModel, json: unknown): Promise<Asked> {
+export async function askOllamaChat(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(CHAT, json);
   checkName(model, body.model);
   const { own, leftOut } = offered(body.tools, isFunctionTool);
@@ -96,24 +96,25 @@ export async function askOllamaChat(model: ServedModel, json: unknown): Promise<
   });
   const messages = readMessages(body.messages);
   const asked = await promptOf(model, { messages, ...use, variables: variablesOf(body.think) });
-  return answerTo(model, body, { ...asked, prompts: [asked.prompt], leftOut, kind: 'chat' });
+  return answerTo(model, body, { ...asked, prompts: [asked.prompt], leftOut, kind: 'chat', signal });
 }
 
 /** Reads `POST /api/generate`: a message in the chat template or, with `raw`, a text to continue. @throws ApiError */
-export async function askOllamaText(model: ServedModel, json: unknown): Promise<Asked> {
+export async function askOllamaText(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(GENERATE, json);
   checkName(model, body.model);
   const { prompt = '', system } = body;
   const form = formOf(body.format);
   if (body.raw === true || model.chatPrompt === undefined) {
     const tokens = await model.tokenizer.encodeInTurns(prompt, { addSpecial: true, parseSpecial: true });
-    return answerTo(model, body, { prompts: [tokens], form, reading: undefined, leftOut: [], kind: 'generate' });
+    const read = { prompts: [tokens], form, reading: undefined, leftOut: [] };
+    return answerTo(model, body, { ...read, kind: 'generate', signal });
   }
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
   const messages: readonly Message[] = [...begin, { role: 'user', content: prompt }];
   const reading = { form: undefined, names: [], isRequired: false };
   const asked = await promptOf(model, { messages, tools: [], form, reading, variables: variablesOf(body.think) });
-  return answerTo(model, body, { ...asked, prompts: [asked.prompt], leftOut: [], kind: 'generate' });
+  return answerTo(model, body, { ...asked, prompts: [asked.prompt], leftOut: [], kind: 'generate', signal });
 }
 
 type ChatTool = z.output<typeof chatTools>[number];
@@ -159,19 +160,20 @@ interface AskedText {
   readonly reading: CallReading | undefined;
   readonly leftOut: readonly string[];
   readonly kind: 'chat' | 'generate';
+  readonly signal: AbortSignal;
 }
 
 const PLACES = { text: 'format', tool: (index: number) => `tools[${index}].function.parameters` };
 
-function answerTo(
+async function answerTo(
   model: ServedModel,
   {
     stream = true,
     options: given = {},
   }: { readonly stream?: boolean | undefined; readonly options?: z.output<typeof options> | undefined },
-  { prompts, form, reading, leftOut, kind }: AskedText,
-): Asked {
-  const { grammar, ignored } = grammarOf(model, form, PLACES);
+  { prompts, form, reading, leftOut, kind, signal }: AskedText,
+): Promise<Asked> {
+  const { grammar, ignored } = await grammarOf(model, form, PLACES, signal);
   const { num_predict: most = -1 } = given;
   return {
     ...{ stream, reading, ignored: [...leftOut, ...ignored], isLines: true },

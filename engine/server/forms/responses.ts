@@ -80,7 +80,7 @@ const RULES = {
 } satisfies BodyRules<z.ZodObject>;
 
 /** Reads `POST /v1/responses`. Nothing is stored: `store` is ignored. @throws ApiError */
-export async function askResponse(model: ServedModel, json: unknown): Promise<Asked> {
+export async function askResponse(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   const turns: readonly Message[] =
@@ -96,7 +96,7 @@ export async function askResponse(model: ServedModel, json: unknown): Promise<As
     ...{ choice, several, form: formOf(body.text?.format) },
   });
   const { prompt, form, reading } = await promptOf(model, { messages, ...use, variables: thinkingVariables(body) });
-  const { grammar, ignored } = grammarOf(model, form, PLACES);
+  const { grammar, ignored } = await grammarOf(model, form, PLACES, signal);
   return {
     stream: body.stream ?? false,
     reading,

@@ -3,7 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import { type Grammar, GrammarError } from '../../text/grammar/grammar.ts';
 import { SchemaError } from '../../text/grammar/schema-error.ts';
 import type { TextForm } from '../../text/grammar/text-form.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, STOPPED } from '../api-error.ts';
 import type { ServedModel } from '../served-model.ts';
 
 const KINDS = 'must be of type "text", "json_object" or "json_schema"';
@@ -107,9 +107,14 @@ export interface Held {
 
 /**
  * The grammar of a form.
- * @throws ApiError 400 for schemas that aren't supported, and models whose texts have no end
+ * @throws ApiError 400 for schemas that aren't supported, and models whose texts have no end; 503 once the signal fires
  */
-export function grammarOf({ grammars }: ServedModel, form: TextForm | undefined, places: SchemaPlaces): Held {
+export async function grammarOf(
+  { grammars }: ServedModel,
+  form: TextForm | undefined,
+  places: SchemaPlaces,
+  signal: AbortSignal,
+): Promise<Held> {
   if (form === undefined) return { grammar: undefined, ignored: [] };
   const where = form.gbnf !== undefined ? 'grammar' : form.schema === undefined ? 'tools' : places.text;
   const param = where.split('.')[0] as string;
@@ -122,7 +127,7 @@ export function grammarOf({ grammars }: ServedModel, form: TextForm | undefined,
     return path === '' ? place : `${place}.${path}`;
   };
   try {
-    const grammar = grammars.of(form);
+    const grammar = await grammars.of(form, signal);
     return { grammar, ignored: grammar.ignored.map(placeOf) };
   } catch (error) {
     if (error instanceof SchemaError) {
@@ -131,6 +136,6 @@ export function grammarOf({ grammars }: ServedModel, form: TextForm | undefined,
     }
     if (error instanceof InputError) throw refuse(error.problem, 'invalid_value');
     if (error instanceof GrammarError) throw refuse(error.message, 'invalid_value');
-    throw error;
+    throw signal.aborted ? STOPPED : error;
   }
 }

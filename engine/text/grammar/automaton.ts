@@ -1,4 +1,5 @@
 import { InputError } from '../../input/input-error.ts';
+import type { CountWork } from './short-work.ts';
 
 /**
  * A state of a pushdown automaton over bytes. It is a recursive transition network (Woods 1970): a state may go on by a
@@ -76,14 +77,19 @@ export interface Automaton {
   repeat(repeat: Repeat): State;
   /** Counts steps of other work on the same schema. */
   spend(steps: number): void;
+  readonly countWork: CountWork;
 }
 
 export type StateMarks = Partial<Pick<State, 'takesPlain' | 'takesControls'>>;
 
-/** @throws InputError from its functions beyond MOST_STATES */
-export function createAutomaton(): Automaton {
+/**
+ * @param countWork called with each state and all other steps
+ * @throws InputError from its functions beyond MOST_STATES
+ */
+export function createAutomaton(countWork: CountWork = () => {}): Automaton {
   let [count, spent] = [0, 0];
   const spend = (steps: number): void => {
+    countWork(steps);
     spent += steps;
     if (count + spent < MOST_STATES) return;
     throw new InputError('schema', `needs more than ${MOST_STATES} states and steps; make it smaller`);
@@ -96,6 +102,7 @@ export function createAutomaton(): Automaton {
     marks: StateMarks = {},
     repeat?: State['repeat'],
   ): Draft => {
+    countWork(1);
     spend(0);
     const { takesPlain = false, takesControls = false } = marks;
     return { id: count++, bytes: edges, others, call, repeat, isEnd: false, takesPlain, takesControls };
@@ -153,5 +160,6 @@ export function createAutomaton(): Automaton {
     call: (rule, then) => made([], [], { rule, then }),
     repeat: (repeat) => made([], [], undefined, {}, repeat),
     spend,
+    countWork,
   };
 }

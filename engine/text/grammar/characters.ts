@@ -21,6 +21,7 @@ export function characters(
   tails = new Map<string, State>(),
 ): State {
   const sequences = without(ranges, [SURROGATES]).flatMap(rangesOf);
+  automaton.countWork(sequences.length);
   const stateOf = (sequence: readonly CharacterRange[]): State => {
     if (sequence.length === 0) return then;
     const key = sequence.join(';');

@@ -1,3 +1,4 @@
+import { atOnce, SLICE, type Slices } from '../slices.ts';
 import { MOST_STATES, PLAIN_CHARACTERS, type State } from './automaton.ts';
 import { addToken, hasToken, type TokenBytes, type TokenTree } from './token-bytes.ts';
 
@@ -53,8 +54,9 @@ const MOST_SET_BYTES = 2 ** 24;
 /**
  * Simulates the automaton in all its possible places at once, as Thompson (1968) does with finite ones, and remembers
  * what it finds; places are stacks that share their lower parts. Tokens are tried along the tree of their bytes.
+ * @throws GrammarError if nothing can be begun, so that no pass with other texts fails
  */
-export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
+export function* createGrammar(entry: State, vocabulary: TokenBytes): Slices<Grammar> {
   let known = new Map<string, Situation>();
   let sets: Situation[] = [];
   let nextId = 0;
@@ -75,7 +77,7 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
     return frame;
   };
   /** The situation of frames, and of all in which they are without another byte. */
-  const situationOf = (begin: readonly Frame[]): Situation => {
+  function* situationOf(begin: readonly Frame[]): Slices<Situation> {
     const seen = new Set<Frame>();
     const open = [...begin];
     const frames: Frame[] = [];
@@ -84,6 +86,7 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
       if (seen.has(frame)) continue;
       seen.add(frame);
       work += 1;
+      if (seen.size % SLICE === 0) yield;
       if (work > MOST_WORK)
         throw new GrammarError(`the schema leaves too many ways to go on, more than ${MOST_WORK}; make it simpler`);
       const { state, below } = frame;
@@ -101,7 +104,7 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
       if (state.isEnd && below === undefined) isEnd = true;
       if (state.isEnd && below !== undefined) open.push(below);
     }
-    const ids = frames.map(({ id }) => id).sort((a, b) => a - b);
+    const ids = Float64Array.from(frames, ({ id }) => id).sort();
     const key = `${ids.join(',')}${isEnd ? '.' : ''}${takesPlain ? '"' : ''}${takesControls ? '<' : ''}`;
     const found = known.get(key);
     if (found !== undefined) return found;
@@ -109,7 +112,7 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
     const situation: Situation = { frames, isEnd, takesPlain, takesControls, next: new Array(256), allowed: undefined };
     known.set(key, situation);
     return situation;
-  };
+  }
   /** Situations that are in use keep their frames; new ones are others, with other numbers. */
   const forget = (): void => {
     for (const one of known.values()) one.next.fill(undefined);
@@ -121,26 +124,31 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
     for (const one of sets) one.allowed = undefined;
     sets = [];
   };
-  const step = (situation: Situation, byte: number): Situation | null => {
+  function* step(situation: Situation, byte: number): Slices<Situation | null> {
     const found: Frame[] = [];
     for (const { state, below } of situation.frames)
       for (const { low, high, to } of state.bytes) if (low <= byte && byte <= high) found.push(frameOf(to, below));
     work += situation.frames.length;
-    const next = found.length === 0 ? null : situationOf(found);
+    const next = found.length === 0 ? null : yield* situationOf(found);
     situation.next[byte] = next;
     return next;
-  };
+  }
   const path: Situation[] = new Array(vocabulary.depth + 1);
   /** Adds the tokens of a tree that may follow. */
-  const addTokens = (tree: TokenTree, begin: Situation, set: Uint32Array): void => {
+  function* addTokens(tree: TokenTree, begin: Situation, set: Uint32Array): Slices<void> {
     const { nodes, bytes, depths, ends, firsts, tokens } = tree;
     path[0] = begin;
+    let [tried, rested] = [0, work];
     for (let node = 0; node < nodes; ) {
+      if (++tried % SLICE === 0 || work - rested >= SLICE) {
+        rested = work;
+        yield;
+      }
       const depth = depths[node] as number;
       const byte = bytes[node] as number;
       const before = path[depth] as Situation;
       const known = before.next[byte];
-      const after = known === undefined ? step(before, byte) : known;
+      const after = known === undefined ? yield* step(before, byte) : known;
       if (after === null) {
         node = ends[node] as number;
         continue;
@@ -150,43 +158,41 @@ export function createGrammar(entry: State, vocabulary: TokenBytes): Grammar {
       for (let index = firsts[node] as number; index < end; index++) addToken(set, tokens[index] as number);
       node += 1;
     }
-  };
-  const find = (situation: Situation): Uint32Array => {
+  }
+  function* find(situation: Situation): Slices<Uint32Array> {
+    work = 0;
     const { takesPlain, takesControls, isEnd } = situation;
     const set = takesPlain ? vocabulary.plain.slice() : new Uint32Array(vocabulary.words);
-    addTokens(takesPlain ? vocabulary.rest : vocabulary.all, situation, set);
+    yield* addTokens(takesPlain ? vocabulary.rest : vocabulary.all, situation, set);
     for (const [isAllowed, more] of [
       [takesControls, vocabulary.controls],
       [isEnd, vocabulary.stops],
     ] as const)
       if (isAllowed)
         for (let word = 0; word < set.length; word++) set[word] = (set[word] as number) | (more[word] as number);
+    if (set.every((word) => word === 0))
+      throw new GrammarError('the vocabulary has no token with which the text could go on as its schema asks');
+    if (4 * (sets.length + 1) * vocabulary.words > MOST_SET_BYTES) forgetSets();
+    situation.allowed = set;
+    sets.push(situation);
     return set;
-  };
+  }
 
+  const start = yield* situationOf([frameOf(entry, undefined)]);
+  yield* find(start);
   return {
-    start: situationOf([frameOf(entry, undefined)]),
+    start,
     after(situation, token) {
       work = 0;
       if (hasToken(vocabulary.stops, token)) return situation;
       let now = situation;
       for (const byte of vocabulary.bytesOf(token)) {
-        const next = now.next[byte] === undefined ? step(now, byte) : now.next[byte];
+        const next = now.next[byte] === undefined ? atOnce(step(now, byte)) : now.next[byte];
         if (!next) throw new GrammarError(`token ${token} is not allowed here`);
         now = next;
       }
       return now;
     },
-    allowed(situation) {
-      if (situation.allowed !== undefined) return situation.allowed;
-      work = 0;
-      const set = find(situation);
-      if (set.every((word) => word === 0))
-        throw new GrammarError('the vocabulary has no token with which the text could go on as its schema asks');
-      if (4 * (sets.length + 1) * vocabulary.words > MOST_SET_BYTES) forgetSets();
-      situation.allowed = set;
-      sets.push(situation);
-      return set;
-    },
+    allowed: (situation) => situation.allowed ?? atOnce(find(situation)),
   };
 }

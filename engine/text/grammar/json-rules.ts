@@ -1,6 +1,6 @@
 import type { Automaton, State } from './automaton.ts';
 import { type CharacterRange, characters, without } from './characters.ts';
-import { createExpressions, type Expression, type Expressions } from './patterns/expression.ts';
+import { createExpressions, type Expression, type Expressions, MOST_STEPS } from './patterns/expression.ts';
 import { formatSteps } from './patterns/formats.ts';
 import { textStates, textSteps } from './patterns/text-states.ts';
 
@@ -195,7 +195,7 @@ export function createJsonRules(automaton: Automaton): JsonRules {
   });
   const member = (then: State): State => text(ANY_COUNT, space(bytes(':', space(any(then)))));
 
-  const expressions = createExpressions();
+  const expressions = createExpressions(MOST_STEPS, automaton.countWork);
   /** The rule of each expression and format, since schemas have the same again and again. */
   const known = new Map<Expression | string, State | undefined>();
   const matching = (texts: Expression, then: State): State | undefined => {
@@ -207,7 +207,7 @@ export function createJsonRules(automaton: Automaton): JsonRules {
     return entry && call(entry, then);
   };
   const format = (name: string, then: State): State => {
-    const entry = known.get(name) ?? textStates(automaton, formatSteps(name), end());
+    const entry = known.get(name) ?? textStates(automaton, formatSteps(name, automaton.countWork), end());
     known.set(name, entry);
     return call(entry, then);
   };

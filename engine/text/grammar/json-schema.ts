@@ -1,3 +1,4 @@
+import { atOnce } from '../slices.ts';
 import type { Automaton, State } from './automaton.ts';
 import { areDisjoint } from './disjoint-schemas.ts';
 import type { JsonRules } from './json-rules.ts';
@@ -49,7 +50,7 @@ export function schemaStates(
   then: State,
   relax?: Relax | undefined,
 ): State {
-  checkSize(root);
+  atOnce(checkSize(root));
   const { bytes, words, either } = automaton;
   const references = new Map<string, (next: State) => State>();
   /** Schemas that references name. */

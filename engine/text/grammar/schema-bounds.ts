@@ -1,3 +1,4 @@
+import type { Slices } from '../slices.ts';
 import { SchemaError } from './schema-error.ts';
 
 /** Bounds of a schema that nobody writes by hand, far below those at which its reading would take long. */
@@ -9,7 +10,7 @@ export const MOST_SCHEMA_CHARACTERS = 2 ** 17;
  * Checks a schema before anything walks through it: its text has many characters or levels only if it is hostile.
  * @throws SchemaError
  */
-export function checkSize(root: unknown): void {
+export function* checkSize(root: unknown): Slices<void> {
   let level: readonly object[] = isNested(root) ? [root] : [];
   for (let depth = 0; level.length > 0; depth++) {
     const next: object[] = [];
@@ -20,6 +21,7 @@ export function checkSize(root: unknown): void {
         if (isNested(value)) next.push(value);
       }
     level = next;
+    yield;
   }
   const { length } = JSON.stringify(root) ?? '';
   if (length > MOST_SCHEMA_CHARACTERS)

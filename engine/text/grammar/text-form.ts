@@ -1,15 +1,12 @@
 import type { OpenedReasoning } from '../reasoning/reasoning.ts';
-import type { Tokenizer } from '../tokenizer.ts';
 import { type Automaton, createAutomaton, type State } from './automaton.ts';
 import { type AllowedCalls, callStates, textUntilCalls } from './call-states.ts';
 import { gbnfStates } from './gbnf.ts';
-import { createGrammar, type Grammar } from './grammar.ts';
 import { createJsonRules, type JsonRules } from './json-rules.ts';
 import { schemaStates } from './json-schema.ts';
-import { checkSize } from './schema-bounds.ts';
 import type { Relax, SchemaError } from './schema-error.ts';
+import type { CountWork } from './short-work.ts';
 import { textUntil } from './text-until.ts';
-import { readTokenBytes, type TokenBytes } from './token-bytes.ts';
 
 /** Required form of a text: one of these. */
 export interface TextForm {
@@ -24,61 +21,27 @@ export interface TextForm {
   readonly reasoning?: OpenedReasoning | undefined;
 }
 
-/** The grammars of texts that a model writes. */
-export interface Grammars {
-  /** Whether texts can be held to a form: the vocabulary has a token that ends them. */
-  readonly canHold: boolean;
-  /**
-   * @throws SchemaError for malformed schemas, and for strict ones with something that is not supported; InputError for
-   *   those that are too large and malformed grammars, GrammarError for those with which nothing can be begun in time
-   */
-  of(form: TextForm): HeldForm;
-}
-
-export interface HeldForm extends Grammar {
+/** The automaton of a form. */
+export interface FormStates {
+  readonly entry: State;
   /** Parts of schemas that texts aren't held to. */
   readonly ignored: readonly SchemaError[];
 }
 
-/** Grammars that are kept, with all that is known of them, for requests with the same form. */
-const MOST_KEPT = 8;
-
-/** The vocabulary is read when the first grammar is asked for. */
-export function createGrammars(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | 'stops'>): Grammars {
-  let vocabulary: TokenBytes | undefined;
-  const kept = new Map<string, HeldForm>();
-  return {
-    canHold: tokenizer.stops.size > 0,
-    of(form) {
-      for (const schema of [form.schema, ...(form.calls?.tools.map(({ parameters }) => parameters) ?? [])])
-        checkSize(schema);
-      const key = JSON.stringify(form);
-      vocabulary ??= readTokenBytes(tokenizer);
-      const held = kept.get(key) ?? heldForm(form, vocabulary);
-      // A form with which nothing can be begun is refused here, rather than in a pass with other texts.
-      held.allowed(held.start);
-      kept.delete(key);
-      kept.set(key, held);
-      const [oldest] = kept.keys();
-      if (kept.size > MOST_KEPT) kept.delete(oldest as string);
-      return held;
-    },
-  };
-}
-
-function heldForm(form: TextForm, vocabulary: TokenBytes): HeldForm {
+/**
+ * The states of a form. Tokenizers may begin a text with a space.
+ * @param countWork called with the steps that this takes
+ * @throws SchemaError for malformed schemas, and for strict ones with something that is not supported; InputError for
+ *   those that are too large and malformed grammars
+ */
+export function formStates(form: TextForm, countWork?: CountWork): FormStates {
   const ignored = new Map<string, SchemaError>();
   const relax = (problem: SchemaError): void => void ignored.set(`${problem.tool} ${problem.path}`, problem);
-  const grammar = createGrammar(entryOf(form, relax), vocabulary);
-  return { ...grammar, ignored: [...ignored.values()] };
-}
-
-/** The automaton of a form. Tokenizers may begin a text with a space. */
-function entryOf(form: TextForm, relax: Relax): State {
-  const automaton = createAutomaton();
+  const automaton = createAutomaton(countWork);
   const rules = createJsonRules(automaton);
   const answer = answerStates(automaton, rules, form, relax);
-  return form.reasoning === undefined ? answer : thoughtsBefore(automaton, rules, form.reasoning, answer);
+  const entry = form.reasoning === undefined ? answer : thoughtsBefore(automaton, rules, form.reasoning, answer);
+  return { entry, ignored: [...ignored.values()] };
 }
 
 function answerStates(

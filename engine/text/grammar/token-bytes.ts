@@ -1,3 +1,4 @@
+import { SLICE, type Slices } from '../slices.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import { PLAIN_CHARACTERS } from './automaton.ts';
 
@@ -32,13 +33,14 @@ export interface TokenBytes {
 }
 
 /** Takes about 0.4 s for 150,000 tokens. */
-export function readTokenBytes(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | 'stops'>): TokenBytes {
+export function* readTokenBytes(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | 'stops'>): Slices<TokenBytes> {
   const { size } = tokenizer;
   const words = Math.ceil(size / 32);
   const [plain, controls, stops] = [new Uint32Array(words), new Uint32Array(words), new Uint32Array(words)];
   const spelled: Spelled[] = [];
   const rest: Spelled[] = [];
   for (let token = 0; token < size; token++) {
+    if (token % SLICE === 0) yield;
     if (tokenizer.stops.has(token)) {
       addToken(stops, token);
       continue;
@@ -54,7 +56,8 @@ export function readTokenBytes(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | '
   }
   const depth = spelled.reduce((longest, { spelling }) => Math.max(longest, spelling.length), 0);
   const bytesOf = (token: number): Uint8Array => tokenizer.bytesOf(token);
-  return { size, bytesOf, words, all: treeOf(spelled), plain, rest: treeOf(rest), controls, stops, depth };
+  const [all, others] = [yield* treeOf(spelled), yield* treeOf(rest)];
+  return { size, bytesOf, words, all, plain, rest: others, controls, stops, depth };
 }
 
 export function addToken(set: Uint32Array, token: number): void {
@@ -80,8 +83,26 @@ function isPlain(spelling: string): boolean {
   return text.length <= PLAIN_CHARACTERS && !text.includes('\ufffd');
 }
 
-function treeOf(spelled: readonly Spelled[]): TokenTree {
-  const sorted = spelled.toSorted((a, b) => (a.spelling < b.spelling ? -1 : a.spelling > b.spelling ? 1 : 0));
+/** In the order of their bytes. */
+function* sorted(spelled: readonly Spelled[]): Slices<Spelled[]> {
+  const byBeginning = new Map<string, Spelled[]>();
+  for (const [index, one] of spelled.entries()) {
+    if (index % SLICE === 0) yield;
+    const beginning = one.spelling.slice(0, 2);
+    const own = byBeginning.get(beginning) ?? [];
+    byBeginning.set(beginning, own);
+    own.push(one);
+  }
+  const found: Spelled[] = [];
+  for (const [, own] of [...byBeginning].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    own.sort((a, b) => (a.spelling < b.spelling ? -1 : a.spelling > b.spelling ? 1 : 0));
+    for (const one of own) found.push(one);
+    yield;
+  }
+  return found;
+}
+
+function* treeOf(spelled: readonly Spelled[]): Slices<TokenTree> {
   const bytes: number[] = [];
   const depths: number[] = [];
   const firsts: number[] = [];
@@ -90,7 +111,8 @@ function treeOf(spelled: readonly Spelled[]): TokenTree {
   /** Nodes on the path to the last one. */
   const path: number[] = [];
   let before = '';
-  for (const { token, spelling } of sorted) {
+  for (const { token, spelling } of yield* sorted(spelled)) {
+    if (tokens.length % SLICE === 0) yield;
     let common = 0;
     while (common < before.length && common < spelling.length && before[common] === spelling[common]) common++;
     while (path.length > common) ends[path.pop() as number] = bytes.length;

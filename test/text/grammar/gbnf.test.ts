@@ -4,11 +4,12 @@ import { randomStream } from '../../../engine/input/random-stream.ts';
 import { createAutomaton } from '../../../engine/text/grammar/automaton.ts';
 import { gbnfStates } from '../../../engine/text/grammar/gbnf.ts';
 import { createGrammar, type Grammar } from '../../../engine/text/grammar/grammar.ts';
+import { atOnce } from '../../../engine/text/slices.ts';
 import { accepts, BYTES, randomText } from './held.ts';
 
 function grammarOf(text: string): Grammar {
   const automaton = createAutomaton();
-  return createGrammar(gbnfStates(automaton, text, automaton.end()), BYTES);
+  return atOnce(createGrammar(gbnfStates(automaton, text, automaton.end()), BYTES));
 }
 
 // llama.cpp's grammars/arithmetic.gbnf and json.gbnf are in this notation; these are shorter ones of the same kinds.

@@ -3,6 +3,7 @@ import { createGrammar, type Grammar } from '../../../engine/text/grammar/gramma
 import { createJsonRules } from '../../../engine/text/grammar/json-rules.ts';
 import { schemaStates } from '../../../engine/text/grammar/json-schema.ts';
 import { hasToken, readTokenBytes, type TokenBytes } from '../../../engine/text/grammar/token-bytes.ts';
+import { atOnce } from '../../../engine/text/slices.ts';
 
 /** The token that ends a text; those before it are bytes. */
 export const END = 256;
@@ -12,14 +13,15 @@ export function vocabularyOf(longer: readonly string[] = []): TokenBytes {
   const more = longer.map((text) => new TextEncoder().encode(text));
   const bytesOf = (token: number): Uint8Array =>
     token === END ? new Uint8Array(0) : (more[token - END - 1] ?? Uint8Array.of(token));
-  return readTokenBytes({ size: END + 1 + longer.length, bytesOf, stops: new Set([END]) });
+  return atOnce(readTokenBytes({ size: END + 1 + longer.length, bytesOf, stops: new Set([END]) }));
 }
 
 export const BYTES = vocabularyOf();
 
 export function grammarOf(schema: unknown, vocabulary = BYTES): Grammar {
   const automaton = createAutomaton();
-  return createGrammar(schemaStates(automaton, createJsonRules(automaton), schema, automaton.end()), vocabulary);
+  const entry = schemaStates(automaton, createJsonRules(automaton), schema, automaton.end());
+  return atOnce(createGrammar(entry, vocabulary));
 }
 
 /** Whether a text can be written byte by byte and end there. */

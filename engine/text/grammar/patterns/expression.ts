@@ -1,4 +1,5 @@
 import { type CharacterRange, without } from '../characters.ts';
+import type { CountWork } from '../short-work.ts';
 
 /**
  * A set of texts. With complement and intersection, and repeats that are counted, its derivatives are expressions again
@@ -55,14 +56,18 @@ export const CHARACTERS: readonly CharacterRange[] = [
 
 type Parts = Expression extends infer One ? (One extends Expression ? Omit<One, 'id' | 'hasEmpty'> : never) : never;
 
-/** @param mostSteps of work with them */
-export function createExpressions(mostSteps = MOST_STEPS): Expressions {
+/**
+ * @param mostSteps of work with them
+ * @param countWork called with all of these steps
+ */
+export function createExpressions(mostSteps: number, countWork: CountWork = () => {}): Expressions {
   const known = new Map<string, Expression>();
   const derived = new Map<string, Expression>();
   let spent = 0;
   /** Thrown again and again, since making an error takes longer than any step. */
   let exceeded: PatternError | undefined;
   const spend = (steps: number): void => {
+    countWork(steps);
     spent += steps;
     if (spent <= mostSteps) return;
     exceeded ??= new PatternError('takes too many steps');

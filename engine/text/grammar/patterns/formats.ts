@@ -1,3 +1,4 @@
+import type { CountWork } from '../short-work.ts';
 import { createExpressions } from './expression.ts';
 import { parsePattern } from './parse-pattern.ts';
 import { type TextSteps, textSteps } from './text-states.ts';
@@ -53,9 +54,9 @@ export const TEXT_FORMATS: Readonly<Record<string, string>> = {
 const MOST_STEPS = 2 ** 16;
 const known = new Map<string, TextSteps>();
 
-/** The texts of a format. */
-export function formatSteps(format: string): TextSteps {
-  const expressions = createExpressions(MOST_STEPS);
+/** The texts of a format. @param countWork called with the steps that this takes */
+export function formatSteps(format: string, countWork: CountWork): TextSteps {
+  const expressions = createExpressions(MOST_STEPS, countWork);
   const pattern = TEXT_FORMATS[format] as string;
   const steps = known.get(format) ?? (textSteps(expressions, parsePattern(expressions, pattern)) as TextSteps);
   known.set(format, steps);
