@@ -134,21 +134,14 @@ export function* createGrammar(entry: State, vocabulary: TokenBytes): Slices<Gra
     return next;
   }
   const path: Situation[] = new Array(vocabulary.depth + 1);
-  /** Adds the tokens of a tree that may follow. */
-  function* addTokens(tree: TokenTree, begin: Situation, set: Uint32Array): Slices<void> {
+  /** Adds the tokens from a node on, as far as it is known what follows. @returns the node to go on with */
+  const addKnown = (tree: TokenTree, from: number, set: Uint32Array): number => {
     const { nodes, bytes, depths, ends, firsts, tokens } = tree;
-    path[0] = begin;
-    let [tried, rested] = [0, work];
-    for (let node = 0; node < nodes; ) {
-      if (++tried % SLICE === 0 || work - rested >= SLICE) {
-        rested = work;
-        yield;
-      }
+    let node = from;
+    for (let left = SLICE; left > 0 && node < nodes; left--) {
       const depth = depths[node] as number;
-      const byte = bytes[node] as number;
-      const before = path[depth] as Situation;
-      const known = before.next[byte];
-      const after = known === undefined ? yield* step(before, byte) : known;
+      const after = (path[depth] as Situation).next[bytes[node] as number];
+      if (after === undefined) break;
       if (after === null) {
         node = ends[node] as number;
         continue;
@@ -157,6 +150,17 @@ export function* createGrammar(entry: State, vocabulary: TokenBytes): Slices<Gra
       const end = firsts[node + 1] as number;
       for (let index = firsts[node] as number; index < end; index++) addToken(set, tokens[index] as number);
       node += 1;
+    }
+    return node;
+  };
+  /** Adds the tokens of a tree that may follow. */
+  function* addTokens(tree: TokenTree, begin: Situation, set: Uint32Array): Slices<void> {
+    path[0] = begin;
+    for (let node = addKnown(tree, 0, set); node < tree.nodes; node = addKnown(tree, node, set)) {
+      const before = path[tree.depths[node] as number] as Situation;
+      const byte = tree.bytes[node] as number;
+      if (before.next[byte] === undefined) yield* step(before, byte);
+      yield;
     }
   }
   function* find(situation: Situation): Slices<Uint32Array> {

@@ -56,9 +56,11 @@ export function createGrammars(tokenizer: Pick<Tokenizer, 'size' | 'bytesOf' | '
       if (known !== undefined) return keep(key, known);
       const short = shortFormStates(form, key);
       if (short !== undefined) return keep(key, await held(short, signal));
-      const long = lastLong.then(async () => kept.get(key) ?? (await held(await longFormStates(form, signal), signal)));
+      const long = lastLong.then(async () =>
+        keep(key, kept.get(key) ?? (await held(await longFormStates(form, signal), signal))),
+      );
       lastLong = long.catch(() => {});
-      return keep(key, await long);
+      return await long;
     },
   };
 }

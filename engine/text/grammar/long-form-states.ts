@@ -9,14 +9,23 @@ import { SchemaError } from './schema-error.ts';
 import type { MadeStates, SchemaProblem } from './states-thread.ts';
 import type { FormStates, TextForm } from './text-form.ts';
 
+/** A thread without work ends after so long, with its memory; ms. */
+const IDLE = 30_000;
+
 /**
- * Makes the states of forms in a thread, one at a time, which starts with the first of them.
+ * Makes the states of forms, one at a time, in a thread that starts with the first of them.
  * @returns as formStates; rejects with its errors, and once the signal fires, which ends the thread and its work
  */
 export function createLongFormStates(): (form: TextForm, signal: AbortSignal) => Promise<FormStates> {
   let thread: Worker | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    void thread?.terminate();
+    thread = undefined;
+  };
   return async (form, signal) => {
     signal.throwIfAborted();
+    clearTimeout(idle);
     thread ??= startThread();
     // It keeps the process alive only while it works.
     thread.ref();
@@ -25,11 +34,11 @@ export function createLongFormStates(): (form: TextForm, signal: AbortSignal) =>
     try {
       [made] = (await once(thread, 'message', { signal })) as [MadeStates];
     } catch (error) {
-      void thread.terminate();
-      thread = undefined;
+      end();
       throw error;
     }
     thread.unref();
+    idle = setTimeout(end, IDLE).unref();
     if ('schema' in made) throw errorOf(made.schema);
     if ('input' in made) throw new InputError(made.input.where, made.input.problem);
     return { entry: await inTurns(unpackStates(made.states), signal), ignored: made.ignored.map(errorOf) };

@@ -56,7 +56,8 @@ const known = new Map<string, TextSteps>();
 
 /** The texts of a format. @param countWork called with the steps that this takes */
 export function formatSteps(format: string, countWork: CountWork): TextSteps {
-  const expressions = createExpressions(MOST_STEPS, countWork);
+  // Half counts, since the steps of a format are kept.
+  const expressions = createExpressions(MOST_STEPS, (steps) => countWork(steps / 2));
   const pattern = TEXT_FORMATS[format] as string;
   const steps = known.get(format) ?? (textSteps(expressions, parsePattern(expressions, pattern)) as TextSteps);
   known.set(format, steps);
