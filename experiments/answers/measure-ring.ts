@@ -16,7 +16,7 @@ import { surveyLinks } from '../../engine/ring/head/link-survey.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { measuredCluster } from '../../engine/ring/head/measured-links.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
-import { fittedPlan } from '../../engine/ring/head/planning.ts';
+import { fittedPlan, sharersOf } from '../../engine/ring/head/planning.ts';
 import { createRingTexts, type RingModel, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { clock as ringClock } from '../../engine/ring/wire/clock.ts';
@@ -150,7 +150,7 @@ async function openText(asked: RingCase, head: RingHead, { part: { model } }: Lo
   const ring = recoveringRing(
     head,
     (present) => {
-      const lost = layout.windows.find(({ device }) => !present.includes(device));
+      const lost = [...layout.windows, ...sharersOf(asked.plan)].find(({ device }) => !present.includes(device));
       if (lost !== undefined) throw new RingError(lost.device, 'is gone; measure again when it is back');
       return layout;
     },

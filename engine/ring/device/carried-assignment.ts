@@ -99,6 +99,7 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
   const weights = createDeviceWeights({
     loaded,
     windows,
+    isCut: cut !== undefined,
     output: 'elsewhere',
     requested: assignment.weights,
     room,

@@ -4,6 +4,7 @@ import { QUANTIZATIONS } from '../../model/quantization.ts';
 import { type ColumnBlocks, type LayerSlice, layerSlices, slicedShape } from '../../plan/tensor-slices.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
 import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
+import type { MappedWeights } from '../../runtime/weights/mapped-weights.ts';
 import { clock } from '../wire/clock.ts';
 import type { SumsFrame } from '../wire/frame.ts';
 import { type Assignment, FROM_HEAD, type TensorCut } from '../wire/message.ts';
@@ -98,6 +99,11 @@ export async function loadCutLayers(options: CutLayersOptions): Promise<CutLayer
     throw new Error(`the ${loaded.kernels.name} kernels don’t map files; native kernels are needed for cut tensors`);
   loaded.useContext(context);
   const kernels = loaded.kernels.again();
+  let mapped: MappedWeights | undefined;
+  const close = (): void => {
+    mapped?.close();
+    kernels.close();
+  };
   try {
     const sizes = slices.map((slice, layer) => loaded.sliceBytes(layer, slice));
     const ranges = sizes.flatMap(({ rows }) => rows);
@@ -106,7 +112,7 @@ export async function loadCutLayers(options: CutLayersOptions): Promise<CutLayer
       throw new Error(
         `its share of the tensors takes ${formatBytes(bytes)}; ${formatBytes(Math.max(0, room))} are available for it`,
       );
-    const mapped = loaded.mapWeights(undefined);
+    mapped = loaded.mapWeights(undefined);
     await mapped?.pin({ name: 'slices', ranges }).settled();
     const sliced = loaded.slicedOn(kernels, slices, chunk);
     const whole = loaded.partOn(kernels);
@@ -136,13 +142,10 @@ export async function loadCutLayers(options: CutLayersOptions): Promise<CutLayer
       take: sums.take,
       awaited: sums.awaited,
       end: () => sums.end(new Error('the plan has ended')),
-      close() {
-        mapped?.close();
-        kernels.close();
-      },
+      close,
     };
   } catch (error) {
-    kernels.close();
+    close();
     throw error;
   }
 }

@@ -34,6 +34,8 @@ export interface DeviceWeightsOptions {
   readonly loaded: LoadedPart;
   /** The device's windows in their order. */
   readonly windows: readonly Pick<WindowAssignment, 'index' | 'from' | 'to' | 'onGpu'>[];
+  /** Whether layers are cut; all slices then stay in memory. */
+  readonly isCut: boolean;
   /** The place of the output layer: on the head by itself, with the head's last window, or on another device. */
   readonly output: 'by-itself' | 'with-last-window' | 'elsewhere';
   readonly requested: WeightsPolicy;
@@ -54,6 +56,7 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
   const { loaded, output, requested, room, onStill, onMoved = () => {} } = options;
   // Reads of cached experts have spans of their own; page faults can't be told from them by what a thread has read.
   const record = requested.experts === undefined ? options.record : undefined;
+  if (options.isCut) return undefined;
   if (requested.prefetch === 'none' && requested.release === 'none' && record === undefined) return undefined;
   const own = options.windows.filter((window) => layersInRam([window]).length > 0);
   const recorder = record && weightsRecorder(record);

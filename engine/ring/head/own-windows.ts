@@ -77,6 +77,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   const weights = createDeviceWeights({
     loaded,
     windows,
+    isCut: assignment.cut !== undefined,
     output: outputPlace(options),
     requested: assignment.weights,
     room: weightsRoom(assignment, loaded, options.memory),

@@ -27,6 +27,8 @@ import type { FuzzTarget } from '../target.ts';
 
 /** Model of the worker: two small layers with four experts each, so that a window takes some microseconds. */
 const SHAPE = smallMixture();
+/** Model of a worker with cut tensors: two small layers without. */
+const DENSE = smallDense();
 const CHUNK = 8;
 /** Eight pages: two requests of 32 tokens. */
 const PAGE_TOKENS = 8;
@@ -44,7 +46,30 @@ export async function open(): Promise<FuzzTarget> {
   const path = join(folder, 'model.gguf');
   await makeGguf({ shape: SHAPE, mix: 'Q8_0', seed: 1, path });
   const loaded = loadPart(path, openKernels({ threads: 1 }), CHUNK);
-  return { input: conversation, read: (input) => converse(input, loaded) };
+  const densePath = join(folder, 'dense.gguf');
+  await makeGguf({ shape: DENSE, mix: 'Q8_0', seed: 2, path: densePath });
+  const dense = loadPart(densePath, openKernels({ threads: 1 }), CHUNK);
+  return { input: conversation, read: (input) => converse(input, isCut(input) ? dense : loaded) };
+}
+
+/** Whether a conversation begins with an assignment of cut tensors. */
+function isCut(input: Uint8Array): boolean {
+  const [first] = decodeConversation(input);
+  return first !== undefined && Buffer.from(first).includes('"cut"');
+}
+
+function smallDense(): Shape {
+  const { shape } = loadCatalogue().find((one) => one.shape.name === 'Llama-3.2-1B') as CatalogueModel;
+  const kinds = shape.kinds.slice(0, 2).map((kind): LayerKind => {
+    const { mixer, feedForward } = kind;
+    if (mixer?.kind !== 'attention' || feedForward?.kind !== 'dense') throw new RangeError('another family');
+    return {
+      ...kind,
+      mixer: { ...mixer, heads: 4, kvHeads: 2, headSize: 64 },
+      feedForward: { ...feedForward, size: 256 },
+    };
+  });
+  return { ...shape, name: 'dense', layers: 2, kinds, hiddenSize: 256, vocabularySize: 260 };
 }
 
 function smallMixture(): Shape {
@@ -104,6 +129,21 @@ const HOLDING: Json = {
   ],
 };
 
+/** The share of a device with a slice of both layers, whose sums go to the head and come back. */
+const CUTTING: Json = {
+  ...(ASSIGNMENT as object),
+  ...{ windows: [{ index: 0, from: 0, to: 2, onGpu: [], next: { kind: 'head' } }], windowCount: 1 },
+  ...{ predecessors: [], sources: [{ window: 0, from: '' }], weights: NONE },
+  cut: {
+    allReduce: 'star',
+    members: [
+      { device: '', share: 0.5 },
+      { device: 'b', share: 0.5 },
+    ],
+    own: 1,
+  },
+};
+
 const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'prepare', assignment: ASSIGNMENT },
   { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), successors: [SUCCESSOR] } },
@@ -113,6 +153,7 @@ const HEAD_MESSAGES: readonly Json[] = [
   },
   { kind: 'prepare', assignment: CACHED },
   { kind: 'prepare', assignment: HOLDING },
+  { kind: 'prepare', assignment: CUTTING },
   { kind: 'experts', epoch: 7 },
   { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64), ring: '3'.repeat(32) },
   { kind: 'link', epoch: 7 },
@@ -148,6 +189,7 @@ const WORKER_MESSAGES: readonly Json[] = [
 const PREPARE = encodeMessage(HEAD_MESSAGES[0] as Json);
 const CACHING = encodeMessage({ kind: 'prepare', assignment: CACHED });
 const HOLDS = encodeMessage({ kind: 'prepare', assignment: HOLDING });
+const CUTS = encodeMessage({ kind: 'prepare', assignment: CUTTING });
 
 function encodeMessage(message: Json): Uint8Array {
   return encodeFrame({ kind: 'message', payload: new TextEncoder().encode(JSON.stringify(message)) });
@@ -155,9 +197,11 @@ function encodeMessage(message: Json): Uint8Array {
 
 /** One to four frames, half of them mutated, after a valid assignment in most conversations. */
 function conversation(random: RandomStream): Uint8Array {
-  const prepare = random.pick([PREPARE, CACHING, HOLDS]);
+  const prepare = random.pick([PREPARE, CACHING, HOLDS, CUTS]);
   const carried = prepare === HOLDS ? expertRequest : activations;
-  const frames = Array.from({ length: random.integer(1, 4) }, () => randomFrame(carried, random));
+  const frames = Array.from({ length: random.integer(1, 4) }, () =>
+    randomFrame(prepare === CUTS && random.integer(0, 2) > 0 ? sums : carried, random),
+  );
   return encodeConversation(random.integer(0, 3) === 0 ? frames : [prepare, ...frames]);
 }
 
@@ -238,6 +282,24 @@ function activations(random: RandomStream): Uint8Array {
   return encodeFrame(frame);
 }
 
+/** Sums of a half of a layer, of which the first are those that a pass of one token waits for. */
+function sums(random: RandomStream): Uint8Array {
+  const number = random.pick([0, 0, 0, 1, 1, 2, 3, 2 ** 32 - 1]);
+  const rows = random.pick([1, 1, 1, 2, CHUNK, CHUNK + 1, 2 ** 16]);
+  return encodeFrame({
+    kind: 'sums',
+    epoch: random.pick([7, 7, 7, 7, 8]),
+    number,
+    layer: random.pick([Math.floor((number % 3) / 2), Math.floor((number % 3) / 2), 0, 1, 2 ** 32 - 1]),
+    rows,
+    format: random.pick(['F32', 'F32', 'F32', 'F16']),
+    sentAt: random.pick([0, 1e9, 1e9, 1e9, Number.NaN]),
+    payload: new Uint8Array(Math.min(rows, CHUNK + 1) * DENSE.hiddenSize * random.pick([4, 4, 4, 2])).fill(
+      random.integer(0, 255),
+    ),
+  });
+}
+
 /** A request to multiply experts, or the sums that answer one. */
 function expertRequest(random: RandomStream): Uint8Array {
   const rows = Array.from({ length: random.pick([1, 1, 1, 2, CHUNK, CHUNK + 1]) }, (): ExpertChoice[] =>
@@ -283,10 +345,11 @@ async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> 
       const frame = decodeFrame(bytes);
       if (frame.kind === 'activations') session.onActivations(frame, HEAD_LINK);
       else if (frame.kind === 'experts') session.onExperts(frame);
+      else if (frame.kind === 'sums') session.onSums(frame, HEAD_LINK);
       else if (frame.kind === 'message') successors = hear(session, frame, successors);
       const before = answers;
       await new Promise(setImmediate); // a preparation is asynchronous
-      // Experts are pinned before it is answered.
+      // Experts and slices are pinned before it is answered.
       if (holds(frame)) for (let waited = 0; waited < 50 && answers === before; waited++) await setTimeout(1);
     }
     return 'a conversation';
@@ -295,9 +358,9 @@ async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> 
   }
 }
 
-/** Whether a frame is an assignment with experts to hold. */
+/** Whether a frame is an assignment with experts, or slices, to hold. */
 function holds({ kind, payload }: Frame): boolean {
-  return kind === 'message' && Buffer.from(payload).includes('"held"');
+  return kind === 'message' && ['"held"', '"cut"'].some((word) => Buffer.from(payload).includes(word));
 }
 
 /** The answers of a session are read, as the head does. */
