@@ -18,8 +18,8 @@ import { quantizedBytes } from '../engine/model/quantization.ts';
 import { loadPart } from '../engine/ring/device/loaded-part.ts';
 import { answersOf, EXPERTS_COLUMNS, type ExpertsRow, type KnownMachine } from './experts/answers.ts';
 import { drawnPolicies, policyName } from './experts/cells.ts';
-import { measureExperts, type Surroundings } from './experts/measure.ts';
-import { measureRing, probeDisk } from './experts/measure-ring.ts';
+import { type GroupMeasured, measureExperts, type Surroundings } from './experts/measure.ts';
+import { measureRing } from './experts/measure-ring.ts';
 import { MIXTURE_NAMES, MIXTURES, madeMixture, mixtureShape } from './experts/mixtures.ts';
 import {
   RING_COLUMNS,
@@ -34,13 +34,17 @@ import { findLabGround } from './lab/ground.ts';
 import { REAL_FILES, runProgram } from './lab/system.ts';
 import { tableBlock, tableCsv, tableJson, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
+import { mean } from './report/mean.ts';
 import { median } from './report/median.ts';
 import { choice, count, flag, option, text } from './report/options.ts';
 
 /** More than any machine's memory or disk has, bytes or bytes per second. */
 const NO_LIMIT = 2 ** 50;
 
-/** Bytes of a process besides experts and what every token uses: Node.js, its compiler of TypeScript, activations. */
+/**
+ * Bytes for which policies leave room besides experts and what every token uses: Node.js, its compiler of TypeScript,
+ * activations.
+ */
 const BUFFERS = 230 * 2 ** 20;
 /** Policies that are drawn for a ring, which takes the first that it can replay. */
 const MOST_DRAWN = 2000;
@@ -48,6 +52,10 @@ const MOST_DRAWN = 2000;
 const RING_BUFFERS = 64 * 2 ** 20;
 /** Assumed latency of the disk's reads. */
 const LATENCY = 80e-6;
+/** Matrices of an expert, each of which is read by itself. */
+const READS_OF_EXPERT = 3;
+/** Experts in pages of the file, all of which memory has room for. */
+const MAPPED: ExpertsPolicy = { ...USUAL_EXPERTS, slots: 'fit', pool: 'layer', method: 'mmap' };
 /** Threads of the kernels. */
 const THREADS = 2;
 
@@ -96,7 +104,7 @@ await runExperiment({
     const shape = mixtureShape(which);
     const memory = MIXTURES[which].memory / ring;
     if (shape.layers % ring > 0)
-      throw new InputError('--ring', `${ring} devices don't divide ${shape.layers} layers equally; use another number`);
+      throw new InputError('--ring', `${ring} devices don’t divide ${shape.layers} layers equally; use another number`);
     const { router, size } = expertsOfShape(shape);
     const model = await madeMixture(models, which, seed, progress);
     const found = free ? { missing: ['--free was given'] } : findLabGround(REAL_FILES, runProgram, models, 0);
@@ -110,36 +118,41 @@ await runExperiment({
     try {
       const file = join(folder, 'routing.json');
       writeFileSync(file, routingText(which, routing));
-      const expertBytes = 3 * quantizedBytes(shape.hiddenSize, 'Q4_K') * size;
+      const expertBytes = READS_OF_EXPERT * quantizedBytes(shape.hiddenSize, MIXTURES[which].experts) * size;
       const denseBytes = statSync(model).size - expertBytes * router.experts * shape.layers;
       const layers = shape.layers / ring;
       const most = Math.floor((memory - BUFFERS - denseBytes / ring) / expertBytes);
       if (most < router.used * layers)
-        throw new InputError('--ring', `${formatBytes(memory)} of each device don't hold a token's experts; use fewer`);
+        throw new InputError('--ring', `${formatBytes(memory)} of each device don’t hold a token’s experts; use fewer`);
       if (routing.used !== router.used && options.routing !== undefined)
         throw new InputError('--routing', `has ${routing.used} experts for a token; the mixture uses ${router.used}`);
       const limits = { seed, used: router.used, layers, most };
       const policies = drawnPolicies({ ...limits, count: ring === 1 ? cells : MOST_DRAWN })
         .filter((policy) => policyName(policy).includes(only) && (ring === 1 || isReplayed(policy)))
         .slice(0, cells);
-      if (policies.length === 0) throw new InputError('--only', `no policy's name has "${only}"`);
+      if (policies.length === 0) throw new InputError('--only', `no policy’s name has "${only}"`);
       const warmUp = tokens >> 1;
       const task = { model, routing: file, tokens, warmUp, threads: THREADS };
       const inside: Surroundings = { ground, limits: { memory, diskRate: disk, cores: THREADS } };
-      const bar = progress(policies.length + 1);
+      const bar = progress(policies.length + (ring > 1 ? 0 : 1));
       const where =
         ground === undefined
           ? `without control groups (${'missing' in found ? found.missing.join('; ') : ''})`
           : `in control groups with ${formatBytes(memory)} of memory and ${formatBytes(disk)}/s of disk`;
       const subtitle = `${shape.name}, ${formatBytes(statSync(model).size)}, ${where} · ${options.routing ?? 'a drawn routing'}, ${tokens} tokens, the second half counted`;
       const settings = { which, tokens, cells, only, disk, ring, free, seed, routing: options.routing };
-      // All experts in memory, with the processors of a device and no other limit: what is computed.
+      // The processors of a device, and no other limit.
       const roomy: Surroundings = { ground, limits: { memory: NO_LIMIT, diskRate: NO_LIMIT, cores: THREADS } };
-      const all: ExpertsPolicy = { ...USUAL_EXPERTS, slots: router.experts };
-      const measuredMachine = async (): Promise<KnownMachine> => {
-        const { seconds, reads } = await measureExperts({ ...task, policy: all, memory: undefined }, roomy);
-        const figures = { ...known, used: router.used, expertBytes, denseBytes, memory, disk };
-        return machineOf(figures, seconds, reads.waited / (tokens - warmUp));
+      const measuredMachine = async (parts: readonly MachinePart[]): Promise<(part: MachinePart) => KnownMachine> => {
+        const run = (policy: ExpertsPolicy) => measureExperts({ ...task, policy, memory: undefined }, roomy);
+        const runs = {
+          slots: await run({ ...USUAL_EXPERTS, slots: router.experts }),
+          awaited: await run({ ...USUAL_EXPERTS, slots: router.used, hitsFirst: false }),
+          mapped: parts.includes('mapped') ? await run(MAPPED) : undefined,
+        };
+        const limit = ground === undefined ? NO_LIMIT : disk;
+        const figures = { ...known, used: router.used, expertBytes, denseBytes, memory, limit };
+        return (part) => machineOf(figures, runs, part, tokens - warmUp);
       };
       if (ring > 1) {
         const devices = ringDevices(ring, shape.layers);
@@ -148,10 +161,8 @@ await runExperiment({
         const rows: RingRow[] = [];
         for (const policy of policies) {
           // By turns, so that what else the machine does slows both.
-          const own = probeDisk(model);
-          const found = await measuredMachine();
-          const bandwidth = ground === undefined ? own : Math.min(own, disk);
-          const machine = { ...found, disk: { ...found.disk, bandwidth } };
+          const part = partOf(policy);
+          const machine = (await measuredMachine([part]))(part);
           const plan = ringPlanOf(devices, policy);
           const placed = {
             model,
@@ -163,10 +174,9 @@ await runExperiment({
           };
           const measured = await measureRing({ ...placed, plan, devices }, inside);
           const cluster = ringCluster(devices, machine, measured.links);
-          const described = createModel(shape, 'Q4_K');
+          const described = createModel(shape, MIXTURES[which].mix);
           const one = { policy, routing, tokens, warmUp, devices, cluster, model: described, known: machine };
-          const diskRate = ground && own;
-          rows.push(...ringAnswers({ ...one, diskRate }, measured));
+          rows.push(...ringAnswers(one, measured));
           bar.step(policyName(policy));
         }
         const table = { columns: RING_COLUMNS, rows, sparse: true, groups: true };
@@ -179,15 +189,16 @@ await runExperiment({
           page: { title: 'Experts that don’t fit', sections: [{ title: 'A ring', blocks: [tableBlock(table)] }] },
         };
       }
-      const machine = await measuredMachine();
-      bar.step('all experts in memory');
+      const parts = [...new Set(policies.map(partOf))];
+      const machineOfPart = await measuredMachine(parts);
+      bar.step('experts in memory');
       const rows: ExpertsRow[] = [];
       for (const policy of policies) {
         const measured = await measureExperts(
           { ...task, policy, memory: ground === undefined ? memory : undefined },
           inside,
         );
-        rows.push(answersOf({ policy, routing, tokens, warmUp, known: machine }, measured));
+        rows.push(answersOf({ policy, routing, tokens, warmUp, known: machineOfPart(partOf(policy)) }, measured));
         bar.step(policyName(policy));
       }
       const table = { columns: EXPERTS_COLUMNS, rows, sparse: true };
@@ -196,7 +207,7 @@ await runExperiment({
         findings: findings(rows),
         data: {
           settings,
-          machine,
+          machines: Object.fromEntries(parts.map((part) => [part, machineOfPart(part)])),
           rows: tableJson(table),
         },
         text: [terminalTable(table)],
@@ -221,18 +232,53 @@ interface MixtureFigures {
   readonly expertBytes: number;
   readonly denseBytes: number;
   readonly memory: number;
-  readonly disk: number;
+  /** Bytes per second of the throttle in front of the disk. */
+  readonly limit: number;
 }
 
-/** Few numbers of mixture and machine; seconds of a token in memory are divided by the bytes that it uses. */
-function machineOf(figures: MixtureFigures, seconds: readonly number[], waited: number): KnownMachine {
-  const { layers, experts, used, expertBytes, denseBytes, memory, disk } = figures;
-  const rate = (median(seconds) - waited) / (denseBytes + layers * used * expertBytes);
+/** Experts in slots or in mapped pages, which are computed at different speeds. */
+type MachinePart = 'slots' | 'mapped';
+
+function partOf({ method }: ExpertsPolicy): MachinePart {
+  return method === 'mmap' ? 'mapped' : 'slots';
+}
+
+interface MachineRuns {
+  /** Runs with all experts in memory, in slots and mapped. */
+  readonly slots: GroupMeasured;
+  readonly mapped: GroupMeasured | undefined;
+  /** Experts are in slots, of which there are just enough for a token in each layer: most are awaited, all of a layer together. */
+  readonly awaited: GroupMeasured;
+}
+
+/**
+ * Few numbers of mixture and machine: seconds of a token in memory are divided by the bytes that it uses, and what the process
+ * holds besides the weights that tokens used are its buffers. Where experts are awaited, the bytes that come in the
+ * meantime give the disk's rate, and what is computed longer is spread over the layers.
+ */
+function machineOf(
+  { layers, experts, used, expertBytes, denseBytes, memory, limit }: MixtureFigures,
+  { slots, mapped, awaited }: MachineRuns,
+  part: MachinePart,
+  counted: number,
+): KnownMachine {
+  const computed = ({ seconds, reads }: GroupMeasured): number => mean(seconds) - reads.waited / counted;
+  const inMemory = part === 'mapped' && mapped !== undefined ? mapped : slots;
+  const rate = computed(inMemory) / (denseBytes + layers * used * expertBytes);
+  const touched = new Set(
+    inMemory.accesses.flatMap(({ layer, experts: asked }) => asked.map((expert) => layer * experts + expert)),
+  );
+  const weights = denseBytes + (part === 'mapped' ? 0 : touched.size * expertBytes);
+  const own = awaited.reads.bytes / (awaited.reads.waited - counted * layers * LATENCY);
   return {
-    mixture: { layers, experts, used, expertBytes, readsPerExpert: 3, denseBytes },
-    seconds: { layer: (rate * denseBytes) / layers, expert: rate * expertBytes, other: 0 },
-    disk: { latency: LATENCY, bandwidth: disk },
-    ...{ available: memory, buffers: BUFFERS },
+    mixture: { layers, experts, used, expertBytes, readsPerExpert: READS_OF_EXPERT, denseBytes },
+    seconds: {
+      ...{ layer: (rate * denseBytes) / layers, expert: rate * expertBytes, other: 0 },
+      resume: Math.max(0, computed(awaited) - computed(slots)) / layers,
+    },
+    disk: { latency: LATENCY, bandwidth: Math.min(own, limit) },
+    ...{ available: memory, unthrottled: limit < own ? own : undefined },
+    buffers: inMemory.heldBytes === undefined ? BUFFERS : Math.max(0, inMemory.heldBytes - weights),
   };
 }
 
@@ -279,7 +325,7 @@ function findings(rows: readonly ExpertsRow[]): string[] {
     return `${formatPercent(median(off))} in the median of ${off.length} cells, ${formatPercent(Math.max(...off))} at worst`;
   };
   return [
-    `${accesses - different} of ${accesses} accesses to slots read what the policy's caches say.`,
+    `${accesses - different} of ${accesses} accesses to slots read what the policy’s caches say.`,
     `Seconds of a token are predicted within ${errors('predicted', 'tokenSeconds')}, simulated within ${errors('simulated', 'tokenSeconds')}; bytes predicted within ${errors('predicted', 'readBytes')}, simulated within ${errors('simulated', 'readBytes')}. Nothing is fitted to these cells but seconds in memory.`,
   ];
 }

@@ -25,6 +25,23 @@ export function pageTables(kind: DeviceKind): number {
 /** How far Linux reads ahead unless it is set otherwise, bytes (VM_READAHEAD_PAGES, include/linux/mm.h). */
 export const DEFAULT_READ_AHEAD = 128 * 2 ** 10;
 
+/** Rates of an operating system's own work on the pages of its cache, bytes per second. */
+export interface PageRates {
+  /** Pages are found for what is read while memory is full, and the reads are submitted. */
+  readonly submitted: number;
+  /** Pages in memory are mapped into a process that uses them for the first time. */
+  readonly mapped: number;
+  /** Mapped pages are given back. */
+  readonly released: number;
+}
+
+/**
+ * Measured, Linux 6.18 on a shared virtual machine with two processors: MADV_WILLNEED takes 2.5 ms for 4 MiB in full memory; the
+ * first sum over pages that it has read runs at 7.8 GB/s, the second at 25 GB/s; 36 to 72 MiB are released at 4.8 to 7.2
+ * GB/s on a mapping advised MADV_RANDOM, at 3.3 to 4.7 on an ordinary one.
+ */
+export const MEASURED_PAGE_RATES: PageRates = { submitted: 1.65e9, mapped: 11e9, released: 5e9 };
+
 /** Bytes that a prefetching thread is reading at a time: two pieces of 4 MiB (native/memory). */
 const READ_AHEAD_BYTES = 2 ** 23;
 

@@ -1,13 +1,14 @@
 import type { ExpertsCase } from '../../engine/cost/experts/experts-case.ts';
-import { predictExperts } from '../../engine/cost/experts/predict-experts.ts';
+import { type PredictedExperts, predictExperts } from '../../engine/cost/experts/predict-experts.ts';
 import { PRESSURES } from '../../engine/cost/experts/pressure.ts';
+import { MEASURED_PAGE_RATES } from '../../engine/cost/reclaim.ts';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
 import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import { type Routing, tokensOf } from '../../engine/experts/routing.ts';
 import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
 import { simulateExperts } from '../../simulator/systems/experts.ts';
 import type { Column } from '../report/columns.ts';
-import { median } from '../report/median.ts';
+import { mean } from '../report/mean.ts';
 import { policyName } from './cells.ts';
 import type { GroupMeasured } from './measure.ts';
 
@@ -16,25 +17,31 @@ export interface KnownMachine extends Pick<ExpertsCase, 'mixture' | 'seconds' | 
   /** Bytes that a process may take, and what it takes besides experts and what every token uses. */
   readonly available: number;
   readonly buffers: number;
+  /** Bytes per second of the disk behind a throttle, whose rate is the bandwidth of `disk`; `undefined`: there is none. */
+  readonly unthrottled: number | undefined;
 }
 
 export interface ExpertsRow {
   readonly policy: ExpertsPolicy;
-  readonly measured: { readonly hitRate: number; readonly readBytes: number; readonly tokenSeconds: number };
-  /** Bytes of a token by the operating system's count of the process. */
-  readonly processBytes: number | undefined;
+  readonly measured: Answer;
+  /** Bytes of a token that were asked for, whether the page cache had them or not. */
+  readonly askedBytes: number;
   readonly groupBytes: number | undefined;
   readonly wrong: number;
   /** Accesses, and those whose reads differ from what the policy's caches say; `undefined` without slots. */
   readonly accesses: number;
   readonly different: number | undefined;
+  /** Seconds of a token in which the processor doesn't wait for experts. */
+  readonly computeSeconds: { readonly measured: number; readonly predicted: number };
   readonly predicted: Answer | undefined;
   readonly simulated: Answer | undefined;
 }
 
 interface Answer {
   readonly hitRate: number;
+  /** Bytes that the disk reads for a token: measured, the operating system's count of the process. */
   readonly readBytes: number;
+  /** Mean seconds of the tokens that count. */
   readonly tokenSeconds: number;
 }
 
@@ -56,8 +63,9 @@ export function answersOf(
   measured: GroupMeasured,
 ): ExpertsRow {
   const counted = tokens - warmUp;
-  const { needs, reads, wrong, bytes } = measured.reads;
-  const { mixture, seconds, disk, available, buffers } = known;
+  const tokenSeconds = mean(measured.seconds);
+  const { needs, reads, wrong, bytes, waited } = measured.reads;
+  const { mixture, seconds, disk, available, buffers, unthrottled } = known;
   const one: ExpertsCase = {
     ...{ mixture, seconds, disk, policy },
     memory: {
@@ -65,17 +73,26 @@ export function answersOf(
       buffers,
       dense: 'anonymous',
       pressure: PRESSURES.linux,
-      readAhead: READ_AHEAD,
+      readAhead: 'exact',
+      reclaim: 'two-lists',
+      pageRates: MEASURED_PAGE_RATES,
       copyRate: COPY_RATE,
     },
   };
   const own = tokensOf(routing, 0, tokens);
-  const simulated = simulateExperts({ one, routing: own, outputTokens: tokens, warmUp, record: 'tokens' });
-  const predicted = predictExperts(one, { kind: 'recorded', routing: own });
+  const throttle =
+    unthrottled === undefined ? {} : { throttle: { sliceSeconds: SLICE_SECONDS, diskRate: unthrottled } };
+  const simulated = simulateExperts({ one, routing: own, outputTokens: tokens, warmUp, record: 'tokens', ...throttle });
+  const predicted = predictedOf(one, own, unthrottled);
   return {
     policy,
-    measured: { hitRate: 1 - reads / needs, readBytes: bytes / counted, tokenSeconds: median(measured.seconds) },
-    processBytes: measured.processBytes === undefined ? undefined : measured.processBytes / counted,
+    measured: {
+      hitRate: 1 - reads / needs,
+      readBytes: (measured.processBytes ?? bytes) / counted,
+      tokenSeconds,
+    },
+    computeSeconds: { measured: tokenSeconds - waited / counted, predicted: predicted.computeSeconds },
+    askedBytes: bytes / counted,
     groupBytes: measured.groupBytes,
     wrong,
     accesses: measured.accesses.length,
@@ -85,8 +102,18 @@ export function answersOf(
   };
 }
 
-/** Bytes that Linux reads ahead unless told otherwise; reads of slots ask for exactly what they need. */
-const READ_AHEAD = 131_072;
+/** Over many tokens a throttle makes up for the time in which less is read (DiskThrottle): its rate counts alone. */
+function predictedOf(one: ExpertsCase, routing: Routing, unthrottled: number | undefined): PredictedExperts {
+  const disk = { ...one.disk, bandwidth: unthrottled ?? one.disk.bandwidth };
+  const predicted = predictExperts({ ...one, disk }, { kind: 'recorded', routing });
+  return {
+    ...predicted,
+    tokenSeconds: Math.max(predicted.tokenSeconds, predicted.readBytes / one.disk.bandwidth),
+  };
+}
+
+/** Linux's slice of throttled reads, seconds (DFL_THROTL_SLICE). */
+export const SLICE_SECONDS = 0.1;
 /** Assumed: file pages are copied at so many bytes per second. */
 const COPY_RATE = 5e9;
 
@@ -122,8 +149,15 @@ export const EXPERTS_COLUMNS: readonly Column<ExpertsRow>[] = [
   { key: 'accesses', value: ({ accesses }) => accesses },
   { title: 'other\nthan\nreplayed', key: 'different', value: ({ different }) => different, unit: 'count' },
   ...answer('bytes a token', 'read_bytes', 'bytes', ({ readBytes }) => readBytes),
-  { title: 'of the\nprocess', key: 'read_bytes_process', value: ({ processBytes }) => processBytes, unit: 'bytes' },
+  { title: 'asked for', key: 'read_bytes_asked', value: ({ askedBytes }) => askedBytes, unit: 'bytes' },
   { key: 'read_bytes_group', value: ({ groupBytes }) => groupBytes },
   { title: 'read for\nnothing', key: 'wrong', value: ({ wrong }) => wrong, unit: 'count' },
+  {
+    title: 'computing,\nmeasured',
+    key: 'compute_s_measured',
+    value: (row) => row.computeSeconds.measured,
+    unit: 'seconds',
+  },
+  { title: 'predicted', key: 'compute_s_predicted', value: (row) => row.computeSeconds.predicted, unit: 'seconds' },
   ...answer('a token', 'token_s', 'seconds', ({ tokenSeconds }) => tokenSeconds),
 ];

@@ -7,7 +7,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
 import { noReads } from '../../engine/runtime/weights/layer-experts.ts';
-import { processBytes, processReadBytes } from '../../engine/runtime/weights/process-counters.ts';
+import { heldBytes, processReadBytes } from '../../engine/runtime/weights/process-counters.ts';
 
 /** A run that a process is asked for. */
 export interface ExpertsTask {
@@ -29,8 +29,8 @@ export interface ExpertsMeasured {
   readonly reads: ExpertReads;
   /** Bytes that the process read from disk, by its own count. */
   readonly processBytes: number | undefined;
-  /** Bytes that the process holds in memory at the end. */
-  readonly residentBytes: number;
+  /** Bytes of memory that the process holds at the end and that can't be reclaimed; `undefined` where they aren't counted. */
+  readonly heldBytes: number | undefined;
   readonly accesses: readonly ExpertAccess[];
 }
 
@@ -63,7 +63,7 @@ function main(): void {
     Object.keys(before).map((key) => [key, reads[key as keyof ExpertReads] - before[key as keyof ExpertReads]]),
   );
   const measured: ExpertsMeasured = {
-    ...{ seconds, accesses, residentBytes: processBytes() },
+    ...{ seconds, accesses, heldBytes: heldBytes() },
     reads: difference as unknown as ExpertReads,
     processBytes: bytes === undefined || after === undefined ? undefined : after - bytes,
   };

@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { processStart } from '../../engine/files/process-mark.ts';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
-import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { RingPlan } from '../../engine/plan/plan.ts';
 import { windowsOf } from '../../engine/plan/windows.ts';
-import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import { createDeviceGroup, type DeviceGroup } from '../lab/cgroups/device-group.ts';
 import { formatLabName } from '../lab/name.ts';
 import { endProcesses } from '../lab/processes.ts';
@@ -81,23 +79,6 @@ export async function measureRing(
   } finally {
     process.off('exit', end);
     end();
-  }
-}
-
-/** Bytes by which a disk is probed. */
-const PROBED_BYTES = 2 ** 26;
-
-/** Bytes per second at which the disk reads a file's beginning past the page cache, without limits. */
-export function probeDisk(file: string): number {
-  const kernels = openKernels({ implementation: 'native', threads: 1 });
-  try {
-    const pages = pagesOf(kernels, kernels.mapFile(file));
-    const buffer = pages.buffer(PROBED_BYTES);
-    const range = { from: 0, to: PROBED_BYTES };
-    const { start, end } = pages.read(range, [{ buffer, offset: 0, bytes: PROBED_BYTES }]).wait();
-    return PROBED_BYTES / (end - start);
-  } finally {
-    kernels.close();
   }
 }
 

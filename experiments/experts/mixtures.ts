@@ -6,18 +6,21 @@ import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 
-/** Models whose layers are taken, with so many of them, and the memory of the machine that they don't fit into. */
+/**
+ * Models whose layers are taken, with so many of them, the mix of their formats and the experts' own, and the memory of the
+ * machine that they don't fit into.
+ */
 export const MIXTURES = {
   /** 1.3 GB of experts. */
-  olmoe: { name: 'OLMoE-1B-7B', layers: 6, memory: 620 * 2 ** 20 },
+  olmoe: { name: 'OLMoE-1B-7B', layers: 6, mix: 'Q4_K', experts: 'Q4_K', memory: 620 * 2 ** 20 },
   /** 2.7 GB of experts. */
-  qwen3: { name: 'Qwen3-30B-A3B', layers: 8, memory: 1280 * 2 ** 20 },
+  qwen3: { name: 'Qwen3-30B-A3B', layers: 8, mix: 'Q4_K', experts: 'Q4_K', memory: 1280 * 2 ** 20 },
+  /** 2.5 GB of experts. */
+  'gpt-oss': { name: 'gpt-oss-20b', layers: 6, mix: 'MXFP4_MOE', experts: 'MXFP4', memory: 1280 * 2 ** 20 },
 } as const;
 export type MixtureName = keyof typeof MIXTURES;
 export const MIXTURE_NAMES = Object.keys(MIXTURES) as MixtureName[];
 
-/** All matrices in one format: experts of all layers are equal. */
-const MIX = 'Q4_K';
 /** Blocks of weights that are made before they repeat: the numbers mean nothing. */
 const DISTINCT = 8;
 
@@ -42,8 +45,8 @@ export async function madeMixture(
   progress: (steps: number) => Progress,
 ) {
   mkdirSync(folder, { recursive: true });
-  const { name, layers } = MIXTURES[which];
-  const path = join(folder, `${name}-${layers}-layers-${MIX}-${seed}.gguf`);
+  const { name, layers, mix } = MIXTURES[which];
+  const path = join(folder, `${name}-${layers}-layers-${mix}-${seed}.gguf`);
   if (existsSync(path)) return path;
   const unfinished = temporaryPath(path);
   let bar: Progress | undefined;
@@ -51,7 +54,7 @@ export async function madeMixture(
     bar ??= progress(pieces);
     bar.step(`making ${name}: ${tensor}`);
   };
-  await makeGguf({ shape: mixtureShape(which), mix: MIX, seed, path: unfinished, distinct: DISTINCT, onPiece });
+  await makeGguf({ shape: mixtureShape(which), mix, seed, path: unfinished, distinct: DISTINCT, onPiece });
   bar?.stop();
   renameSync(unfinished, path);
   return path;

@@ -13,8 +13,9 @@ import type { RingPlan } from '../../engine/plan/plan.ts';
 import type { WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import type { Column } from '../report/columns.ts';
+import { mean } from '../report/mean.ts';
 import { median } from '../report/median.ts';
-import type { KnownMachine } from './answers.ts';
+import { type KnownMachine, SLICE_SECONDS } from './answers.ts';
 import { policyName } from './cells.ts';
 import type { RingMeasuredInGroups } from './measure-ring.ts';
 
@@ -54,7 +55,6 @@ export function ringCluster(
 ): Cluster {
   const used = mixture.denseBytes + mixture.layers * mixture.used * mixture.expertBytes;
   const token = mixture.layers * (seconds.layer + mixture.used * seconds.expert);
-  const mean = (values: readonly number[]): number => values.reduce((sum, one) => sum + one, 0) / values.length;
   const device = ({ name }: RingDevice) => ({
     ...{ name, os: 'linux', memory: { total: `${available} B`, available: `${available} B` } },
     cpu: { cores: 1, compute: '10 PFLOPS', bandwidth: `${used / token} B/s` },
@@ -116,21 +116,16 @@ export interface RingCase {
   readonly devices: readonly RingDevice[];
   readonly cluster: Cluster;
   readonly model: Model;
-  /** Its disk is the slower of the limit and the disk itself. */
   readonly known: KnownMachine;
-  /** Bytes per second of the disk behind the limit; `undefined`: there is no limit. */
-  readonly diskRate: number | undefined;
 }
-
-/** Linux's slice of throttled reads, seconds (DFL_THROTL_SLICE). */
-const SLICE_SECONDS = 0.1;
 
 /**
  * A measured ring next to its devices' replays, its prediction and its simulation. The simulation knows that a throttled disk
  * makes up for a pause, as for the time in which other devices compute; the closed form doesn't.
  */
 export function ringAnswers(one: RingCase, measured: RingMeasuredInGroups): RingRow[] {
-  const { policy, tokens, warmUp, devices, cluster, model, known, diskRate } = one;
+  const { policy, tokens, warmUp, devices, cluster, model, known } = one;
+  const { unthrottled } = known;
   const routing = tokensOf(one.routing, 0, tokens);
   const plan = ringPlanOf(devices, policy);
   const counted = tokens - warmUp;
@@ -144,8 +139,7 @@ export function ringAnswers(one: RingCase, measured: RingMeasuredInGroups): Ring
   const simulatedOf = (outputTokens: number) =>
     simulate({
       ...{ ...asked, cluster, routing, workload: workloadOf(outputTokens) },
-      ...(diskRate !== undefined &&
-        diskRate > known.disk.bandwidth && { throttle: { sliceSeconds: SLICE_SECONDS, diskRate } }),
+      ...(unthrottled !== undefined && { throttle: { sliceSeconds: SLICE_SECONDS, diskRate: unthrottled } }),
     });
   const [before, all] = [simulatedOf(warmUp), simulatedOf(tokens)];
   const bytesOf = (run: typeof all, device: string): number =>
@@ -186,9 +180,9 @@ export function ringAnswers(one: RingCase, measured: RingMeasuredInGroups): Ring
       simulated: sum(({ bytes }) => bytes.simulated),
     },
     seconds: {
-      measured: median(measured.seconds.slice(warmUp)),
+      measured: mean(measured.seconds.slice(warmUp)),
       predicted: predicted.tokenSeconds,
-      simulated: median(times),
+      simulated: mean(times),
     },
   };
   return [...rows, whole];

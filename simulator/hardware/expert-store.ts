@@ -107,7 +107,10 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   const pages = hasPages
     ? createPageCache({
         ...{ size: denseStart + denseBytes, used: mappedBytes, limit: shares.pageBytes, extentBytes: extent },
-        policy: { name: 'linux', readAhead: memory.readAhead },
+        policy: {
+          name: memory.reclaim === 'two-lists' ? 'linux-two-list' : 'linux',
+          readAhead: memory.readAhead === 'exact' ? 0 : memory.readAhead,
+        },
       })
     : undefined;
   const pieceRange = (unit: number, piece: number) => {

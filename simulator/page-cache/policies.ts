@@ -1,4 +1,4 @@
-import { DEFAULT_READ_AHEAD, PAGE_TABLES } from '../../engine/cost/reclaim.ts';
+import { DEFAULT_READ_AHEAD, MEASURED_PAGE_RATES, PAGE_TABLES, type PageRates } from '../../engine/cost/reclaim.ts';
 
 export const PAGE_POLICIES = ['linux', 'linux-two-list', 'mglru', 'overflow', 'metal', 'android'] as const;
 
@@ -61,15 +61,9 @@ export interface Swap {
 }
 
 /** Rates of the operating system's own work on pages, bytes per second. */
-export interface OsRates {
-  /** MADV_WILLNEED allocates pages while memory is full, and submits their reads. */
-  readonly submitted: number;
+export interface OsRates extends PageRates {
   /** Reclaim checks used pages and keeps them. */
   readonly spared: number;
-  /** The first access maps pages that are already in memory. */
-  readonly mapped: number;
-  /** MADV_DONTNEED and POSIX_FADV_DONTNEED release pages, in the prefetching thread, before it prefetches. */
-  readonly released: number;
 }
 
 /** Rates under which the operating system's work takes no time. */
@@ -80,13 +74,8 @@ export const NO_OS_WORK: OsRates = {
   released: Number.POSITIVE_INFINITY,
 };
 
-/**
- * Measured, Linux 6.18 on a shared virtual machine with two processors: MADV_WILLNEED takes 2.5 ms for 4 MiB in full
- * memory; reclaim checks 400 MiB of used pages in 45 ms; the first sum over pages that MADV_WILLNEED has read runs at
- * 7.8 GB/s, the second at 25 GB/s; 36 to 72 MiB are released at 4.8 to 7.2 GB/s on a mapping advised MADV_RANDOM, at
- * 3.3 to 4.7 on an ordinary one.
- */
-export const MEASURED_OS_RATES: OsRates = { submitted: 1.65e9, spared: 9e9, mapped: 11e9, released: 5e9 };
+/** MEASURED_PAGE_RATES, and on the same machine: reclaim checks 400 MiB of used pages in 45 ms. */
+export const MEASURED_OS_RATES: OsRates = { ...MEASURED_PAGE_RATES, spared: 9e9 };
 
 /** Settings of Linux for mapped files. */
 export interface LinuxMapping {

@@ -80,7 +80,7 @@ export function* endExpertPass(passes: ExpertPasses, { seconds }: Pick<ExpertPas
  * the others as they come; those of several tokens are multiplied together.
  */
 export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: number): Steps {
-  const { one, store } = passes;
+  const { one, store, simulation } = passes;
   const { seconds } = pass;
   const name = `layer ${layer}`;
   yield* store.useDense(layer);
@@ -93,14 +93,18 @@ export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: n
     if (isSingle) guessNext(passes, pass.from, layer);
     yield* waitFor(passes, `slots of ${name}`, needed.return());
     if (!one.policy.hitsFirst || !isSingle) {
+      const begin = simulation.now;
       for (const arrive of needed.arrivals) yield* waitFor(passes, `experts of ${name}`, arrive());
-      yield* compute(passes, `${group.length} experts of ${name}`, group.length * seconds.expert);
+      const resume = simulation.now > begin ? (seconds.resume ?? 0) : 0;
+      yield* compute(passes, `${group.length} experts of ${name}`, resume + group.length * seconds.expert);
       continue;
     }
     if (needed.held > 0) yield* compute(passes, `${needed.held} experts of ${name}`, needed.held * seconds.expert);
     for (const arrive of needed.arrivals) {
+      const begin = simulation.now;
       yield* waitFor(passes, `experts of ${name}`, arrive());
-      yield* compute(passes, `an expert of ${name}`, seconds.expert);
+      const resume = simulation.now > begin ? (seconds.resume ?? 0) : 0;
+      yield* compute(passes, `an expert of ${name}`, resume + seconds.expert);
     }
   }
 }

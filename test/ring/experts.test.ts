@@ -307,7 +307,7 @@ testIf(
     };
     assert.match(
       await refused({ slots: 3 }),
-      /^a: slots for experts of each layer: 3 are asked for, 4 to 8 are possible in .* beside .* that every token uses; give it more memory or fewer layers$/,
+      /^a: slots for experts of each layer: 3 are asked for, 4 to 8 are possible in .* next to .* that every token uses; give it more memory or fewer layers$/,
     );
     assert.match(await refused({ slots: 25, pool: 'all' }), /25 are asked for, 4 to 24 are possible/);
     assert.match(await refused({ layout: 'packed' }), /"packed" are read on one machine alone/);

@@ -21,7 +21,7 @@ import {
   mappedBytes,
 } from '../memory.ts';
 import type { PassLoad } from '../mixed-pass.ts';
-import { DEFAULT_READ_AHEAD } from '../reclaim.ts';
+import { MEASURED_PAGE_RATES } from '../reclaim.ts';
 import { costsOfPass, type DeviceCosts, type RingCosts } from '../ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
 import { type Together, usedExperts } from '../used-experts.ts';
@@ -122,9 +122,10 @@ function expertsOf(asked: PlannedExpertsCase, { index, stages, policy }: Caching
       memory: {
         available: own.available,
         buffers: fixedBytes(costs, own, load),
-        dense: policy.method === 'mmap' ? 'mapped' : 'anonymous',
+        dense: 'anonymous',
         pressure: PRESSURES[device.os],
-        readAhead: readsAhead(own.kind) ? (device.disk.readAhead ?? DEFAULT_READ_AHEAD) : MACOS_PAGE,
+        readAhead: readsAhead(own.kind) ? 'exact' : MACOS_PAGE,
+        pageRates: readsAhead(own.kind) ? MEASURED_PAGE_RATES : undefined,
         // Copying reads and writes.
         copyRate: device.cpu.bandwidth / 2,
       },

@@ -1,6 +1,7 @@
 import type { ExpertsPolicy } from '../../experts/experts-policy.ts';
 import type { PassTokens } from '../../experts/routing.ts';
 import type { DiskReads } from '../../hardware/disk-reads.ts';
+import type { PageRates } from '../reclaim.ts';
 import type { Pressure } from './pressure.ts';
 
 /**
@@ -46,6 +47,8 @@ export interface PassSeconds {
   readonly expert: number;
   /** All other layers and the output, once a pass. */
   readonly other: number;
+  /** Each time that experts were awaited, in addition: threads wake, with caches that others have used; missing: none. */
+  readonly resume?: number | undefined;
 }
 
 /** One memory and its claimants: slots, weights that every token uses, buffers, and file pages in what is left. */
@@ -58,8 +61,15 @@ export interface MixtureMemory {
   readonly dense: 'anonymous' | 'mapped';
   /** The operating system's treatment of the process's own memory in excess of `available`. */
   readonly pressure: Pressure;
-  /** Bytes that the operating system reads ahead in the file (Linux's read_ahead_kb). */
-  readonly readAhead: number;
+  /**
+   * Bytes that the operating system reads ahead of what experts are asked for (Linux's read_ahead_kb), or `exact`: what is asked
+   * for alone, in one go, as the engine does (MADV_WILLNEED, POSIX_FADV_RANDOM).
+   */
+  readonly readAhead: number | 'exact';
+  /** Which file pages the operating system gives back: the least recently used (default), or by Linux's two lists. */
+  readonly reclaim?: 'lru' | 'two-lists' | undefined;
+  /** The operating system's own work on pages of its cache; missing: it takes no time. */
+  readonly pageRates?: PageRates | undefined;
   /** Bytes per second at which file pages are copied into slots. */
   readonly copyRate: number;
 }

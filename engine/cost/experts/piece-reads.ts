@@ -1,5 +1,6 @@
+import type { ReadMethod } from '../../experts/experts-policy.ts';
 import { type DiskReads, readSeconds } from '../../hardware/disk-reads.ts';
-import type { ExpertsCase } from './experts-case.ts';
+import type { ExpertsCase, MixtureMemory } from './experts-case.ts';
 
 /** Reads of one size: an expert's matrices, or all of them where they lie together. */
 export interface PieceReads {
@@ -12,17 +13,32 @@ export interface PieceReads {
 }
 
 /**
- * The reads of experts. `direct`: a piece is one read. Through the page cache a piece comes in windows of the operating
- * system's read-ahead, of which the next is under way while the one before comes; reading goes on for as much behind it.
+ * The reads of experts. `direct`: a piece is one read. Through the page cache, pages are found for it first, and it comes in
+ * windows of the operating system's read-ahead, of which the next is under way while the one before comes; reading goes on
+ * for as much behind it. An exact read is a single window with nothing behind it.
  */
 export function pieceReads({ mixture, memory, disk, policy }: ExpertsCase): PieceReads {
+  const { readAhead } = memory;
   const bytes = mixture.expertBytes / mixture.readsPerExpert;
   if (policy.method === 'direct') return { bytes, disk, ahead: 0 };
-  return { bytes, disk: bufferedReads(disk, bytes, memory.readAhead), ahead: Math.floor(memory.readAhead / bytes) };
+  const { latency, bandwidth } = bufferedReads(disk, bytes, readAhead);
+  return {
+    bytes,
+    disk: { latency: latency + bytes * pageWork(memory, policy.method), bandwidth },
+    ahead: readAhead === 'exact' ? 0 : Math.floor(readAhead / bytes),
+  };
 }
 
-/** Reads of a file's pages in order, `bytes` of them, in windows of read-ahead. */
-export function bufferedReads(disk: DiskReads, bytes: number, readAhead: number): DiskReads {
+/** Seconds of work on a byte that is read through the page cache: `pread` copies it, mapped pages take the place of others. */
+function pageWork({ pageRates: rates, copyRate }: MixtureMemory, method: ReadMethod): number {
+  const submitting = rates === undefined ? 0 : 1 / rates.submitted;
+  if (method === 'pread') return submitting + 1 / copyRate;
+  return submitting + (rates === undefined ? 0 : 1 / rates.mapped + 1 / rates.released);
+}
+
+/** Reads of a file's pages in order, `bytes` of them, in windows of read-ahead; exact ones in a single window. */
+export function bufferedReads(disk: DiskReads, bytes: number, readAhead: number | 'exact'): DiskReads {
+  if (readAhead === 'exact') return disk;
   const windows = Math.max(1, Math.ceil(bytes / Math.max(PAGE_BYTES, readAhead)));
   const seconds = readSeconds(disk, windows, bytes / windows, WINDOWS_AT_ONCE);
   return { latency: seconds - bytes / disk.bandwidth, bandwidth: disk.bandwidth };

@@ -35,11 +35,11 @@ export interface PredictedExperts extends MemoryShares {
  * Predicts hits, bytes and seconds of a token under a policy, in the mean over layers whose misses are independent of
  * what came before (createHits):
  *
- *     layer = router + reads + experts
+ *     layer = router + reads + resume + experts
  *
  * or with hits first, where experts are multiplied as they come, router + d(misses):
  *
- *     d(0) = hits,  d(i) = max(d(i − 1), reads of i) + expert
+ *     d(0) = hits,  d(i) = d(i − 1) + expert, or where the read is later: reads of i + resume + expert
  *
  * With lookahead, where reading guesses takes longer than from the end of a layer's own reads to the next router, the
  * rest is waited for. Guesses are read in turn with all others, and wrong ones are read like right ones.
@@ -67,11 +67,14 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
     if (share === 0) continue;
     const read = readingSeconds(missing);
     const [held, rest] = [Math.max(0, hits.needed - missing) * seconds.expert, missing * seconds.expert];
+    const resume = read === 0 ? 0 : (seconds.resume ?? 0);
     const done =
-      policy.hitsFirst && isSingle ? inTurn(held, missing, readingSeconds, seconds.expert) : read + held + rest;
+      policy.hitsFirst && isSingle
+        ? inTurn(held, missing, readingSeconds, { each: seconds.expert, resume })
+        : read + resume + held + rest;
     // The first layer of a token waits for no guesses.
     const stall = (1 - 1 / layers) * Math.max(0, guessSeconds - (done - read) - seconds.layer);
-    serial += share * (seconds.layer + read + held + rest);
+    serial += share * (seconds.layer + read + resume + held + rest);
     overlapped += share * (seconds.layer + done + stall);
     reading += share * read;
   }
@@ -102,9 +105,17 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
 }
 
 /** Seconds until experts are multiplied as they come, those that are held first. */
-function inTurn(held: number, missing: number, readingSeconds: (missing: number) => number, each: number): number {
+function inTurn(
+  held: number,
+  missing: number,
+  readingSeconds: (missing: number) => number,
+  { each, resume }: { readonly each: number; readonly resume: number },
+): number {
   let done = held;
-  for (let come = 1; come <= missing; come++) done = Math.max(done, readingSeconds(come)) + each;
+  for (let come = 1; come <= missing; come++) {
+    const arrival = readingSeconds(come);
+    done = (arrival > done ? arrival + resume : done) + each;
+  }
   return done;
 }
 
@@ -137,8 +148,11 @@ function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, rea
   const held = Math.max(0, Math.min(1, (pages - tables) / (layers * experts * expertBytes)));
   const ahead = policy.method === 'direct' ? 0 : piecesBehind(reads.ahead, held);
   const room = Math.floor((held * layers * experts) / (1 + ahead));
-  if (policy.method === 'mmap') return { hits: pageHits(room), cachedRate: 0, ahead };
   const lookahead = { lookahead: policy.lookahead, precision: one.precision };
+  if (policy.method === 'mmap') {
+    const mapped = createHits(known, { ...all, policy: { pool: 'all', eviction: 'lru' }, lookahead });
+    return { hits: mapped(room), cachedRate: 0, ahead };
+  }
   const hits = createHits(known, { ...all, policy, lookahead })(shares.slots);
   const cached = policy.method === 'pread' ? pageHits(room).rate : 0;
   return { hits, cachedRate: Math.max(0, cached - hits.rate), ahead };

@@ -48,8 +48,8 @@ export interface DeviceExpertsOptions {
 /**
  * Opens the layers of a device's windows with a store of their experts, in memory that `close` frees: kernels of their
  * own, as for a GPU. As in a single process, what every token uses is read into memory of its own, in which the page
- * cache has no part; where experts are mapped, it is mapped too. What is read ahead is of the device's next layer with
- * experts, which may be in its next window: other devices compute meanwhile.
+ * cache has no part. What is read ahead is of the device's next layer with experts, which may be in its next window:
+ * other devices compute meanwhile.
  * @throws Error with a reason if the device can't cache experts so
  */
 export function openDeviceExperts(options: DeviceExpertsOptions): DeviceExperts {
@@ -66,13 +66,13 @@ export function openDeviceExperts(options: DeviceExpertsOptions): DeviceExperts 
       guess: (choice) => guess?.(choice),
     });
     const file = loaded.mapOn(kernels);
-    const kept = policy.method === 'mmap' ? undefined : openKept({ ...options, kernels, file });
+    const kept = openKept({ ...options, kernels, file });
     const part = loaded.partOn(computing, {
       beforeLayer(layer) {
         running = layer;
-        kept?.before(layer);
+        kept.before(layer);
       },
-      ...(kept && { place: (tensor) => kept.place(tensor, 0) }),
+      place: (tensor) => kept.place(tensor, 0),
     });
     for (const layer of layersOf(options.windows)) part.load(layer, layer + 1);
     const pages = pagesOf(kernels, file, { threads: policy.depth, cached: policy.method === 'pread' });
@@ -90,7 +90,7 @@ export function openDeviceExperts(options: DeviceExpertsOptions): DeviceExperts 
     for (const [layer, own] of store.layers) brought.set(layer, own);
     const guess = createGuesses({ kernels, lookahead: policy.lookahead, layers: [...layers.keys()], weightsOf });
     return {
-      part: kept === undefined ? part : waitingFor(kept, part),
+      part: waitingFor(kept, part),
       report: { policy: { prefetch: 'none', release: 'none', experts: policy }, bytes: fitted.weightsBytes },
       bytes: fitted.bytes,
       reads: store.counts,
@@ -195,7 +195,7 @@ function fitExperts({ loaded, policy, windows, hasOutput, room }: DeviceExpertsO
   const found = { layers, used, weightsBytes };
   if (policy.method === 'mmap') {
     if (policy.slots !== 'fit') throw new Error('mapped experts have no slots; use "fit"');
-    return { ...found, policy, bytes: 0 };
+    return { ...found, policy, bytes: always };
   }
   const { least, most, bytesOf } = slotRange({ policy, layers: placed, used, room: room - always });
   const slots = policy.slots === 'fit' ? wholeTokens(policy, most, used * placed.length) : policy.slots;
@@ -205,7 +205,7 @@ function fitExperts({ loaded, policy, windows, hasOutput, room }: DeviceExpertsO
   const asked = policy.slots === 'fit' ? `${least} are needed` : `${slots} are asked for`;
   const has = most < least ? `${Math.max(0, most)} have room` : `${least} to ${most} are possible`;
   throw new Error(
-    `slots for experts of ${whose}: ${asked}, ${has} in ${formatBytes(Math.max(0, room))} beside ${formatBytes(always)} that every token uses; give it more memory or fewer layers`,
+    `slots for experts of ${whose}: ${asked}, ${has} in ${formatBytes(Math.max(0, room))} next to ${formatBytes(always)} that every token uses; give it more memory or fewer layers`,
   );
 }
 

@@ -131,6 +131,43 @@ test('drafts: a pass verifies the union of their tokens’ experts, and its time
   assert.ok(none.counts.needs > 2.5 * all.counts.needs && none.counts.demanded < 1.5 * all.counts.demanded);
 });
 
+test('exact reads through the page cache bring what is missing alone, however far page faults would read ahead', () => {
+  for (const method of ['mmap', 'pread'] as const) {
+    const run = (readAhead: number | 'exact') => {
+      const one = machine({ method, slots: method === 'mmap' ? 'fit' : 6 }, { readAhead });
+      return { found: simulated(one), expected: predictExperts(one, recorded) };
+    };
+    const [exact, ahead] = [run('exact'), run(2 ** 23)];
+    assert.is(exact.found.counts.bytes, exact.found.counts.demanded * 3e6 - exact.found.counts.copiedBytes, method);
+    assert.ok(ahead.found.readBytes > 1.3 * exact.found.readBytes, method);
+    assert.ok(ahead.expected.readBytes > 1.3 * exact.expected.readBytes, method);
+  }
+});
+
+test('a wrong guess of mapped experts is read like a right one', () => {
+  const run = (lookahead: ExpertsCase['policy']['lookahead']) =>
+    predictExperts(machine({ method: 'mmap', lookahead }, { readAhead: 'exact' }), recorded).readBytes;
+  assert.ok(run({ kind: 'next-router', ranks: 4 }) > 1.1 * run({ kind: 'none' }));
+});
+
+for (const hitsFirst of [false, true])
+  test(`going on after a wait takes its time, predicted and simulated alike: hits first ${hitsFirst}`, () => {
+    const one = machine({ hitsFirst, depth: 1 });
+    const resuming = { ...one, seconds: { ...one.seconds, resume: 5e-4 } };
+    const [found, expected] = [simulated(resuming), predictExperts(resuming, recorded)];
+    assert.ok(Math.abs(found.tokenSeconds / expected.tokenSeconds - 1) < 1e-9, `${found.tokenSeconds}`);
+    const waits = (found.tokenSeconds - simulated(one).tokenSeconds) / 5e-4;
+    // Where experts are multiplied as they come, one that comes while those before it resume isn't awaited.
+    const misses = found.counts.demanded / found.tokens;
+    assert.ok(waits > 0.5 * SHAPE.layers && waits <= (hitsFirst ? misses : SHAPE.layers), `${waits} of ${misses}`);
+  });
+
+test('two lists keep what is read again through the page cache, strict LRU what was read last', () => {
+  const run = (reclaim: 'lru' | 'two-lists') =>
+    simulated(machine({ method: 'pread', slots: 6 }, { readAhead: 'exact', reclaim })).readBytes;
+  assert.ok(run('two-lists') < 0.97 * run('lru'), `${run('two-lists')} ${run('lru')}`);
+});
+
 test('a run is the same whenever it is run', () => {
   const one = machine({ lookahead: { kind: 'next-router', ranks: 2 } });
   assert.equal(simulated(one), simulated(one));
