@@ -17,7 +17,7 @@ import { deviceProfile } from './device-profile.ts';
 import { findRingGpu } from './found-gpu.ts';
 import { idleWorkerLines } from './idle-workers.ts';
 import type { OutputFile } from './output-file.ts';
-import { readAheadCosts, readAheadText } from './read-ahead-cost.ts';
+import { readAheadLines } from './read-ahead-notice.ts';
 import { readRing, readRingPlan, ringPlanning } from './ring-planning.ts';
 import type { RingRequest } from './ring-request.ts';
 
@@ -104,8 +104,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
       const plan = planRing(planning, present);
       for (const line of idleWorkerLines(plan, planning, present)) log(line);
       const cluster = planning.scheduling?.cluster ?? file.cluster;
-      if (cluster !== undefined)
-        for (const cost of readAheadCosts({ ...question, cluster }, plan)) log(readAheadText(cost));
+      if (cluster !== undefined) for (const line of readAheadLines({ ...question, cluster }, plan)) log(line);
       return layoutOf(plan, planning);
     };
     const ring = recoveringRing(head, layoutFor, log);

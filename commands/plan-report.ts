@@ -17,7 +17,6 @@ import type { Change } from '../planner/changes.ts';
 import { type CommandLine, programsText } from '../planner/command-lines.ts';
 import type { PlannedDrafts } from '../planner/draft-answers.ts';
 import { accuracyText } from './plan-accuracy.ts';
-import { type ReadAheadCost, readAheadText } from './read-ahead-cost.ts';
 
 /** An answer with what else there is to say of it. */
 export interface DetailedAnswer {
@@ -25,8 +24,8 @@ export interface DetailedAnswer {
   readonly without: readonly Change[];
   readonly upgrades: readonly Change[];
   readonly commands: readonly CommandLine[];
-  /** Devices on which another read-ahead would make the plan faster; missing if there are none. */
-  readonly readAhead?: readonly ReadAheadCost[];
+  /** Lines about devices whose page faults read far more than is needed; missing if there are none. */
+  readonly readAhead?: readonly string[];
   /** Gain of a draft model, and its file. */
   readonly drafts?: PlannedDrafts & { readonly file: string };
 }
@@ -98,7 +97,7 @@ export function detailText(
   const parts = [
     `${streams}${title}\n${summary(answered, commands, accuracyText(answered, cluster, accuracy))}`,
     memoryTable(answered),
-    ...(readAhead === undefined ? [] : [readAhead.map((cost) => `${readAheadText(cost)}\n`).join('')]),
+    ...(readAhead === undefined ? [] : [readAhead.map((line) => `${line}\n`).join('')]),
     ...(model.layer.routed.length > 0 && answered.plan.kind !== 'tensor-parallel' ? [expertsTable(answered)] : []),
     ...(drafts === undefined ? [] : [draftsText(drafts)]),
     ...(without.length > 0 ? [changesText('Device', without, before)] : []),

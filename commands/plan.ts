@@ -26,7 +26,7 @@ import type { Question } from '../planner/question.ts';
 import { catalogueAnswers } from './catalogue-answers.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
-import { readAheadCosts } from './read-ahead-cost.ts';
+import { readAheadLines } from './read-ahead-notice.ts';
 import { OPTIONS, readKvCache, repeated } from './shared-options.ts';
 
 interface Options {
@@ -283,7 +283,7 @@ function detail(asked: Question, { file, key, bought, drafts: draft }: DetailOpt
     answered.status === 'does-not-fit' ? [] : [answered.plan, answered.wholeLayers?.plan, answered.carried?.plan];
   const commands = plans.flatMap((plan) => (plan === undefined ? [] : commandLines({ ...carried, plan })));
   const question = { ...asked, cluster: drafts?.cluster ?? cluster };
-  const readAhead = answered.status === 'from-disk' ? readAheadCosts(question, answered.plan) : [];
+  const readAhead = answered.status === 'from-disk' ? readAheadLines(question, answered.plan) : [];
   return {
     answered,
     without: withoutDevices(question),

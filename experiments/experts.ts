@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readTextFile } from '../commands/text-file.ts';
 import { drawRouting, zipfPopularity } from '../engine/experts/draw-routing.ts';
-import { type ExpertsPolicy, USUAL_EXPERTS } from '../engine/experts/experts-policy.ts';
+import type { ExpertsPolicy, ReadMethod } from '../engine/experts/experts-policy.ts';
 import { parseRoutings } from '../engine/experts/recorded/parse-routings.ts';
 import { expertsOf, type Routing } from '../engine/experts/routing.ts';
 import { routingText } from '../engine/experts/write-routing.ts';
@@ -16,9 +16,10 @@ import type { Experts } from '../engine/model/layer-kind.ts';
 import { createModel } from '../engine/model/model.ts';
 import { quantizedBytes } from '../engine/model/quantization.ts';
 import { loadPart } from '../engine/ring/device/loaded-part.ts';
-import { answersOf, EXPERTS_COLUMNS, type ExpertsRow, type KnownMachine } from './experts/answers.ts';
+import { answersOf, EXPERTS_COLUMNS, type ExpertsRow } from './experts/answers.ts';
+import { calibrate, NO_LIMIT, READS_OF_EXPERT } from './experts/calibrate.ts';
 import { drawnPolicies, policyName } from './experts/cells.ts';
-import { type GroupMeasured, measureExperts, type Surroundings } from './experts/measure.ts';
+import { measureExperts } from './experts/measure.ts';
 import { measureRing } from './experts/measure-ring.ts';
 import { MIXTURE_NAMES, MIXTURES, madeMixture, mixtureShape } from './experts/mixtures.ts';
 import {
@@ -34,12 +35,8 @@ import { findLabGround } from './lab/ground.ts';
 import { REAL_FILES, runProgram } from './lab/system.ts';
 import { tableBlock, tableCsv, tableJson, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
-import { mean } from './report/mean.ts';
 import { median } from './report/median.ts';
 import { choice, count, flag, option, text } from './report/options.ts';
-
-/** More than any machine's memory or disk has, bytes or bytes per second. */
-const NO_LIMIT = 2 ** 50;
 
 /**
  * Bytes for which policies leave room besides experts and what every token uses: Node.js, its compiler of TypeScript,
@@ -50,12 +47,6 @@ const BUFFERS = 230 * 2 ** 20;
 const MOST_DRAWN = 2000;
 /** Bytes that a device of a ring counts itself, for keys and values and activations. */
 const RING_BUFFERS = 64 * 2 ** 20;
-/** Assumed latency of the disk's reads. */
-const LATENCY = 80e-6;
-/** Matrices of an expert, each of which is read by itself. */
-const READS_OF_EXPERT = 3;
-/** Experts in pages of the file, all of which memory has room for. */
-const MAPPED: ExpertsPolicy = { ...USUAL_EXPERTS, slots: 'fit', pool: 'layer', method: 'mmap' };
 /** Threads of the kernels. */
 const THREADS = 2;
 
@@ -126,14 +117,13 @@ await runExperiment({
         throw new InputError('--ring', `${formatBytes(memory)} of each device don’t hold a token’s experts; use fewer`);
       if (routing.used !== router.used && options.routing !== undefined)
         throw new InputError('--routing', `has ${routing.used} experts for a token; the mixture uses ${router.used}`);
-      const limits = { seed, used: router.used, layers, most };
-      const policies = drawnPolicies({ ...limits, count: ring === 1 ? cells : MOST_DRAWN })
+      const draw = { seed, used: router.used, layers, most };
+      const policies = drawnPolicies({ ...draw, count: ring === 1 ? cells : MOST_DRAWN })
         .filter((policy) => policyName(policy).includes(only) && (ring === 1 || isReplayed(policy)))
         .slice(0, cells);
       if (policies.length === 0) throw new InputError('--only', `no policy’s name has "${only}"`);
       const warmUp = tokens >> 1;
       const task = { model, routing: file, tokens, warmUp, threads: THREADS };
-      const inside: Surroundings = { ground, limits: { memory, diskRate: disk, cores: THREADS } };
       const bar = progress(policies.length + (ring > 1 ? 0 : 1));
       const where =
         ground === undefined
@@ -141,19 +131,10 @@ await runExperiment({
           : `in control groups with ${formatBytes(memory)} of memory and ${formatBytes(disk)}/s of disk`;
       const subtitle = `${shape.name}, ${formatBytes(statSync(model).size)}, ${where} · ${options.routing ?? 'a drawn routing'}, ${tokens} tokens, the second half counted`;
       const settings = { which, tokens, cells, only, disk, ring, free, seed, routing: options.routing };
-      // The processors of a device, and no other limit.
-      const roomy: Surroundings = { ground, limits: { memory: NO_LIMIT, diskRate: NO_LIMIT, cores: THREADS } };
-      const measuredMachine = async (parts: readonly MachinePart[]): Promise<(part: MachinePart) => KnownMachine> => {
-        const run = (policy: ExpertsPolicy) => measureExperts({ ...task, policy, memory: undefined }, roomy);
-        const runs = {
-          slots: await run({ ...USUAL_EXPERTS, slots: router.experts }),
-          awaited: await run({ ...USUAL_EXPERTS, slots: router.used, hitsFirst: false }),
-          mapped: parts.includes('mapped') ? await run(MAPPED) : undefined,
-        };
-        const limit = ground === undefined ? NO_LIMIT : disk;
-        const figures = { ...known, used: router.used, expertBytes, denseBytes, memory, limit };
-        return (part) => machineOf(figures, runs, part, tokens - warmUp);
-      };
+      const limits = { memory, diskRate: ground === undefined ? NO_LIMIT : disk, cores: THREADS };
+      const figures = { ...known, used: router.used, expertBytes, denseBytes };
+      const calibrated = (methods: readonly ReadMethod[]) =>
+        calibrate({ task, ground, limits, pageMemory: MIXTURES[which].memory, figures, methods });
       if (ring > 1) {
         const devices = ringDevices(ring, shape.layers);
         // Devices read a file as a whole once for its digests, which lie beside it from then on.
@@ -161,8 +142,7 @@ await runExperiment({
         const rows: RingRow[] = [];
         for (const policy of policies) {
           // By turns, so that what else the machine does slows both.
-          const part = partOf(policy);
-          const machine = (await measuredMachine([part]))(part);
+          const machine = (await calibrated([policy.method]))(policy.method);
           const plan = ringPlanOf(devices, policy);
           const placed = {
             model,
@@ -172,7 +152,7 @@ await runExperiment({
             tokens,
             warmUp,
           };
-          const measured = await measureRing({ ...placed, plan, devices }, inside);
+          const measured = await measureRing({ ...placed, plan, devices }, { ground, limits });
           const cluster = ringCluster(devices, machine, measured.links);
           const described = createModel(shape, MIXTURES[which].mix);
           const one = { policy, routing, tokens, warmUp, devices, cluster, model: described, known: machine };
@@ -189,16 +169,16 @@ await runExperiment({
           page: { title: 'Experts that don’t fit', sections: [{ title: 'A ring', blocks: [tableBlock(table)] }] },
         };
       }
-      const parts = [...new Set(policies.map(partOf))];
-      const machineOfPart = await measuredMachine(parts);
-      bar.step('experts in memory');
+      const methods = [...new Set(policies.map(({ method }) => method))];
+      const machineOf = await calibrated(methods);
+      bar.step('the machine');
       const rows: ExpertsRow[] = [];
       for (const policy of policies) {
         const measured = await measureExperts(
           { ...task, policy, memory: ground === undefined ? memory : undefined },
-          inside,
+          { ground, limits },
         );
-        rows.push(answersOf({ policy, routing, tokens, warmUp, known: machineOfPart(partOf(policy)) }, measured));
+        rows.push(answersOf({ policy, routing, tokens, warmUp, known: machineOf(policy.method) }, measured));
         bar.step(policyName(policy));
       }
       const table = { columns: EXPERTS_COLUMNS, rows, sparse: true };
@@ -207,7 +187,7 @@ await runExperiment({
         findings: findings(rows),
         data: {
           settings,
-          machines: Object.fromEntries(parts.map((part) => [part, machineOfPart(part)])),
+          machines: Object.fromEntries(methods.map((method) => [method, machineOf(method)])),
           rows: tableJson(table),
         },
         text: [terminalTable(table)],
@@ -223,63 +203,6 @@ await runExperiment({
 function expertsOfShape({ kinds }: Shape): Experts {
   const found = kinds.flatMap(({ feedForward }) => (feedForward?.kind === 'experts' ? [feedForward] : []));
   return found[0] as Experts;
-}
-
-interface MixtureFigures {
-  readonly layers: number;
-  readonly experts: number;
-  readonly used: number;
-  readonly expertBytes: number;
-  readonly denseBytes: number;
-  readonly memory: number;
-  /** Bytes per second of the throttle in front of the disk. */
-  readonly limit: number;
-}
-
-/** Experts in slots or in mapped pages, which are computed at different speeds. */
-type MachinePart = 'slots' | 'mapped';
-
-function partOf({ method }: ExpertsPolicy): MachinePart {
-  return method === 'mmap' ? 'mapped' : 'slots';
-}
-
-interface MachineRuns {
-  /** Runs with all experts in memory, in slots and mapped. */
-  readonly slots: GroupMeasured;
-  readonly mapped: GroupMeasured | undefined;
-  /** Experts are in slots, of which there are just enough for a token in each layer: most are awaited, all of a layer together. */
-  readonly awaited: GroupMeasured;
-}
-
-/**
- * Few numbers of mixture and machine: seconds of a token in memory are divided by the bytes that it uses, and what the process
- * holds besides the weights that tokens used are its buffers. Where experts are awaited, the bytes that come in the
- * meantime give the disk's rate, and what is computed longer is spread over the layers.
- */
-function machineOf(
-  { layers, experts, used, expertBytes, denseBytes, memory, limit }: MixtureFigures,
-  { slots, mapped, awaited }: MachineRuns,
-  part: MachinePart,
-  counted: number,
-): KnownMachine {
-  const computed = ({ seconds, reads }: GroupMeasured): number => mean(seconds) - reads.waited / counted;
-  const inMemory = part === 'mapped' && mapped !== undefined ? mapped : slots;
-  const rate = computed(inMemory) / (denseBytes + layers * used * expertBytes);
-  const touched = new Set(
-    inMemory.accesses.flatMap(({ layer, experts: asked }) => asked.map((expert) => layer * experts + expert)),
-  );
-  const weights = denseBytes + (part === 'mapped' ? 0 : touched.size * expertBytes);
-  const own = awaited.reads.bytes / (awaited.reads.waited - counted * layers * LATENCY);
-  return {
-    mixture: { layers, experts, used, expertBytes, readsPerExpert: READS_OF_EXPERT, denseBytes },
-    seconds: {
-      ...{ layer: (rate * denseBytes) / layers, expert: rate * expertBytes, other: 0 },
-      resume: Math.max(0, computed(awaited) - computed(slots)) / layers,
-    },
-    disk: { latency: LATENCY, bandwidth: Math.min(own, limit) },
-    ...{ available: memory, unthrottled: limit < own ? own : undefined },
-    buffers: inMemory.heldBytes === undefined ? BUFFERS : Math.max(0, inMemory.heldBytes - weights),
-  };
 }
 
 type RoutingShape = Pick<Routing, 'layers' | 'experts'>;

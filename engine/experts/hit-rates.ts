@@ -4,6 +4,7 @@ import { drawnRouting } from './drawn-routings.ts';
 import { createExpertCaches, type ExpertCachesCase } from './expert-caches.ts';
 import { fitRecurrence } from './fit-recurrence.ts';
 import { layersOf, ONE_TOKEN, type PassTokens, type Routing, unionOf } from './routing.ts';
+import { createUnitCache, type Eviction, type ReadUnit } from './unit-cache.ts';
 import {
   expectedWorkingSet,
   leastRecentHitRate,
@@ -47,8 +48,18 @@ export interface Hits {
   /** Share of them that is held, or was guessed. */
   readonly rate: number;
   readonly misses: MissShares;
+  /** Share of the experts that are read, after a router's choice or ahead of it, that file pages have. */
+  readonly cached: number;
   /** Experts of a layer that are read since they were guessed, in the mean over layers that are guessed. */
   readonly guessed: number;
+}
+
+/** File pages through which slots are filled. */
+export interface PagesBehind {
+  /** Experts that they have room for. */
+  readonly room: number;
+  /** Whether the operating system protects what it read again, as Linux's two lists do, or keeps what it read last. */
+  readonly protectsReread: boolean;
 }
 
 /** Caches, and how experts are guessed; they aren't unless `lookahead` is given. */
@@ -58,6 +69,8 @@ export interface HitsCase extends Omit<ExpertCachesCase, 'slots'> {
   readonly lookahead?: Omit<GuessesCase, 'routing'> | undefined;
   /** Default: one token of one text. Nothing is guessed for a pass of more. */
   readonly pass?: PassTokens | undefined;
+  /** Default: none. */
+  readonly pages?: PagesBehind | undefined;
 }
 
 /** Seed of what is guessed, in simulations too. */
@@ -87,24 +100,24 @@ const DRAWN_LAYERS = 8;
 /**
  * The hits of caches by their slots. Of a recorded routing they are those of its second half in caches that the first half has
  * filled. From statistics they follow in closed form: of `lru` by the working set, of what is used most (`lfu`,
- * `pinned-hottest`) by popularity, misses of a layer independent of each other; other policies, lookahead, and passes of several
- * tokens, whose experts are a union, are replayed on a routing that is drawn.
+ * `pinned-hottest`) by popularity, misses of a layer independent of each other; other policies, lookahead, file pages behind slots,
+ * and passes of several tokens, whose experts are a union, are replayed on a routing that is drawn.
  */
 export function createHits(known: KnownRouting, one: HitsCase): (slots: number) => Hits {
-  const { policy, layers, experts, used, lookahead, pass = ONE_TOKEN } = one;
+  const { policy, layers, experts, used, lookahead, pages, pass = ONE_TOKEN } = one;
   const replayed = (routing: Routing) => (slots: number) =>
     slots === 0
       ? nothingHeld(routing, pass)
-      : replayCaches({ policy, layers: routing.layers, experts, slots, lookahead, used, pass }, routing);
+      : replayCaches({ policy, layers: routing.layers, experts, slots, lookahead, used, pass, pages }, routing);
   if (known.kind === 'recorded') return replayed(known.routing);
   const { shares } = known;
   const closed = (rate: (slots: number) => number) => (slots: number) => {
     const hits = slots === 0 ? 0 : Math.min(1, Math.max(0, rate(slots)));
-    return { needed: used, rate: hits, misses: binomial(used, 1 - hits), guessed: 0 };
+    return { needed: used, rate: hits, misses: binomial(used, 1 - hits), cached: 0, guessed: 0 };
   };
   const drawnLayers = policy.pool === 'all' ? layers : Math.min(layers, DRAWN_LAYERS);
   const drawn = () => replayed(drawnRouting(known, { tokens: DRAWN_TOKENS, layers: drawnLayers, used, seed: 1 }));
-  if (pass.texts * pass.tokens > 1) return drawn();
+  if (pass.texts * pass.tokens > 1 || (pages?.room ?? 0) > 0) return drawn();
   if (lookahead !== undefined && lookahead.lookahead.kind !== 'none') return drawn();
   const isAll = policy.pool === 'all';
   switch (policy.eviction) {
@@ -147,19 +160,26 @@ export function replayCaches(one: HitsCase & { readonly slots: number }, routing
   const passes = passesOf(routing, pass);
   const warmUp = passes >> 1;
   const counts: number[] = [];
-  let [guessed, needed] = [0, 0];
+  const pages = pagesBehind(one.pages);
+  let [guessed, needed, read, cached] = [0, 0, 0, 0];
   for (let index = 0; index < passes; index++)
     for (let layer = 0; layer < layers; layer++) {
       const union = unionOf(routing, pass, index * pass.tokens, layer);
-      let missing = 0;
+      let [missing, found] = [0, 0];
       // More than there are slots for come in groups.
-      for (let first = 0; first < union.length; first += own.slots)
-        missing += own.need(layer, union.slice(first, first + own.slots)).length;
-      const ahead = layer + 1 < layers ? own.bring(layer + 1, guess(index, layer + 1)).length : 0;
+      for (let first = 0; first < union.length; first += own.slots) {
+        const late = own.need(layer, union.slice(first, first + own.slots));
+        missing += late.length;
+        found += pages(late);
+      }
+      const brought = layer + 1 < layers ? own.bring(layer + 1, guess(index, layer + 1)) : [];
+      found += pages(brought);
       if (index < warmUp) continue;
       counts[missing] = (counts[missing] ?? 0) + 1;
       needed += union.length;
-      guessed += ahead;
+      guessed += brought.length;
+      read += missing + brought.length;
+      cached += found;
     }
   const counted = passes - warmUp;
   const misses = Array.from(counts, (count = 0) => count / (layers * counted));
@@ -167,7 +187,19 @@ export function replayCaches(one: HitsCase & { readonly slots: number }, routing
   return {
     ...{ needed: each, misses, guessed: guessed / (Math.max(1, layers - 1) * counted) },
     rate: 1 - expected(misses) / each,
+    cached: read === 0 ? 0 : cached / read,
   };
+}
+
+/** The share of file pages that Linux keeps for what it read again, as long as memory is below a gigabyte or so (inactive_is_low). */
+const REREAD_SHARE = 0.5;
+
+/** @returns a function that says how many of some experts that are read file pages have, and keeps them */
+function pagesBehind(pages: PagesBehind | undefined): (read: readonly ReadUnit[]) => number {
+  if (pages === undefined || pages.room === 0) return () => 0;
+  const eviction: Eviction = pages.protectsReread ? { kind: 'slru', share: REREAD_SHARE } : { kind: 'lru' };
+  const cache = createUnitCache({ slots: pages.room, eviction, sparesNeeded: false, seed: 0 });
+  return (read) => read.length - cache.need(read.map(({ unit }) => unit)).length;
 }
 
 /** Hits without slots: none. */
@@ -178,7 +210,7 @@ function nothingHeld(routing: Routing, pass: PassTokens): Hits {
       sizes.push(unionOf(routing, pass, index * pass.tokens, layer).length);
   const misses = new Array<number>(Math.max(...sizes) + 1).fill(0);
   for (const size of sizes) misses[size] = (misses[size] as number) + 1 / sizes.length;
-  return { needed: expected(misses), rate: 0, misses, guessed: 0 };
+  return { needed: expected(misses), rate: 0, misses, cached: 0, guessed: 0 };
 }
 
 /**

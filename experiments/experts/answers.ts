@@ -1,7 +1,6 @@
 import type { ExpertsCase } from '../../engine/cost/experts/experts-case.ts';
 import { type PredictedExperts, predictExperts } from '../../engine/cost/experts/predict-experts.ts';
 import { PRESSURES } from '../../engine/cost/experts/pressure.ts';
-import { MEASURED_PAGE_RATES } from '../../engine/cost/reclaim.ts';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
 import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import { type Routing, tokensOf } from '../../engine/experts/routing.ts';
@@ -9,17 +8,9 @@ import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts
 import { simulateExperts } from '../../simulator/systems/experts.ts';
 import type { Column } from '../report/columns.ts';
 import { mean } from '../report/mean.ts';
+import { COPY_RATE, type KnownMachine } from './calibrate.ts';
 import { policyName } from './cells.ts';
 import type { GroupMeasured } from './measure.ts';
-
-/** Facts about mixture and machine that predictions and simulations start from. */
-export interface KnownMachine extends Pick<ExpertsCase, 'mixture' | 'seconds' | 'disk'> {
-  /** Bytes that a process may take, and what it takes besides experts and what every token uses. */
-  readonly available: number;
-  readonly buffers: number;
-  /** Bytes per second of the disk behind a throttle, whose rate is the bandwidth of `disk`; `undefined`: there is none. */
-  readonly unthrottled: number | undefined;
-}
 
 export interface ExpertsRow {
   readonly policy: ExpertsPolicy;
@@ -65,7 +56,7 @@ export function answersOf(
   const counted = tokens - warmUp;
   const tokenSeconds = mean(measured.seconds);
   const { needs, reads, wrong, bytes, waited } = measured.reads;
-  const { mixture, seconds, disk, available, buffers, unthrottled } = known;
+  const { mixture, seconds, disk, available, buffers, unthrottled, pageSeconds } = known;
   const one: ExpertsCase = {
     ...{ mixture, seconds, disk, policy },
     memory: {
@@ -75,7 +66,7 @@ export function answersOf(
       pressure: PRESSURES.linux,
       readAhead: 'exact',
       reclaim: 'two-lists',
-      pageRates: MEASURED_PAGE_RATES,
+      pageRates: { submitted: 1 / pageSeconds, mapped: Number.POSITIVE_INFINITY, released: Number.POSITIVE_INFINITY },
       copyRate: COPY_RATE,
     },
   };
@@ -114,9 +105,6 @@ function predictedOf(one: ExpertsCase, routing: Routing, unthrottled: number | u
 
 /** Linux's slice of throttled reads, seconds (DFL_THROTL_SLICE). */
 export const SLICE_SECONDS = 0.1;
-/** Assumed: file pages are copied at so many bytes per second. */
-const COPY_RATE = 5e9;
-
 /** Accesses whose reads differ from those of the policy's caches, access by access. */
 export function differences(
   policy: ExpertsPolicy,

@@ -15,7 +15,8 @@ import { simulate } from '../../simulator/simulate.ts';
 import type { Column } from '../report/columns.ts';
 import { mean } from '../report/mean.ts';
 import { median } from '../report/median.ts';
-import { type KnownMachine, SLICE_SECONDS } from './answers.ts';
+import { SLICE_SECONDS } from './answers.ts';
+import type { KnownMachine } from './calibrate.ts';
 import { policyName } from './cells.ts';
 import type { RingMeasuredInGroups } from './measure-ring.ts';
 

@@ -56,7 +56,7 @@ testIf(
         mixture: { ...shape, used: 4, expertBytes, readsPerExpert: 3, denseBytes: readBytes(model.layer, 0) * 4 },
         seconds: { layer: 1e-4, expert: 1e-5, other: 0 },
         disk: { latency: 80e-6, bandwidth: 1e9 },
-        ...{ available: 2 ** 30, buffers: 2 ** 28, unthrottled: undefined },
+        ...{ available: 2 ** 30, buffers: 2 ** 28, unthrottled: undefined, pageSeconds: 0 },
       };
       const cluster = ringCluster(devices, known, measured.links);
       const one = { policy: POLICY, routing, tokens: TOKENS, warmUp: WARM_UP, devices, cluster, model, known };

@@ -1,4 +1,4 @@
-import { binomial, createHits, expected, type Hits, type KnownRouting, swappedUses } from '../../experts/hit-rates.ts';
+import { binomial, createHits, expected, type KnownRouting, swappedUses } from '../../experts/hit-rates.ts';
 import { readSeconds } from '../../hardware/disk-reads.ts';
 import { distinctExperts } from '../../model/feed-forward.ts';
 import { PAGE_TABLES } from '../reclaim.ts';
@@ -50,12 +50,12 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
   const isSingle = one.pass === undefined || one.pass.texts * one.pass.tokens === 1;
   const shares = memoryShares(one);
   const reads = pieceReads(one);
-  const { hits, cachedRate, ahead: besides } = hitsOf(one, known, shares, reads);
+  const { hits, ahead: besides } = hitsOf(one, known, shares, reads);
   const ahead = layers > 1 && isSingle && policy.lookahead.kind !== 'none' ? hits.guessed : 0;
 
   const piecesOf = (missing: number): number => missing * readsPerExpert;
   const readingSeconds = (missing: number): number =>
-    binomial(missing, missing === 0 ? 0 : cachedShare(hits, cachedRate)).reduce((sum, share, cached) => {
+    binomial(missing, hits.cached).reduce((sum, share, cached) => {
       const copied = (Math.ceil(piecesOf(cached) / policy.depth) * reads.bytes) / memory.copyRate;
       const pieces = piecesOf(missing - cached) * (1 + besides);
       return sum + share * (copied + readSeconds(reads.disk, pieces, reads.bytes, policy.depth));
@@ -79,7 +79,7 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
     reading += share * read;
   }
   const guessing = (layers - 1) * guessSeconds;
-  const fromDisk = (1 + besides) * expertBytes * (1 - cachedShare(hits, cachedRate));
+  const fromDisk = (1 + besides) * expertBytes * (1 - hits.cached);
   const guessed = (layers - 1) * ahead;
   const expertsRead = (layers * expected(hits.misses) + guessed) * fromDisk;
   const pressure = pressureOf(one, known, shares, expertsRead);
@@ -87,7 +87,7 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
   return {
     ...shares,
     hitRate: hits.rate,
-    cachedRate,
+    cachedRate: (1 - hits.rate) * hits.cached,
     readBytes: expertsRead + pressure.readBytes,
     guessedBytes: guessed * fromDisk,
     serialSeconds: layers * serial + guessing + seconds.other + pressure.seconds,
@@ -97,11 +97,6 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
     pressureSeconds: pressure.seconds,
     floorBytes: layers * used * expertBytes,
   };
-
-  /** Share of the uses that miss slots for which file pages hold the expert. */
-  function cachedShare({ rate }: Hits, cached: number): number {
-    return rate >= 1 ? 0 : Math.min(1, cached / (1 - rate));
-  }
 }
 
 /** Seconds until experts are multiplied as they come, those that are held first. */
@@ -137,13 +132,12 @@ export function predictPromptReads(
   return { seconds: layers * interpolated(each, missing), bytes: layers * missing * expertBytes };
 }
 
-/** Hits of slots or mapped pages, and of file pages next to slots, which count as an LRU cache of their own size. */
+/** Hits of slots, of mapped pages as an LRU cache, and of the file pages through which slots are filled. */
 function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, reads: PieceReads) {
   const { mixture, policy, memory } = one;
   const { layers, experts, used, expertBytes, denseBytes } = mixture;
   const all = { layers, experts, used, pass: one.pass };
   const pages = shares.pageBytes - (memory.dense === 'mapped' ? denseBytes * (1 + PAGE_TABLES) : 0);
-  const pageHits = createHits(known, { ...all, policy: { pool: 'all', eviction: 'lru' } });
   const tables = policy.method === 'mmap' ? PAGE_TABLES * layers * experts * expertBytes : 0;
   const held = Math.max(0, Math.min(1, (pages - tables) / (layers * experts * expertBytes)));
   const ahead = policy.method === 'direct' ? 0 : piecesBehind(reads.ahead, held);
@@ -151,11 +145,11 @@ function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, rea
   const lookahead = { lookahead: policy.lookahead, precision: one.precision };
   if (policy.method === 'mmap') {
     const mapped = createHits(known, { ...all, policy: { pool: 'all', eviction: 'lru' }, lookahead });
-    return { hits: mapped(room), cachedRate: 0, ahead };
+    return { hits: mapped(room), ahead };
   }
-  const hits = createHits(known, { ...all, policy, lookahead })(shares.slots);
-  const cached = policy.method === 'pread' ? pageHits(room).rate : 0;
-  return { hits, cachedRate: Math.max(0, cached - hits.rate), ahead };
+  const behind = { room, protectsReread: memory.reclaim === 'two-lists' };
+  const through = policy.method === 'pread' ? { pages: behind } : {};
+  return { hits: createHits(known, { ...all, policy, lookahead, ...through })(shares.slots), ahead };
 }
 
 /** Pieces that are read behind another, at most so many, up to the first that is in memory, as a share of them is. */

@@ -162,6 +162,19 @@ for (const hitsFirst of [false, true])
     assert.ok(waits > 0.5 * SHAPE.layers && waits <= (hitsFirst ? misses : SHAPE.layers), `${waits} of ${misses}`);
   });
 
+for (const policy of [
+  { slots: 5 },
+  { slots: 6, eviction: 'lfu' },
+  { slots: 30, pool: 'all', eviction: 'lfru', lookahead: { kind: 'previous-token' } },
+] as const)
+  test(`file pages hold a part of what slots miss, predicted and simulated alike: ${JSON.stringify(policy)}`, () => {
+    const one = machine({ method: 'pread', ...policy }, { readAhead: 'exact' });
+    const [found, expected] = [simulated(one).readBytes, predictExperts(one, recorded).readBytes];
+    const direct = simulated(machine(policy)).readBytes;
+    assert.ok(found < 0.95 * direct, `${found} ${direct}`);
+    assert.ok(Math.abs(expected / found - 1) < 0.02, `${expected} ${found}`);
+  });
+
 test('two lists keep what is read again through the page cache, strict LRU what was read last', () => {
   const run = (reclaim: 'lru' | 'two-lists') =>
     simulated(machine({ method: 'pread', slots: 6 }, { readAhead: 'exact', reclaim })).readBytes;
