@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readTextFile } from '../commands/text-file.ts';
-import { drawRouting, zipfPopularity } from '../engine/experts/draw-routing.ts';
 import type { ExpertsPolicy, ReadMethod } from '../engine/experts/experts-policy.ts';
 import { parseRoutings } from '../engine/experts/recorded/parse-routings.ts';
 import { expertsOf, type Routing } from '../engine/experts/routing.ts';
@@ -18,7 +17,7 @@ import { quantizedBytes } from '../engine/model/quantization.ts';
 import { loadPart } from '../engine/ring/device/loaded-part.ts';
 import { answersOf, EXPERTS_COLUMNS, type ExpertsRow } from './experts/answers.ts';
 import { calibrate, NO_LIMIT, READS_OF_EXPERT } from './experts/calibrate.ts';
-import { drawnPolicies, policyName } from './experts/cells.ts';
+import { drawnPolicies, drawnTokens, policyName } from './experts/cells.ts';
 import { measureExperts } from './experts/measure.ts';
 import { measureRing } from './experts/measure-ring.ts';
 import { MIXTURE_NAMES, MIXTURES, madeMixture, mixtureShape } from './experts/mixtures.ts';
@@ -103,7 +102,7 @@ await runExperiment({
     const known = { layers: shape.layers, experts: router.experts };
     const routing =
       options.routing === undefined
-        ? drawn({ ...known, used: router.used, tokens, seed })
+        ? drawnTokens({ ...known, used: router.used, tokens, seed })
         : recorded(options.routing, known);
     const folder = mkdtempSync(join(tmpdir(), 'hearth-experts-'));
     try {
@@ -187,6 +186,9 @@ await runExperiment({
         findings: findings(rows),
         data: {
           settings,
+          tokens,
+          warmUp,
+          cells: rows.map(({ policy, measured }) => ({ policy, measured })),
           machines: Object.fromEntries(methods.map((method) => [method, machineOf(method)])),
           rows: tableJson(table),
         },
@@ -205,21 +207,8 @@ function expertsOfShape({ kinds }: Shape): Experts {
   return found[0] as Experts;
 }
 
-type RoutingShape = Pick<Routing, 'layers' | 'experts'>;
-
-function drawn({
-  layers,
-  experts,
-  used,
-  tokens,
-  seed,
-}: RoutingShape & Pick<Routing, 'used' | 'tokens'> & { readonly seed: number }): Routing {
-  const popularity = zipfPopularity({ layers, experts, seed }, 0.8);
-  return drawRouting({ tokens, used, popularity, recurrence: { previous: 0.2, recent: 0.15, window: 16 }, seed });
-}
-
 /** The first layers of the first routing with so many experts. */
-function recorded(file: string, { layers, experts }: RoutingShape): Routing {
+function recorded(file: string, { layers, experts }: Pick<Routing, 'layers' | 'experts'>): Routing {
   const found = [...parseRoutings(readTextFile(file), file).values()].find(
     (one) => one.experts === experts && one.layers >= layers,
   );

@@ -36,26 +36,17 @@ interface Answer {
   readonly tokenSeconds: number;
 }
 
-/** A measured cell next to its replay, its prediction and its simulation. */
-export function answersOf(
-  {
-    policy,
-    routing,
-    tokens,
-    warmUp,
-    known,
-  }: {
-    readonly policy: ExpertsPolicy;
-    readonly routing: Routing;
-    readonly tokens: number;
-    readonly warmUp: number;
-    readonly known: KnownMachine;
-  },
-  measured: GroupMeasured,
-): ExpertsRow {
-  const counted = tokens - warmUp;
-  const tokenSeconds = mean(measured.seconds);
-  const { needs, reads, wrong, bytes, waited } = measured.reads;
+/** A policy, the tokens that it is tried on, and the machine. */
+export interface ExpertsCell {
+  readonly policy: ExpertsPolicy;
+  readonly routing: Routing;
+  readonly tokens: number;
+  readonly warmUp: number;
+  readonly known: KnownMachine;
+}
+
+/** What a cell is expected to measure: by the closed form, and by a simulation that knows how throttles work. */
+export function expectedOf({ policy, routing, tokens, warmUp, known }: ExpertsCell) {
   const { mixture, seconds, disk, available, buffers, unthrottled, pageSeconds } = known;
   const one: ExpertsCase = {
     ...{ mixture, seconds, disk, policy },
@@ -74,7 +65,16 @@ export function answersOf(
   const throttle =
     unthrottled === undefined ? {} : { throttle: { sliceSeconds: SLICE_SECONDS, diskRate: unthrottled } };
   const simulated = simulateExperts({ one, routing: own, outputTokens: tokens, warmUp, record: 'tokens', ...throttle });
-  const predicted = predictedOf(one, own, unthrottled);
+  return { predicted: predictedOf(one, own, unthrottled), simulated };
+}
+
+/** A measured cell next to its replay, its prediction and its simulation. */
+export function answersOf(cell: ExpertsCell, measured: GroupMeasured): ExpertsRow {
+  const { policy, routing, tokens, warmUp } = cell;
+  const counted = tokens - warmUp;
+  const tokenSeconds = mean(measured.seconds);
+  const { needs, reads, wrong, bytes, waited } = measured.reads;
+  const { predicted, simulated } = expectedOf(cell);
   return {
     policy,
     measured: {

@@ -1,3 +1,4 @@
+import { drawRouting, zipfPopularity } from '../../engine/experts/draw-routing.ts';
 import {
   EXPERTS_EVICTIONS,
   type ExpertsPolicy,
@@ -5,6 +6,7 @@ import {
   READ_METHODS,
 } from '../../engine/experts/experts-policy.ts';
 import { POOLS } from '../../engine/experts/replay-routing.ts';
+import type { Routing } from '../../engine/experts/routing.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 
 export interface CellsCase {
@@ -50,6 +52,18 @@ export function drawnPolicies({ count, seed, used, layers, most }: CellsCase): E
       lookahead,
     };
   });
+}
+
+/** A routing that is drawn with a popularity and a recurrence such as recorded ones have. */
+export function drawnTokens({
+  layers,
+  experts,
+  used,
+  tokens,
+  seed,
+}: Omit<Routing, 'chosen'> & { readonly seed: number }): Routing {
+  const popularity = zipfPopularity({ layers, experts, seed }, 0.8);
+  return drawRouting({ tokens, used, popularity, recurrence: { previous: 0.2, recent: 0.15, window: 16 }, seed });
 }
 
 /** Settings of slots for policies that have none. */
