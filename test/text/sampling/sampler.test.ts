@@ -53,7 +53,7 @@ test('draws are determined by the seed', () => {
 
 test('logits of NaN are refused', () => {
   const sampler = createSampler(PLAIN, randomStream(1, 'test'));
-  assert.throws(() => sampler(Float32Array.of(Number.NaN, Number.NaN), []), /none of the model's logits is a number/);
+  assert.throws(() => sampler(Float32Array.of(Number.NaN, Number.NaN), []), /none of the model’s logits is a number/);
 });
 
 test('a sampler that needs only some candidates draws the same from them', () => {
