@@ -2,6 +2,7 @@ import { predictOverlapped } from '../../engine/cost/overlap.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
+import { LINUX_SLICE_SECONDS } from '../../engine/hardware/disk-reads.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
@@ -45,8 +46,6 @@ const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes
  * at a time; and extents are so small that it is negligible that an extent shared by two windows is never dropped.
  */
 const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
-/** Slice over which the disk's throttle counts (Linux, block/blk-throttle.c, DFL_THROTL_SLICE). */
-const SLICE_SECONDS = 0.1;
 
 /** Predicts and simulates a cell on the devices that the probes describe. */
 export function answersOf(parts: AnswersCase): LabAnswers {
@@ -78,7 +77,7 @@ export function labSimulation(parts: Omit<AnswersCase, 'tokens'>, plan: Plan) {
   const { cell, facts } = parts;
   return {
     ...LINUX_LAB,
-    throttle: { sliceSeconds: SLICE_SECONDS, diskRate: facts.wholeDiskRate },
+    throttle: { sliceSeconds: LINUX_SLICE_SECONDS, diskRate: facts.wholeDiskRate },
     runtime: RUNTIME,
     cluster: factsCluster(parts, plan),
     reclaim: pagePolicy(cell, facts),

@@ -1,5 +1,8 @@
 import type { Disk } from './device.ts';
 
+/** Length of a slice of Linux's throttles, seconds (block/blk-throttle.c, DFL_THROTL_SLICE). */
+export const LINUX_SLICE_SECONDS = 0.1;
+
 /** How a disk does reads of which several are under way at once. */
 export interface DiskReads {
   /** Seconds until the bytes of a read begin to come. Reads that are under way at once wait for them together. */

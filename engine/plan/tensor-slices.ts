@@ -18,9 +18,9 @@ export interface LayerSlice {
 
 /** Columns of a block in the format of the matrices that are cut by columns. */
 export interface ColumnBlocks {
-  /** Of W_o. */
+  /** W_o, the output of attention. */
   readonly attention: number;
-  /** Of W_down. */
+  /** W_down, the output of the feed-forward part. */
   readonly feedForward: number;
 }
 

@@ -27,7 +27,7 @@ import { detokenize, tokenize } from './forms/tokenize.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { PAGE_PATHS, readPage } from './page-files.ts';
-import { readJson } from './read-json.ts';
+import { readJsonInTurns } from './read-json.ts';
 import type { ServedModel } from './served-model.ts';
 import { MOST_AT_ONCE } from './text-request.ts';
 import { writeTexts } from './write-texts.ts';
@@ -175,23 +175,13 @@ function allowOrigin(app: FastifyInstance, origin: string): void {
   );
 }
 
-/** Characters of a body whose parsing takes a millisecond. */
-const LONG_BODY = 2 ** 16;
-
 /**
  * Accepts only JSON bodies. A foreign web page may POST text/plain without a CORS preflight, but not application/json.
  */
 function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    async (_request: FastifyRequest, body: string) => {
-      const json = readJson(body.replace(/^\ufeff/, ''));
-      // The handler does further work with a long one.
-      if (body.length > LONG_BODY) await setImmediate();
-      return json;
-    },
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request: FastifyRequest, body: string) =>
+    readJsonInTurns(body.replace(/^\ufeff/, '')),
   );
 }
 

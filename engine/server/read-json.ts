@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { ApiError } from './api-error.ts';
 
 /** Bounds on what a text of JSON has, which keep the time in which it is read below some 20 ms. */
@@ -19,6 +20,23 @@ const [OPENING, CLOSING] = [new Set([0x5b, 0x7b]), new Set([0x5d, 0x7d])];
  */
 export function readJson(text: string): unknown {
   checkBounds(text);
+  return parsed(text);
+}
+
+/** Characters of a body whose parsing takes a millisecond. */
+const LONG_BODY = 2 ** 16;
+
+/** As readJson, where checks of a long text, its parsing and what follows are turns of the event loop of their own. */
+export async function readJsonInTurns(text: string): Promise<unknown> {
+  checkBounds(text);
+  const isLong = text.length > LONG_BODY;
+  if (isLong) await setImmediate();
+  const value = parsed(text);
+  if (isLong) await setImmediate();
+  return value;
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

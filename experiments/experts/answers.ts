@@ -4,6 +4,7 @@ import { PRESSURES } from '../../engine/cost/experts/pressure.ts';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
 import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import { type Routing, tokensOf } from '../../engine/experts/routing.ts';
+import { LINUX_SLICE_SECONDS } from '../../engine/hardware/disk-reads.ts';
 import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
 import { simulateExperts } from '../../simulator/systems/experts.ts';
 import type { Column } from '../report/columns.ts';
@@ -45,7 +46,7 @@ export interface ExpertsCell {
   readonly known: KnownMachine;
 }
 
-/** What a cell is expected to measure: by the closed form, and by a simulation that knows how throttles work. */
+/** A cell by the closed form, and by a simulation that knows how throttles work. */
 export function expectedOf({ policy, routing, tokens, warmUp, known }: ExpertsCell) {
   const { mixture, seconds, disk, available, buffers, unthrottled, pageSeconds } = known;
   const one: ExpertsCase = {
@@ -63,7 +64,7 @@ export function expectedOf({ policy, routing, tokens, warmUp, known }: ExpertsCe
   };
   const own = tokensOf(routing, 0, tokens);
   const throttle =
-    unthrottled === undefined ? {} : { throttle: { sliceSeconds: SLICE_SECONDS, diskRate: unthrottled } };
+    unthrottled === undefined ? {} : { throttle: { sliceSeconds: LINUX_SLICE_SECONDS, diskRate: unthrottled } };
   const simulated = simulateExperts({ one, routing: own, outputTokens: tokens, warmUp, record: 'tokens', ...throttle });
   return { predicted: predictedOf(one, own, unthrottled), simulated };
 }
@@ -103,8 +104,6 @@ function predictedOf(one: ExpertsCase, routing: Routing, unthrottled: number | u
   };
 }
 
-/** Linux's slice of throttled reads, seconds (DFL_THROTL_SLICE). */
-export const SLICE_SECONDS = 0.1;
 /** Accesses whose reads differ from those of the policy's caches, access by access. */
 export function differences(
   policy: ExpertsPolicy,

@@ -5,6 +5,7 @@ import type { ExpertReads } from '../../engine/experts/expert-reads.ts';
 import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import { expertsOf, layersOf, type Routing, tokensOf } from '../../engine/experts/routing.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { LINUX_SLICE_SECONDS } from '../../engine/hardware/disk-reads.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
@@ -15,7 +16,6 @@ import { simulate } from '../../simulator/simulate.ts';
 import type { Column } from '../report/columns.ts';
 import { mean } from '../report/mean.ts';
 import { median } from '../report/median.ts';
-import { SLICE_SECONDS } from './answers.ts';
 import type { KnownMachine } from './calibrate.ts';
 import { policyName } from './cells.ts';
 import type { RingMeasuredInGroups } from './measure-ring.ts';
@@ -140,7 +140,7 @@ export function ringAnswers(one: RingCase, measured: RingMeasuredInGroups): Ring
   const simulatedOf = (outputTokens: number) =>
     simulate({
       ...{ ...asked, cluster, routing, workload: workloadOf(outputTokens) },
-      ...(unthrottled !== undefined && { throttle: { sliceSeconds: SLICE_SECONDS, diskRate: unthrottled } }),
+      ...(unthrottled !== undefined && { throttle: { sliceSeconds: LINUX_SLICE_SECONDS, diskRate: unthrottled } }),
     });
   const [before, all] = [simulatedOf(warmUp), simulatedOf(tokens)];
   const bytesOf = (run: typeof all, device: string): number =>

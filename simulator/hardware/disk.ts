@@ -16,7 +16,7 @@ export interface Disk {
 /** How Linux holds a disk to a device's rate (blkio, io.max; block/blk-throttle.c). */
 export interface DiskThrottle {
   /**
-   * Length of a slice, seconds: 0.1 in Linux (DFL_THROTL_SLICE). Each slice lets through what the rate allows in one.
+   * Length of a slice, seconds: LINUX_SLICE_SECONDS in Linux. Each slice lets through what the rate allows in one.
    */
   readonly sliceSeconds: number;
   /** Rate of the disk behind the throttle, bytes per second. */

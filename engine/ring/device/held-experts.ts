@@ -34,7 +34,7 @@ function rangesOf(loaded: LoadedPart, held: HeldLists): ByteRange[] {
 }
 
 /** Bytes of the file that these experts take. */
-export function heldBytes(loaded: LoadedPart, held: HeldLists): number {
+export function heldExpertBytes(loaded: LoadedPart, held: HeldLists): number {
   return totalBytes(rangesOf(loaded, held));
 }
 

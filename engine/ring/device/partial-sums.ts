@@ -36,7 +36,7 @@ export interface PartialSumsOptions extends Pick<Assignment, 'epoch' | 'activati
   readonly record: (span: RingSpan) => void;
 }
 
-/** What comes from one device. */
+/** Sums that come from one device. */
 interface Arrivals {
   /** Frames so far. */
   count: number;

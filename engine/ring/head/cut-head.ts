@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LayerSlice } from '../../plan/tensor-slices.ts';
 import { type CutLayers, slicesOf } from '../device/cut-layers.ts';
-import { heldBytes } from '../device/held-experts.ts';
+import { heldExpertBytes } from '../device/held-experts.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import type { WindowRun } from '../device/window-runner.ts';
 import { packActivations, unpackActivations } from '../wire/activations.ts';
@@ -45,5 +45,5 @@ export function announcedPasses({ cut, epoch, activations: format, devices, send
 /** Bytes of the file that a device brings to memory before it is prepared, besides whole layers. */
 export function sharedBytes(loaded: LoadedPart, { held = [], cut }: Assignment): number {
   const { layers, layer } = loaded.part.model;
-  return heldBytes(loaded, held) + (cut?.members[cut.own]?.share ?? 0) * layers * layer.bytes;
+  return heldExpertBytes(loaded, held) + (cut?.members[cut.own]?.share ?? 0) * layers * layer.bytes;
 }

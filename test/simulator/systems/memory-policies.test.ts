@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { LINUX_SLICE_SECONDS } from '../../../engine/hardware/disk-reads.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Prefetch, Release } from '../../../engine/plan/weights-policy.ts';
@@ -18,9 +19,6 @@ function policyOf({ release }: Cell): PagePolicy {
     osRates: MEASURED_OS_RATES,
   };
 }
-
-/** block/blk-throttle.c, DFL_THROTL_SLICE. */
-const SLICE_SECONDS = 0.1;
 
 /** Disk rate as measured without the throttle: the full rate, or that of reads of 128 KiB one after the other. */
 function diskRateOf({ release }: Cell): number {
@@ -60,7 +58,7 @@ function simulated(cell: Cell): { seconds: number; read: number } {
     context: 'fixed',
     reclaim: policyOf(cell),
     // MADV_WILLNEED was called for 4 MiB at a time.
-    throttle: { sliceSeconds: SLICE_SECONDS, diskRate: diskRateOf(cell) },
+    throttle: { sliceSeconds: LINUX_SLICE_SECONDS, diskRate: diskRateOf(cell) },
     extentBytes: MIB,
     ...(prefetch === 'willneed' && { chunkBytes: 4 * MIB }),
   });
