@@ -237,7 +237,7 @@ function findings(rows: readonly ExpertsRow[]): string[] {
     return `${formatPercent(median(off))} in the median of ${off.length} cells, ${formatPercent(Math.max(...off))} at worst`;
   };
   return [
-    `${accesses - different} of ${accesses} accesses to slots read what the policy’s caches say.`,
-    `Seconds of a token are predicted within ${errors('predicted', 'tokenSeconds')}, simulated within ${errors('simulated', 'tokenSeconds')}; bytes predicted within ${errors('predicted', 'readBytes')}, simulated within ${errors('simulated', 'readBytes')}. Nothing is fitted to these cells but seconds in memory.`,
+    `A token’s seconds are simulated within ${errors('simulated', 'tokenSeconds')}.`,
+    `They are predicted within ${errors('predicted', 'tokenSeconds')}; bytes simulated within ${errors('simulated', 'readBytes')}, predicted within ${errors('predicted', 'readBytes')}. ${accesses - different} of ${accesses} accesses to slots read what the policy’s caches say. Nothing is fitted to these cells: the machine was measured by runs of other policies.`,
   ];
 }

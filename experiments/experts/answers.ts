@@ -132,6 +132,7 @@ const answer = (
 
 export const EXPERTS_COLUMNS: readonly Column<ExpertsRow>[] = [
   { title: 'policy', key: 'policy', value: ({ policy }) => policyName(policy), wraps: true },
+  ...answer('a token', 'token_s', 'seconds', ({ tokenSeconds }) => tokenSeconds),
   ...answer('hits', 'hit_rate', 'share', ({ hitRate }) => hitRate),
   { key: 'accesses', value: ({ accesses }) => accesses },
   { title: 'other\nthan\nreplayed', key: 'different', value: ({ different }) => different, unit: 'count' },
@@ -146,5 +147,4 @@ export const EXPERTS_COLUMNS: readonly Column<ExpertsRow>[] = [
     unit: 'seconds',
   },
   { title: 'predicted', key: 'compute_s_predicted', value: (row) => row.computeSeconds.predicted, unit: 'seconds' },
-  ...answer('a token', 'token_s', 'seconds', ({ tokenSeconds }) => tokenSeconds),
 ];
