@@ -23,10 +23,30 @@ export interface GroupMeasured extends ExpertsMeasured {
 }
 
 /** Runs a task in a process of its own, with nothing of its file in the page cache. @throws Error if it fails */
-export async function measureExperts(task: ExpertsTask, { ground, limits }: Surroundings): Promise<GroupMeasured> {
+export async function measureExperts(task: ExpertsTask, surroundings: Surroundings): Promise<GroupMeasured> {
+  const command = [process.execPath, '--max-semi-space-size=1', ...CHILD, JSON.stringify(task)];
+  const { stdout, ...measured } = await runInGroup(command, task.model, surroundings);
+  return { ...(JSON.parse(stdout) as ExpertsMeasured), ...measured };
+}
+
+/** Output of a command, and what its group counted. */
+export interface GroupRun extends Pick<GroupMeasured, 'groupBytes' | 'peakBytes'> {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a command in a group of its own, with nothing of a file in the page cache.
+ * @throws Error with the last line that it printed to stderr, if it fails
+ */
+export async function runInGroup(
+  command: readonly string[],
+  file: string,
+  { ground, limits }: Surroundings,
+): Promise<GroupRun> {
   const addon = loadAddon();
-  if (typeof addon !== 'string') addon.dropFromMemory(task.model);
-  if (ground === undefined) return { ...(await run(task, [])), groupBytes: undefined, peakBytes: undefined };
+  if (typeof addon !== 'string') addon.dropFromMemory(file);
+  if (ground === undefined) return { ...(await run(command, [])), groupBytes: undefined, peakBytes: undefined };
   const start = processStart(REAL_FILES.read('/proc/self/stat'));
   const group = createDeviceGroup({
     ...{ files: REAL_FILES, ...ground, name: formatLabName({ pid: process.pid, start, part: 'experts' }) },
@@ -35,9 +55,9 @@ export async function measureExperts(task: ExpertsTask, { ground, limits }: Surr
   process.once('exit', remove);
   try {
     group.limit(limits);
-    const measured = await run(task, group.joins);
+    const ran = await run(command, group.joins);
     const { readBytes: groupBytes, peakBytes } = group.readings();
-    return { ...measured, groupBytes, peakBytes };
+    return { ...ran, groupBytes, peakBytes };
   } finally {
     process.off('exit', remove);
     remove();
@@ -50,9 +70,8 @@ function removeGroup(group: DeviceGroup): void {
 
 const CHILD = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, 'child.ts')];
 
-function run(task: ExpertsTask, joins: readonly string[]): Promise<ExpertsMeasured> {
+function run(command: readonly string[], joins: readonly string[]): Promise<Pick<GroupRun, 'stdout' | 'stderr'>> {
   const script = `${joins.map((file) => `echo $$ > ${file} && `).join('')}exec "$@"`;
-  const command = [process.execPath, '--max-semi-space-size=1', ...CHILD, JSON.stringify(task)];
   const child = spawn('sh', ['-c', script, 'sh', ...command], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => {
@@ -64,9 +83,9 @@ function run(task: ExpertsTask, joins: readonly string[]): Promise<ExpertsMeasur
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => {
-      if (code === 0) return resolve(JSON.parse(stdout) as ExpertsMeasured);
+      if (code === 0) return resolve({ stdout, stderr });
       const why = stderr.trim().split('\n').at(-1) || `ended by ${signal ?? code}`;
-      reject(new Error(`${JSON.stringify(task.policy)}: ${why}`));
+      reject(new Error(`${command.at(-1)}: ${why}`));
     });
   });
 }
