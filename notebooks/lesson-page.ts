@@ -1,9 +1,9 @@
-import { LESSONS } from './lessons.ts';
+import { LESSONS, type Lesson } from './lessons.ts';
 import { explainTerms } from './lib/terms.ts';
 
 /**
- * The frame of every lesson: links to the lesson before and the one after, below the text; and the glossary's terms
- * explained in it.
+ * The frame of every lesson: below the text, a sentence that leads to the next one, and links to it and the one before;
+ * and the glossary's terms explained in the text.
  */
 const page =
   location.pathname
@@ -13,14 +13,28 @@ const page =
 const at = LESSONS.findIndex((lesson) => lesson.page === page);
 const links = document.getElementById('neighbours');
 
-function link(lesson: (typeof LESSONS)[number] | undefined, label: string): HTMLElement {
-  const place = document.createElement('span');
-  if (lesson === undefined) return place;
-  const anchor = place.appendChild(document.createElement('a'));
-  anchor.href = `./${lesson.page}.html`;
-  anchor.textContent = `${label}: ${lesson.title}`;
-  return place;
+function link(href: string, text: string): HTMLElement {
+  const anchor = document.createElement('a');
+  anchor.href = href;
+  anchor.textContent = text;
+  return anchor;
 }
 
-links?.append(link(LESSONS[at - 1], 'Before'), link(LESSONS[at + 1], 'Next'));
+/** A link to another lesson; to the front page, which has the planner, before the first and after the last. */
+function toLesson(other: Lesson | undefined, label: string): HTMLElement {
+  if (other === undefined) return link('./index.html', label === 'Next' ? 'Next: the planner' : 'All lessons');
+  return link(`./${other.page}.html`, `${label}: ${other.title}`);
+}
+
+/** The last sentence of the lesson. */
+function leads({ leads: text }: Lesson): HTMLElement {
+  const sentence = document.createElement('p');
+  sentence.className = 'leads';
+  sentence.textContent = text;
+  return sentence;
+}
+
+const lesson = LESSONS[at];
+if (lesson !== undefined) links?.before(leads(lesson));
+links?.append(toLesson(LESSONS[at - 1], 'Before'), toLesson(LESSONS[at + 1], 'Next'));
 explainTerms(document);

@@ -2,10 +2,14 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { bitsPerByte, openModel, type Seen } from './open-model.ts';
 import type { Way } from './residency.ts';
+import { TOY_SHAPE } from './toy.ts';
 
 /** The most bytes of a prompt that the lesson takes, and the tokens that it writes. */
 export const MOST_PROMPT = 40;
 export const WRITTEN = 32;
+
+/** The prompt that the lessons begin with. */
+export const PROMPT = 'The weights are read from the ';
 
 /** How tokens are drawn. */
 export interface Sampling {
@@ -25,6 +29,17 @@ export interface Setting extends Sampling {
   readonly room: number;
   readonly way: Way;
 }
+
+/** How the lessons draw, and keep their layers, where that isn't their subject. */
+export const USUAL: Omit<Setting, 'prompt'> = {
+  weights: 'trained',
+  room: TOY_SHAPE.layers,
+  way: 'a pinned prefix stays',
+  temperature: 0.7,
+  topK: 0,
+  topP: 0.9,
+  seed: 1,
+};
 
 /** A text, and what was seen while it was written. */
 export interface Written extends Seen {

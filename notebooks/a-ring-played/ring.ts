@@ -10,6 +10,7 @@ import { metrics } from '../../engine/trace/metrics.ts';
 import { countedTokens, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { simulate } from '../../simulator/simulate.ts';
+import type { Machine } from '../lib/example.ts';
 
 /** Rounds and windows of the four devices; all are 32 layers. */
 export const PLANS = {
@@ -30,7 +31,7 @@ export const LOADING = {
 
 /** The reader's settings. */
 export interface RingSetting {
-  /** Disk of the last device, GB/s; the others read 2 GB/s. */
+  /** Disk of the phone, GB/s; the others read 2 GB/s. */
   readonly slowest: number;
   /** Memory of every device, in layers. */
   readonly room: number;
@@ -52,27 +53,28 @@ export interface RingPlayed {
   readonly predictedSeconds: number;
 }
 
+const HEAD: Machine = 'PC';
 const MODEL = evenModel(32);
 const TOKENS = 5;
 const RUNTIME = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
 
 /**
- * Four devices, assumed: prima.cpp's Fig. 6 is a sketch without numbers. A layer takes 13 ms on the first device and 27
- * ms on the others; a hop takes 2 ms.
+ * Four devices, assumed: prima.cpp's Fig. 6 is a sketch without numbers. A layer takes 13 ms on the PC and 27 ms
+ * on the others; a hop takes 2 ms.
  */
 function clusterOf({ slowest, room }: RingSetting): Cluster {
-  const device = (number: number, bandwidth: string, disk: number): unknown => ({
-    name: `device ${number}`,
+  const device = (name: Machine, bandwidth: string, disk: number): unknown => ({
+    name,
     os: 'linux',
     memory: { total: '16 GiB', available: `${Math.round(room * MODEL.layer.bytes)} B` },
     cpu: { cores: 4, compute: '100 TFLOPS', bandwidth },
     disk: { sequential: `${disk} GB/s` },
   });
   const devices = [
-    device(1, '10 GB/s', 2),
-    device(2, '5 GB/s', 2),
-    device(3, '5 GB/s', 2),
-    device(4, '5 GB/s', slowest),
+    device('PC', '10 GB/s', 2),
+    device('laptop', '5 GB/s', 2),
+    device('Mac', '5 GB/s', 2),
+    device('phone', '5 GB/s', slowest),
   ];
   const links = { default: { latency: '2 ms', bandwidth: '1 Gbps' } };
   return parseCluster(JSON.stringify({ name: 'a ring', devices, links }), 'lesson');
@@ -84,7 +86,7 @@ export function playRing(setting: RingSetting): RingPlayed {
   const { rounds, windows } = PLANS[setting.plan];
   const plan = ringPlan({
     scheduler: 'hand',
-    head: 'device 1',
+    head: HEAD,
     rounds,
     windows: cluster.devices.map(({ name }, index) => ({ device: name, layers: windows[index] ?? 0, gpuLayers: 0 })),
     prefetch: LOADING[setting.loading],

@@ -1,11 +1,10 @@
 import * as Plot from '@observablehq/plot';
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import { chartWidth } from '../lib/figure.ts';
-import { type CostedCut, type PromptTime, SYSTEMS } from './cuts.ts';
 import { flopsOf, productTimes } from './products.ts';
 
-const NPU = 'var(--series-5)';
-const GPU = 'var(--series-1)';
+export const NPU = 'var(--series-5)';
+export const GPU = 'var(--series-1)';
 const MOST_COLUMNS = 512;
 
 /** Milliseconds of [M, N] × [N, K] against K: a staircase on the NPU, a line on the GPU; the reader's own K marked. */
@@ -69,72 +68,6 @@ export function rateBars(
       }),
       Plot.ruleX([device.npu.flops.F16 / 1e12], { strokeDasharray: '4 3' }),
       Plot.ruleX([0]),
-    ],
-  });
-}
-
-/** T_total against the NPU's share of the rows; the best cut and the reader's own marked. */
-export function cutLine(curve: readonly CostedCut[], rows: number, own: CostedCut, width: number): Element {
-  const ms = ({ cost }: CostedCut): number => 1000 * cost.seconds;
-  const share = ({ cut }: CostedCut): number => (100 * cut.npuRows) / rows;
-  const best = curve.reduce((least, one) => (one.cost.seconds < least.cost.seconds ? one : least));
-  const parts = curve.flatMap((one) => [
-    { share: share(one), ms: 1000 * one.cost.ends.first, on: 'GPU' },
-    { share: share(one), ms: 1000 * one.cost.ends.second, on: 'NPU' },
-  ]);
-  const marked =
-    own === best
-      ? [{ one: best, text: 'best, and yours' }]
-      : [
-          { one: best, text: 'best' },
-          { one: own, text: 'yours' },
-        ];
-  return Plot.plot({
-    width: chartWidth(width),
-    height: 300,
-    marginRight: 30,
-    marginBottom: 40,
-    x: { label: 'share of the rows on the NPU (%)', domain: [0, 100] },
-    y: { label: 'milliseconds', grid: true, domain: [0, 1.15 * Math.max(...curve.map(ms))] },
-    color: { domain: ['GPU', 'NPU'], range: [GPU, NPU], legend: true },
-    marks: [
-      Plot.line(parts, { x: 'share', y: 'ms', stroke: 'on', strokeWidth: 1.5 }),
-      Plot.line(curve, { x: share, y: ms, strokeWidth: 3, stroke: 'currentColor' }),
-      Plot.dot(marked, { x: ({ one }) => share(one), y: ({ one }) => ms(one), r: 5, fill: 'currentColor' }),
-      Plot.text(marked, {
-        x: ({ one }) => share(one),
-        y: ({ one }) => ms(one),
-        text: 'text',
-        dy: -14,
-        fontWeight: 700,
-      }),
-      Plot.ruleY([0]),
-    ],
-  });
-}
-
-const SYSTEM_COLOURS = [GPU, 'var(--series-2)', NPU, 'var(--series-4)', 'var(--series-3)'];
-
-/** Tokens per second of a prompt against its length, for every system; the reader's own length marked. */
-export function lengthCurves(times: readonly PromptTime[], own: number, width: number): Element {
-  const names = Object.values(SYSTEMS);
-  return Plot.plot({
-    width: chartWidth(width),
-    height: 320,
-    marginRight: 20,
-    marginBottom: 40,
-    x: { label: 'tokens of the prompt' },
-    y: { label: 'tokens per second', grid: true, domain: [0, 280] },
-    color: { domain: names, range: SYSTEM_COLOURS, legend: true },
-    marks: [
-      Plot.line(times, {
-        x: 'tokens',
-        y: 'tokensPerSecond',
-        stroke: ({ system }: PromptTime) => SYSTEMS[system],
-        strokeWidth: 2,
-      }),
-      Plot.ruleX([own], { strokeDasharray: '4 3' }),
-      Plot.ruleY([0]),
     ],
   });
 }

@@ -15,7 +15,7 @@ export interface SplitSetting {
   readonly kvCache: Plan['kvCache'];
 }
 
-/** HELM's laptop (RTX 4060) with another amount of VRAM. */
+/** A machine with another amount of VRAM. */
 export function withVram(cluster: Cluster, vram: number): Cluster {
   const [device] = cluster.devices as readonly [Device & { gpu: DiscreteGpu }];
   const memory = { total: vram * 2 ** 30, available: vram * 2 ** 30 };

@@ -61,8 +61,29 @@ const DRAWN: Readonly<Record<string, string>> = {
     }),
   ),
   'an-npus-temper': line('6,56 30,56 30,42 54,42 54,28 78,28 78,14 114,14', 5) + line('6,50 114,24', 1),
+  'one-tensor-cut-in-two': bars([
+    [6, 14, 68, 36, 5],
+    [76, 14, 38, 36, 1],
+  ]),
+  'prompts-that-fit-no-graph': bars(
+    range(4).flatMap((row): Shape[] => [
+      [6, 6 + 14 * row, 108, 10, 6],
+      [6, 6 + 14 * row, 98 - 19 * row, 10, 5],
+    ]),
+  ),
+  'what-a-head-looks-at': bars(
+    range(8).flatMap((row) => [row, Math.floor(row / 2)].map((at): Shape => [28 + 8 * at, 1 + 8 * row, 7, 7, 1])),
+  ),
+  'an-answer-layer-by-layer': bars(
+    [6, 10, 8, 26, 40, 54].map((height, at): Shape => [10 + 17 * at, 60 - height, 13, height, at < 3 ? 2 : 1]),
+  ),
+  'drawing-a-token': bars(
+    [46, 30, 20, 13, 8, 5, 3].map((height, at): Shape => [8 + 15 * at, 58 - height, 11, height, at < 3 ? 1 : 6]),
+  ),
   'a-model-in-the-page': bars(
-    range(7).flatMap((row) => range(row + 1).map((at): Shape => [30 + 8 * at, 4 + 8 * row, 7, 7, at === row ? 2 : 1])),
+    range(10).flatMap((pass) =>
+      range(6).map((layer): Shape => [12 + 10 * pass, 3 + 10 * layer, 8, 8, pass === 0 || layer > 3 ? 2 : 1]),
+    ),
   ),
   'experts-on-a-disk': bars(
     range(32).map(

@@ -237,6 +237,7 @@ const content = html`<div class="hero"><div>
       ${rows}
     </table></div>
     <h2 id="lessons">Lessons</h2>
+    <p>Four machines of one home want to run a model of 70 billion weights, and then a mixture of 117 billion. Neither fits into any of them; each lesson makes one claim about what happens then, and lets you check it.</p>
     <ol class="lessons">${lessons}</ol>`;
 main.append(content as DocumentFragment);
 for (const anchor of Array.from(main.querySelectorAll<HTMLAnchorElement>('.hero a[href^="#"]')))

@@ -5,6 +5,7 @@ import type { Device, FlopRates } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { createPlan } from '../../engine/plan/create-plan.ts';
+import { machineOf } from '../lib/example.ts';
 
 /** The reader's settings, in the units of the sliders. */
 export interface Machine {
@@ -16,17 +17,18 @@ export interface Machine {
   readonly disk: number;
 }
 
-/** The laptop of `home-example` alone, with the reader's memory, rates and disk. */
-export function withMemory(cluster: Cluster, { gib, bandwidth, gflops, disk }: Machine): Cluster {
-  const laptop = cluster.devices.find(({ name }) => name === 'laptop') as Device;
-  const rates = Object.fromEntries(Object.keys(laptop.cpu.flops).map((format) => [format, gflops * 1e9])) as FlopRates;
+/** The PC of the example without its graphics card, with the reader's memory, rates and disk. @param home the cluster */
+export function withMemory(home: Cluster, { gib, bandwidth, gflops, disk }: Machine): Cluster {
+  const pc = machineOf(home, 'PC');
+  const rates = Object.fromEntries(Object.keys(pc.cpu.flops).map((format) => [format, gflops * 1e9])) as FlopRates;
   const device: Device = {
-    ...laptop,
-    memory: { ...laptop.memory, total: gib * 2 ** 30, available: gib * 2 ** 30 },
-    cpu: { ...laptop.cpu, flops: rates, bandwidth: bandwidth * 1e9 },
+    ...pc,
+    gpu: undefined,
+    memory: { ...pc.memory, total: gib * 2 ** 30, available: gib * 2 ** 30 },
+    cpu: { ...pc.cpu, flops: rates, bandwidth: bandwidth * 1e9 },
     disk: { sequential: disk * 1e9, random: (disk * 1e9) / 4 },
   };
-  return createCluster({ ...cluster, devices: [device] });
+  return createCluster({ ...home, devices: [device] });
 }
 
 /** The predicted seconds of a token on one CPU, which holds all layers (prima.cpp Eqs. 11–19, reclaim `lru`). */

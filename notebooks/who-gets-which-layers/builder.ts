@@ -1,6 +1,7 @@
 import { html } from 'htl';
 import { slider } from '../lib/controls.ts';
-import { type ChosenDevice, KINDS, type Kind, namesOf } from './devices.ts';
+import { MACHINES, type Machine } from '../lib/example.ts';
+import { type ChosenDevice, namesOf } from './devices.ts';
 
 const MOST_DEVICES = 6;
 
@@ -12,7 +13,7 @@ export interface ClusterBuilder extends HTMLElement {
 interface BuilderOptions {
   readonly devices: readonly ChosenDevice[];
   /** A device of a kind with its usual memory and disk. */
-  readonly usual: (kind: Kind) => ChosenDevice;
+  readonly usual: (kind: Machine) => ChosenDevice;
 }
 
 /**
@@ -85,7 +86,7 @@ export function clusterBuilder({ devices: first, usual }: BuilderOptions): Clust
     const names = namesOf(devices);
     cards.replaceChildren(...devices.map((device, index) => card(device, names[index] as string, index)));
     const isFull = devices.length === MOST_DEVICES;
-    const kinds = (Object.keys(KINDS) as Kind[]).map((kind) =>
+    const kinds = (Object.keys(MACHINES) as Machine[]).map((kind) =>
       button(`Add a ${kind}`, kind, isFull, () => set([...devices, usual(kind)])),
     );
     add.replaceChildren('Add: ', ...kinds);

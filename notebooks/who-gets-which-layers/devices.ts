@@ -1,18 +1,9 @@
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
-import type { Device } from '../../engine/hardware/device.ts';
-
-/** The devices of prima.cpp's home cluster (Table 3) that the reader builds with. */
-export const KINDS = {
-  PC: 'D3',
-  laptop: 'D2',
-  Mac: 'D1',
-  phone: 'D4',
-} as const;
-export type Kind = keyof typeof KINDS;
+import { MACHINES, type Machine, machineOf } from '../lib/example.ts';
 
 /** The reader's settings of a device; the rest is as its kind has it. */
 export interface ChosenDevice {
-  readonly kind: Kind;
+  readonly kind: Machine;
   /** GiB of RAM for weights, KV cache and buffers. */
   readonly memory: number;
   /** GB/s of sequential reading. */
@@ -21,22 +12,16 @@ export interface ChosenDevice {
 
 const GIB = 2 ** 30;
 
-function deviceOf(home: Cluster, kind: Kind): Device {
-  const found = home.devices.find(({ name }) => name === KINDS[kind]);
-  if (found === undefined) throw new RangeError(`${home.name} has no ${KINDS[kind]}`);
-  return found;
-}
-
 /** A device as its kind has it. @param home prima.cpp's home cluster */
-export function defaultDevice(home: Cluster, kind: Kind): ChosenDevice {
-  const { memory, disk } = deviceOf(home, kind);
+export function defaultDevice(home: Cluster, kind: Machine): ChosenDevice {
+  const { memory, disk } = machineOf(home, kind);
   return { kind, memory: Number((memory.available / GIB).toFixed(1)), disk: disk.sequential / 1e9 };
 }
 
 /** prima.cpp's home cluster, in its order: the PC is the head. */
 export function homeDevices(home: Cluster): ChosenDevice[] {
-  const kinds = Object.keys(KINDS) as Kind[];
-  return home.devices.map(({ name }) => defaultDevice(home, kinds.find((kind) => KINDS[kind] === name) as Kind));
+  const kinds = Object.keys(MACHINES) as Machine[];
+  return home.devices.map(({ name }) => defaultDevice(home, kinds.find((kind) => MACHINES[kind] === name) as Machine));
 }
 
 /** Names of the devices: their kinds, numbered where a kind occurs more than once. */
@@ -52,7 +37,7 @@ export function namesOf(devices: readonly ChosenDevice[]): string[] {
 export function clusterOf(home: Cluster, chosen: readonly ChosenDevice[]): Cluster {
   const names = namesOf(chosen);
   const devices = chosen.map(({ kind, memory, disk }, index) => {
-    const own = deviceOf(home, kind);
+    const own = machineOf(home, kind);
     const { sequential, random } = own.disk;
     return {
       ...own,

@@ -1,5 +1,6 @@
 import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { cluster, model } from '../lib/catalogue.ts';
+import { HOME } from '../lib/example.ts';
 import { answerQuestions } from '../lib/worker.ts';
 import { assign } from './assignments.ts';
 import { type ChosenDevice, clusterOf } from './devices.ts';
@@ -10,7 +11,7 @@ export interface ClusterQuestion {
   readonly model: string;
 }
 
-const home = cluster('prima-home');
+const home = cluster(HOME);
 const solver = loadIntegerSolver();
 
 answerQuestions(async ({ devices, model: name }: ClusterQuestion) =>

@@ -1,7 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openModel } from '../../notebooks/a-model-in-the-page/open-model.ts';
-import { chances } from '../../notebooks/a-model-in-the-page/pictures.ts';
 import { layersRead, type Way } from '../../notebooks/a-model-in-the-page/residency.ts';
 import { symbolOf } from '../../notebooks/a-model-in-the-page/symbols.ts';
 import { randomToy, TOY_SHAPE } from '../../notebooks/a-model-in-the-page/toy.ts';
@@ -50,18 +49,6 @@ test('the prompt takes one pass, each written token another, and each reads what
   assert.equal(passes[1], { tokens: 1, wasRead: [false, false, false, true, true, true] });
 });
 
-test('heads look at no later position, and their weights sum to 1', () => {
-  const { attention } = write(file, SETTING);
-  assert.is(attention.length, TOY_SHAPE.layers);
-  for (const rows of attention.flat()) {
-    assert.is(rows.length, 3 + WRITTEN);
-    for (const [token, weights] of rows.entries()) {
-      assert.is(weights.length, token + 1);
-      assert.ok(Math.abs(weights.reduce((sum, weight) => sum + weight, 0) - 1) < 1e-9);
-    }
-  }
-});
-
 test('the logits after the last layer are those of the model', () => {
   const { transformer, seen } = openModel({ file, contextLength: 8, room: 2, way: LRU });
   const last = transformer.evaluate([97, 98, 99]);
@@ -71,17 +58,6 @@ test('the logits after the last layer are those of the model', () => {
     seen.logits.map(({ length }) => length),
     Array.from({ length: TOY_SHAPE.layers + 1 }, () => 3),
   );
-});
-
-test('chances follow top-k, top-p and temperature', () => {
-  const logits = Float32Array.of(0, Math.log(2), Math.log(5)); // 1 : 2 : 5
-  const drawn = (sampling: { temperature: number; topK: number; topP: number }): number[] =>
-    chances(logits, sampling).map(({ drawn: share }) => Math.round(1000 * share));
-  assert.equal(drawn({ temperature: 1, topK: 0, topP: 1 }), [625, 250, 125]);
-  assert.equal(drawn({ temperature: 1, topK: 2, topP: 1 }), [714, 286, 0]);
-  assert.equal(drawn({ temperature: 1, topK: 0, topP: 0.6 }), [1000, 0, 0]);
-  assert.equal(drawn({ temperature: 0.5, topK: 2, topP: 1 }), [862, 138, 0]); // 25 : 4
-  assert.equal(drawn({ temperature: 0, topK: 0, topP: 1 }), [1000, 0, 0]);
 });
 
 test('tokens are bytes, and every one has a symbol', () => {

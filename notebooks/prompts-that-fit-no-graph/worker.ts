@@ -1,6 +1,6 @@
 import { cluster, w4a16Model } from '../lib/catalogue.ts';
 import { answerQuestions } from '../lib/worker.ts';
-import { type PromptTime, promptTimes } from './cuts.ts';
+import { type PromptTime, promptTimes } from './prompt-times.ts';
 
 answerQuestions((lengths: readonly number[]): PromptTime[] => {
   const phone = cluster('hetero-8gen3');

@@ -1,5 +1,5 @@
 import { askLatest } from '../lib/worker.ts';
-import type { PromptTime } from './cuts.ts';
+import type { PromptTime } from './prompt-times.ts';
 
 /** Times of prompts of so many lengths, in a thread of its own. */
 export const askLengths = askLatest<readonly number[], PromptTime[]>(
