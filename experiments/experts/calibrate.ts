@@ -40,15 +40,27 @@ interface CalibrationCase {
   readonly methods: readonly ReadMethod[];
 }
 
+/** Turns of each run: waiting for a matrix differs by a tenth and more from one to the next. */
+const ROUNDS = 3;
+
+/** A run of several turns. */
+interface CalibrationRun extends Pick<GroupMeasured, 'accesses' | 'heldBytes'> {
+  /** Seconds in which a token computes, seconds in which it waits, bytes that it asks for and that come from the disk; means. */
+  readonly computed: number;
+  readonly waited: number;
+  readonly bytes: number;
+  readonly diskBytes: number;
+}
+
 /** Runs whose policies are none of those that are judged. */
 interface CalibrationRuns {
   /** All experts are in memory: in slots, or mapped. */
-  readonly held: GroupMeasured;
-  readonly mapped: GroupMeasured | undefined;
+  readonly held: CalibrationRun;
+  readonly mapped: CalibrationRun | undefined;
   /** With slots for just a token in each layer most experts are awaited, all of a layer together; nothing else is limited. */
-  readonly awaited: GroupMeasured;
+  readonly awaited: CalibrationRun;
   /** Experts come through a page cache as small as the limit says, one matrix at a time, from a disk without a limit. */
-  readonly through: ReadonlyMap<ReadMethod, GroupMeasured>;
+  readonly through: ReadonlyMap<ReadMethod, CalibrationRun>;
 }
 
 /**
@@ -64,41 +76,55 @@ export async function calibrate(one: CalibrationCase): Promise<(method: ReadMeth
     );
   const awaited: ExpertsPolicy = { ...USUAL_EXPERTS, slots: figures.used, depth: 1, hitsFirst: false };
   const mapped = { slots: 'fit', method: 'mmap' } as const;
-  const through = new Map<ReadMethod, GroupMeasured>();
-  const held = await run({ ...USUAL_EXPERTS, slots: figures.experts });
-  const runs = {
-    held,
-    mapped: methods.includes('mmap') ? await run({ ...USUAL_EXPERTS, ...mapped }) : undefined,
-    awaited: await run(awaited),
-    through,
+  const cached = methods.filter((method) => method !== 'direct');
+  const turns = new Map<string, GroupMeasured[]>();
+  const take = async (name: string, policy: ExpertsPolicy, memory?: number): Promise<void> => {
+    turns.set(name, [...(turns.get(name) ?? []), await run(policy, memory)]);
   };
-  for (const method of methods)
-    if (method !== 'direct')
-      through.set(method, await run({ ...awaited, ...(method === 'mmap' ? mapped : { method }) }, pageMemory));
+  for (let round = 0; round < ROUNDS; round++) {
+    await take('held', { ...USUAL_EXPERTS, slots: figures.experts });
+    if (methods.includes('mmap')) await take('mapped', { ...USUAL_EXPERTS, ...mapped });
+    await take('awaited', awaited);
+    for (const method of cached)
+      await take(method, { ...awaited, ...(method === 'mmap' ? mapped : { method }) }, pageMemory);
+  }
+  const counted = task.tokens - task.warmUp;
+  const runOf = (name: string): CalibrationRun => meanOf(turns.get(name) as GroupMeasured[], counted);
+  const runs = {
+    ...{ held: runOf('held'), mapped: turns.has('mapped') ? runOf('mapped') : undefined, awaited: runOf('awaited') },
+    through: new Map(cached.map((method) => [method, runOf(method)])),
+  };
   return (method) => machineOf(one, runs, method);
+}
+
+/** @param counted tokens of each turn */
+function meanOf(turns: readonly GroupMeasured[], counted: number): CalibrationRun {
+  const [{ accesses, heldBytes }] = turns as [GroupMeasured];
+  const each = (value: (turn: GroupMeasured) => number): number => mean(turns.map(value)) / counted;
+  return {
+    ...{ accesses, heldBytes },
+    computed: each(({ seconds, reads }) => counted * mean(seconds) - reads.waited),
+    waited: each(({ reads }) => reads.waited),
+    bytes: each(({ reads }) => reads.bytes),
+    diskBytes: each(({ reads, processBytes }) => processBytes ?? reads.bytes),
+  };
 }
 
 /**
  * Seconds of a token in memory are divided by the bytes that it uses, and what the process holds besides the weights that tokens
  * used are its buffers. Where experts are awaited, the bytes that come in the meantime give the disk's rate, and what is
- * computed longer is spread over the layers.
+ * computed longer than in memory, if they come in the policy's way, is spread over the layers.
  */
-function machineOf(
-  { task, limits, figures }: CalibrationCase,
-  runs: CalibrationRuns,
-  method: ReadMethod,
-): KnownMachine {
+function machineOf({ limits, figures }: CalibrationCase, runs: CalibrationRuns, method: ReadMethod): KnownMachine {
   const { layers, experts, used, expertBytes, denseBytes } = figures;
-  const counted = task.tokens - task.warmUp;
-  const computed = ({ seconds, reads }: GroupMeasured): number => mean(seconds) - reads.waited / counted;
   const inMemory = method === 'mmap' && runs.mapped !== undefined ? runs.mapped : runs.held;
-  const rate = computed(inMemory) / (denseBytes + layers * used * expertBytes);
+  const rate = inMemory.computed / (denseBytes + layers * used * expertBytes);
   const touched = new Set(
     inMemory.accesses.flatMap(({ layer, experts: asked }) => asked.map((expert) => layer * experts + expert)),
   );
   const weights = denseBytes + (method === 'mmap' ? 0 : touched.size * expertBytes);
   const piece = expertBytes / READS_OF_EXPERT;
-  const { bytes, waited } = runs.awaited.reads;
+  const { bytes, waited } = runs.awaited;
   const own: DiskReads = { latency: LATENCY, bandwidth: 1 / (waited / bytes - LATENCY / piece) };
   const bandwidth = Math.min(own.bandwidth, limits.diskRate);
   const through = runs.through.get(method);
@@ -106,7 +132,7 @@ function machineOf(
     mixture: { ...figures, readsPerExpert: READS_OF_EXPERT },
     seconds: {
       ...{ layer: (rate * denseBytes) / layers, expert: rate * expertBytes, other: 0 },
-      resume: Math.max(0, computed(runs.awaited) - computed(runs.held)) / layers,
+      resume: Math.max(0, (through ?? runs.awaited).computed - inMemory.computed) / layers,
     },
     disk: { latency: LATENCY, bandwidth },
     unthrottled: bandwidth < own.bandwidth ? own.bandwidth : undefined,
@@ -117,8 +143,7 @@ function machineOf(
 }
 
 /** Seconds of the operating system's work on a byte that it reads into its cache. @param direct seconds of a byte past the cache */
-function pageSeconds({ reads, processBytes }: GroupMeasured, method: ReadMethod, direct: number): number {
-  const fromDisk = processBytes ?? reads.bytes;
-  const copied = method === 'pread' ? reads.bytes : 0;
-  return Math.max(0, (reads.waited - copied / COPY_RATE) / fromDisk - direct);
+function pageSeconds({ waited, bytes, diskBytes }: CalibrationRun, method: ReadMethod, direct: number): number {
+  const copied = method === 'pread' ? bytes : 0;
+  return Math.max(0, (waited - copied / COPY_RATE) / diskBytes - direct);
 }
