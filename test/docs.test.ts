@@ -67,7 +67,7 @@ function paragraphsOf(text: string): string[] {
 }
 
 const LONGEST_WORDS = 90;
-for (const page of [...PAGES, 'CHANGELOG.md', 'datasets/README.md']) {
+for (const page of [...PAGES, 'CHANGELOG.md', ...PAGES_ELSEWHERE]) {
   test(`${page}: no paragraph has more than ${LONGEST_WORDS} words`, () => {
     const long = paragraphsOf(readFileSync(page, 'utf8')).filter((one) => one.split(/\s+/).length > LONGEST_WORDS);
     assert.equal(

@@ -41,22 +41,31 @@ export function speedsPicture(
   width: number,
 ): Element {
   const named = points.map((point) => ({ ...point, gib: point.bytes / GIB, name: POOLS[point.pool] }));
+  const most = Math.max(...named.map(({ gib }) => gib));
+  // Beyond the cliff the curve is flat, so that twice the memory shows all of it.
+  const shown = Math.min(most, Math.max((2 * memory) / GIB, (1.05 * own.bytes) / GIB));
   return Plot.plot({
     width: chartWidth(width),
     height: 320,
-    x: { label: 'slots for experts (GiB)', grid: true },
+    x: { label: 'slots for experts (GiB)', grid: true, domain: [0, shown] },
     y: { label: 'tokens per second', grid: true, zero: true },
     color: { domain: Object.values(POOLS), range: ['var(--series-1)', 'var(--series-2)'], legend: true },
     marks: [
-      Plot.line(named, { x: 'gib', y: 'tokensPerSecond', stroke: 'name', strokeWidth: 2 }),
-      Plot.ruleX([memory / GIB], { strokeDasharray: '4 3' }),
-      Plot.text([memory / GIB], {
-        x: (at: number) => at,
-        frameAnchor: 'top',
-        text: () => 'memory',
-        dx: -4,
-        textAnchor: 'end',
-      }),
+      Plot.line(named, { x: 'gib', y: 'tokensPerSecond', stroke: 'name', strokeWidth: 2, clip: true }),
+      Plot.ruleX(
+        [memory / GIB].filter((at) => at <= shown),
+        { strokeDasharray: '4 3' },
+      ),
+      Plot.text(
+        [memory / GIB].filter((at) => at <= shown),
+        {
+          x: (at: number) => at,
+          frameAnchor: 'top',
+          text: () => 'memory',
+          dx: 4,
+          textAnchor: 'start',
+        },
+      ),
       Plot.dot([own], { x: ({ bytes }) => bytes / GIB, y: 'tokensPerSecond', r: 6, fill: 'currentColor' }),
     ],
   });

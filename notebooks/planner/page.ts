@@ -231,14 +231,14 @@ const content = html`<div class="hero"><div>
     ${message}
     ${picture.element}
     ${details}
+    <h2 id="lessons">Lessons</h2>
+    <p>Four machines of one home want to run a model of 70 billion weights, and then a mixture of 117 billion. Neither fits into any of them; each lesson makes one claim about what happens then, and lets you check it.</p>
+    <ol class="lessons">${lessons}</ol>
     <h2>All figures</h2>
     <div class="wide" tabindex="0" role="region" aria-label="Models"><table class="models">
       <thead><tr><th>model</th><th>size</th><th>weights</th><th>tokens/s predicted</th><th>simulated</th><th>first token warm</th><th>cold</th><th>longest context</th><th>layers: CPU+GPU</th></tr></thead>
       ${rows}
-    </table></div>
-    <h2 id="lessons">Lessons</h2>
-    <p>Four machines of one home want to run a model of 70 billion weights, and then a mixture of 117 billion. Neither fits into any of them; each lesson makes one claim about what happens then, and lets you check it.</p>
-    <ol class="lessons">${lessons}</ol>`;
+    </table></div>`;
 main.append(content as DocumentFragment);
 for (const anchor of Array.from(main.querySelectorAll<HTMLAnchorElement>('.hero a[href^="#"]')))
   anchor.onclick = (event) => {

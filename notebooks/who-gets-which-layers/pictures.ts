@@ -111,7 +111,11 @@ export function landscape({ path }: Assigned, width: number): Element {
     height: 260,
     marginTop: 24,
     marginRight: 60,
-    x: { label: 'changes from Halda’s plan', ticks: Math.min(points.length, 10), tickFormat: 'd' },
+    x: {
+      label: 'changes from Halda’s plan',
+      ticks: points.map(({ step }) => step).filter((step) => step % Math.ceil(points.length / 10) === 0),
+      tickFormat: 'd',
+    },
     y: { label: 'milliseconds of a token', zero: true, grid: true },
     marks: [
       Plot.lineY(points, { x: 'step', y: 'ms', stroke: 'var(--series-1)' }),

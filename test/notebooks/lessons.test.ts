@@ -45,12 +45,17 @@ testIf(hasChromium, `no ${CHROMIUM}`, 'an address that ends with #answers shows 
   await page.context().close();
 });
 
-for (const { page: name } of LESSONS) {
-  // One visit for all tests of a lesson: opening it takes seconds, giving it another width doesn't.
-  let visit: Promise<OpenPage> | undefined;
+// One visit for all tests of a lesson: opening it takes seconds, giving it another width doesn't.
+const visits = new Map<string, Promise<OpenPage>>();
+const visit = (name: string): Promise<OpenPage> => {
+  const begun = visits.get(name) ?? site.open(name, { width: WIDTHS[0] });
+  visits.set(name, begun);
+  return begun;
+};
+
+for (const [index, { page: name }] of LESSONS.entries()) {
   const visited = async (): Promise<OpenPage> => {
-    visit ??= site.open(name, { width: WIDTHS[0] });
-    const opened = await visit;
+    const opened = await visit(name);
     await opened.page.locator('main .numbers').first().waitFor();
     return opened;
   };
@@ -61,6 +66,9 @@ for (const { page: name } of LESSONS) {
     `${name}: opens without errors or foreign requests; nothing overflows or overlaps at any width, light and dark`,
     async () => {
       const { page, problems } = await visited();
+      // The next one opens while this one is looked at, and is open when its turn comes.
+      const next = LESSONS[index + 1];
+      if (next !== undefined) visit(next.page).catch(() => undefined);
       for (const width of WIDTHS) {
         await resize(page, width);
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -85,6 +93,7 @@ for (const { page: name } of LESSONS) {
       await guess.locator('input').fill('1');
       await guess.getByRole('button', { name: 'Guess' }).click();
       assert.match((await guess.locator('output').textContent()) ?? '', /^You guessed 1 .*; it is \d[\d.]* /);
+      assert.is(await page.locator('footer .leads').count(), 1);
       const exercises = page.locator('form.exercise');
       await exercises.first().waitFor();
       for (const exercise of await exercises.all()) {
