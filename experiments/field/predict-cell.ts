@@ -24,6 +24,7 @@ import { singleDevice } from '../../engine/schedule/baselines/single-device.ts';
 import { tensorParallel } from '../../engine/schedule/baselines/tensor-parallel.ts';
 import { closedFormSeconds } from '../../planner/candidates.ts';
 import { planningProblem } from '../../planner/question.ts';
+import { mean } from '../report/mean.ts';
 import { type FieldTest, readFieldTest } from './test-of-cell.ts';
 
 /** A setting that can be predicted. */
@@ -45,25 +46,35 @@ export function createFieldPredictor(): (setting: FieldSetting) => FieldPredicti
   const meanings = loadFieldMeanings();
   const models = loadFieldModels();
   const devices = loadFieldDevices();
+  const found = new Map<string, number | string>();
   return (setting) => {
     const known = readSetting(setting, meanings);
     if ('reason' in known) return known;
-    const cluster = clusterOf(known, devices);
-    const model = modelOf(known, models);
-    const workload = createWorkload(
-      known.test.phase === 'prefill'
-        ? { promptTokens: known.test.promptTokens, context: known.test.promptTokens }
-        : { context: known.test.context },
-    );
-    const plan = planOf(known, { belief: cluster, model, workload });
-    if (plan === undefined) return { reason: 'its model does not fit the machine by this description of it' };
-    if (known.test.phase === 'prefill' && plan.kind === 'tensor-parallel')
-      return { reason: 'prefill of plans that cut tensors has no closed form' };
-    const tokensPerSecond = rateOf(known.test, { cluster, model, workload, plan });
-    return tokensPerSecond > 0
-      ? { known, tokensPerSecond }
-      : { reason: 'its model does not fit the machine by this description of it' };
+    const { preset, processor, count, link, plan, model, format, test } = known;
+    const key = JSON.stringify([preset, processor, count, link, plan, model, format.mix, test]);
+    const rate = found.get(key) ?? meanRate(known, clusterOf(known, devices), modelOf(known, models));
+    found.set(key, rate);
+    return typeof rate === 'number' ? { known, tokensPerSecond: rate } : { reason: rate };
   };
+}
+
+/** Tokens per second, the mean over the prompts of a test that has several; or the reason why there are none. */
+function meanRate(known: KnownSetting, cluster: Cluster, model: Model): number | string {
+  const { test } = known;
+  const workloads =
+    test.phase === 'prefill'
+      ? test.prompts.map((promptTokens) => createWorkload({ promptTokens, context: promptTokens }))
+      : [createWorkload({ context: test.context })];
+  const rates: number[] = [];
+  for (const workload of workloads) {
+    const plan = planOf(known, { belief: cluster, model, workload });
+    if (plan?.kind === 'tensor-parallel' && test.phase === 'prefill')
+      return 'prefill of plans that cut tensors has no closed form';
+    const rate = plan === undefined ? 0 : rateOf(test.phase, { cluster, model, workload, plan });
+    if (rate === 0) return 'its model does not fit the machine by this description of it';
+    rates.push(rate);
+  }
+  return mean(rates);
 }
 
 /** The texts of a setting by their meanings. Reasons of machine and program come before those of model and format. */
@@ -147,14 +158,14 @@ function planOf({ plan }: KnownSetting, problem: Problem): Plan | undefined {
 
 /** Tokens per second by the planner's closed form (decode), or the papers' sum (prefill); 0 for a plan that can't run. */
 function rateOf(
-  test: FieldTest,
+  phase: FieldTest['phase'],
   { cluster, model, workload, plan }: Omit<Problem, 'belief'> & { readonly cluster: Cluster; readonly plan: Plan },
 ): number {
   const problem = planningProblem({ belief: cluster, model, workload });
-  if (test.phase === 'decode') return 1 / closedFormSeconds(problem, plan);
+  if (phase === 'decode') return 1 / closedFormSeconds(problem, plan);
   const { tokenSeconds, infeasible } = predict({
     ...{ plan, truth: cluster, model, workload, runtime: problem.runtime },
     ...{ phase: 'prefill', reclaim: 'lru' },
   } as const);
-  return infeasible.length > 0 ? 0 : test.promptTokens / tokenSeconds;
+  return infeasible.length > 0 ? 0 : workload.promptTokens / tokenSeconds;
 }

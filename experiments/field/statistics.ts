@@ -61,7 +61,7 @@ export function spreads(cells: readonly JudgedCell[]): readonly Spread[] {
   for (const cell of cells) {
     const { machine, program, processor, plan, model, format, test } = cell.known;
     const length =
-      test.phase === 'prefill' ? test.promptTokens : Math.round(Math.log(test.context + 64) / Math.log(SAME_CONTEXT));
+      test.phase === 'prefill' ? test.prompts : Math.round(Math.log(test.context + 64) / Math.log(SAME_CONTEXT));
     const key = JSON.stringify([machine, program, processor, plan, model, format.bits, test.phase, length]);
     settings.set(key, [...(settings.get(key) ?? []), cell]);
   }

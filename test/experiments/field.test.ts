@@ -59,7 +59,7 @@ test('every measurement is predicted or has a reason, and first predictions stay
   assert.is(counts.measurements, loadFieldMeasurements().length);
   assert.is((counts.predicted ?? 0) + unpredicted.length, counts.measurements);
   assert.ok(unpredicted.every(({ reason }) => reason !== ''));
-  assert.is(readFileSync('datasets/field/predictions.csv', 'utf8').trim().split('\n').length - 1, 345);
+  assert.is(readFileSync('datasets/field/predictions.csv', 'utf8').trim().split('\n').length - 1, 2183);
 });
 
 test('a prediction is by the value of nothing but its setting', () => {
@@ -75,7 +75,12 @@ test('a prediction is by the value of nothing but its setting', () => {
 });
 
 test('tests are read by phase and mean context', () => {
-  assert.equal(readFieldTest('pp 512'), { phase: 'prefill', promptTokens: 512 });
+  assert.equal(readFieldTest('pp 512'), { phase: 'prefill', prompts: [512] });
+  assert.equal(readFieldTest('LocalScore prompt'), {
+    phase: 'prefill',
+    prompts: [1024, 4096, 2048, 2048, 1024, 1280, 384, 64, 16],
+  });
+  assert.equal(readFieldTest('LocalScore generation'), { phase: 'decode', context: 1837, stated: true });
   assert.equal(readFieldTest('tg128'), { phase: 'decode', context: 64, stated: true });
   assert.equal(readFieldTest('decode of 516 after 61'), { phase: 'decode', context: 319, stated: true });
   assert.equal(readFieldTest('decode, 64 tokens after 128'), { phase: 'decode', context: 160, stated: true });
