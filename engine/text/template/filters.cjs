@@ -1,16 +1,22 @@
-// Jinja's filters, `value|name(arguments)` (jinja2 3.1, filters.py; tojson as in transformers). Each gets the value, the
-// arguments by place and by name, and the environment: how attributes are read and other filters and tests are found.
-const { arithmetic, rounded } = require('./arithmetic.cjs');
+// Jinja's filters, `value|name(arguments)` (jinja2 3.1, filters.py; tojson as in transformers). Each has its parameters and
+// gets the value, the arguments in their order, and the environment: how attributes are read and other filters are found.
+const { arithmetic } = require('./arithmetic.cjs');
 const { percentFormat } = require('./format.cjs');
-const { argument, capitalize, pad, replace, splitLines, strip } = require('./methods.cjs');
+const { capitalize, lower, strip, upper } = require('./letters.cjs');
+const { bound, pad, replace, splitLines, whole } = require('./methods.cjs');
+const { round, toFloat, toInt } = require('./number-filters.cjs');
+const { entityText, htmlAttributes, inQuery, inUrl, wrapped } = require('./text-filters.cjs');
 const {
   areEqual,
   characters,
   compare,
   contains,
+  escaped,
   fail,
+  generator,
   isList,
   isMap,
+  isMarkup,
   isNumber,
   isText,
   isTrue,
@@ -18,31 +24,43 @@ const {
   json,
   known,
   lengthOf,
+  Markup,
   number,
+  Range,
   repr,
   str,
+  taken,
   tuple,
+  typeName,
   Undefined,
   withKind,
 } = require('./values.cjs');
 
 const list = (value) => [...iterate(value)];
-const ignoringCase = (value) => (isText(value) ? value.toLowerCase() : value);
+const ignoringCase = (value) => (isText(value) ? lower(String(value)) : value);
 const noValue = (what) => new Undefined(`No ${what} item, sequence was empty.`);
+const orNone = (value) => value ?? null;
+
+/** What a method of text does with a value's text; what is escaped stays so. */
+const onText = (change) => (value, given) => {
+  const text = str(value);
+  return isMarkup(text) ? new Markup(change(String(text), given)) : change(text, given);
+};
 
 /** A function that reads an attribute such as `a.b.0`. */
 function attributeGetter(environment, attribute, fallback) {
-  const parts = typeof attribute === 'bigint' ? [attribute] : isText(attribute) ? attribute.split('.') : [];
+  const parts = isText(attribute) ? String(attribute).split('.') : [attribute];
   const keys = parts.map((part) => (/^\d+$/.test(String(part)) ? BigInt(part) : part));
-  return (value) => {
-    const found = keys.reduce((now, key) => environment.item(now, key), value);
-    return found instanceof Undefined && fallback !== undefined ? fallback : found;
-  };
+  return (value) =>
+    keys.reduce((now, key) => {
+      const found = environment.item(now, key);
+      return found instanceof Undefined && fallback !== undefined ? fallback : found;
+    }, value);
 }
 
 /** Key by which items are compared. */
 function keyGetter(environment, attribute, isCaseSensitive) {
-  const read = attribute === undefined || attribute === null ? (one) => one : attributeGetter(environment, attribute);
+  const read = orNone(attribute) === null ? (one) => one : attributeGetter(environment, attribute);
   return (one) => (isCaseSensitive ? read(one) : ignoringCase(read(one)));
 }
 
@@ -52,93 +70,60 @@ const sortedBy = (items, key, isReversed) => {
   return keyed.map(({ item }) => item);
 };
 
-const extreme = (isBetter, what) => (value, given, named, environment) => {
-  const key = keyGetter(
-    environment,
-    argument(given, named, 1, 'attribute'),
-    argument(given, named, 0, 'case_sensitive', false),
-  );
-  const items = list(value);
-  if (items.length === 0) return noValue(what);
-  return items.reduce((best, one) => (isBetter(compare(key(one), key(best))) ? one : best));
-};
+const extreme =
+  (isBetter, what) =>
+  (value, [isCaseSensitive, attribute], environment) => {
+    const key = keyGetter(environment, attribute, isTrue(isCaseSensitive ?? false));
+    const items = list(value);
+    if (items.length === 0) return noValue(what);
+    return items.reduce((best, one) => (isBetter(compare(key(one), key(best))) ? one : best));
+  };
 
 /** Items of which a test holds, or doesn't; without a test, those that are true. */
 const selecting = (isWanted, hasAttribute) => (value, given, named, environment) => {
+  if (!isTrue(value)) return generator(() => []);
+  if (hasAttribute && given.length === 0) fail('Missing parameter for attribute name');
   const [name, ...others] = hasAttribute ? given.slice(1) : given;
   const read = hasAttribute ? attributeGetter(environment, given[0]) : (one) => one;
   const test = name === undefined ? isTrue : environment.test(name, others, named);
-  return list(value).filter((one) => test(read(one)) === isWanted);
+  return generator(() => list(value).filter((one) => test(read(one)) === isWanted));
 };
 
 function map(value, given, named, environment) {
-  if (given.length === 0 && named.has('attribute'))
-    return list(value).map(attributeGetter(environment, named.get('attribute'), named.get('default')));
-  const [name, ...others] = given;
-  return list(value).map((one) => environment.filter(name, one, others, named));
-}
-
-function toInt(value, given, named) {
-  const fallback = argument(given, named, 0, 'default', 0n);
-  if (isNumber(value))
-    return typeof value === 'number' ? (Number.isFinite(value) ? BigInt(Math.trunc(value)) : fallback) : number(value);
-  if (!isText(value)) return fallback;
-  const text = strip(value).replaceAll('_', '');
-  const base = Number(argument(given, named, 1, 'base', 10n));
-  const digits = text.replace(/^([-+]?)0[xX]/, base === 16 ? '$1' : '$&');
-  if (base === 10 && /^[-+]?\d+$/.test(text)) return BigInt(text);
-  if (base !== 10 && /^[-+]?[0-9a-zA-Z]+$/.test(digits)) {
-    const parsed = Number.parseInt(digits, base);
-    return Number.isNaN(parsed) ? fallback : BigInt(parsed);
+  if (!isTrue(value)) return generator(() => []);
+  if (given.length === 0 && named.has('attribute')) {
+    const odd = [...named.keys()].find((name) => name !== 'attribute' && name !== 'default');
+    if (odd !== undefined) fail(`Unexpected keyword argument '${odd}'`);
+    const read = attributeGetter(environment, named.get('attribute'), named.get('default') ?? undefined);
+    return generator(() => list(value).map(read));
   }
-  const float = toFloat(value, [Number.NaN], new Map());
-  return Number.isFinite(float) ? BigInt(Math.trunc(float)) : fallback;
+  const [name, ...others] = given.length > 0 ? given : fail('map requires a filter argument');
+  return generator(() => list(value).map((one) => environment.filter(name, one, others, named)));
 }
 
-function toFloat(value, given, named) {
-  const fallback = argument(given, named, 0, 'default', 0);
-  if (isNumber(value)) return Number(value);
-  const text = isText(value) ? strip(value).replaceAll('_', '') : '';
-  if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return Number(text);
-  return /^[-+]?(?:inf|infinity)$/i.test(text) ? (text.startsWith('-') ? -Infinity : Infinity) : fallback;
-}
-
-function round(value, given, named) {
-  const decimals = Number(argument(given, named, 0, 'precision', 0n));
-  const method = argument(given, named, 1, 'method', 'common');
-  if (!isNumber(known(value))) fail('round needs a number');
-  if (method === 'common') return typeof value === 'number' ? rounded(value, decimals) : number(value);
-  const scale = 10 ** decimals;
-  return (method === 'ceil' ? Math.ceil : Math.floor)(Number(value) * scale) / scale;
-}
-
-function indent(value, given, named) {
-  const width = argument(given, named, 0, 'width', 4n);
-  const space = isText(width) ? width : ' '.repeat(Number(width));
-  const [first, blank] = [argument(given, named, 1, 'first', false), argument(given, named, 2, 'blank', false)];
+function indent(value, [width = 4n, first = false, blank = false]) {
+  const text = isText(value) ? value : fail(`indent needs a str, not ${typeName(known(value))}`);
+  const space = isText(width) ? String(width) : ' '.repeat(Math.max(0, whole(width)));
   // jinja2 appends a line break, so that the last one isn't lost.
-  const lines = splitLines(`${str(value)}\n`, false);
+  const lines = splitLines(`${text}\n`, false);
   const [head = '', ...others] = lines;
   const rest = others.map((line) => `\n${line === '' && !isTrue(blank) ? '' : space}${line}`).join('');
-  return (isTrue(first) ? space : '') + head + rest;
+  const shown = (isTrue(first) ? space : '') + head + rest;
+  return isMarkup(text) ? new Markup(shown) : shown;
 }
 
-function tojson(value, given, named) {
-  const ascii = argument(given, named, 0, 'ensure_ascii', false);
-  const wide = argument(given, named, 1, 'indent', null);
-  const separators = argument(given, named, 2, 'separators', null);
+function tojson(value, [ascii = false, wide = null, separators = null, isSorted = false]) {
   return json(value, {
     isAscii: isTrue(ascii),
-    indent: wide === null ? undefined : isText(wide) ? wide : ' '.repeat(Number(wide)),
-    separators: separators ?? undefined,
-    isSorted: isTrue(argument(given, named, 3, 'sort_keys', false)),
+    indent: wide === null ? undefined : isText(wide) ? String(wide) : ' '.repeat(Math.max(0, whole(wide))),
+    separators: separators === null ? undefined : list(separators).map(String),
+    isSorted: isTrue(isSorted),
   });
 }
 
-function groupby(value, given, named, environment) {
-  const attribute = argument(given, named, 0, 'attribute');
-  const read = attributeGetter(environment, attribute, named.get('default'));
-  const key = (one) => (argument(given, named, 2, 'case_sensitive', false) ? read(one) : ignoringCase(read(one)));
+function groupby(value, [attribute, fallback, isCaseSensitive = false], environment) {
+  const read = attributeGetter(environment, attribute, fallback ?? undefined);
+  const key = (one) => (isTrue(isCaseSensitive) ? read(one) : ignoringCase(read(one)));
   const groups = [];
   for (const one of sortedBy(list(value), key, false)) {
     const last = groups.at(-1);
@@ -148,67 +133,127 @@ function groupby(value, given, named, environment) {
   return groups.map(([grouper, items]) => Object.assign(tuple([grouper, items]), { grouper, list: items }));
 }
 
-function unique(value, given, named, environment) {
-  const key = keyGetter(
-    environment,
-    argument(given, named, 1, 'attribute'),
-    argument(given, named, 0, 'case_sensitive', false),
-  );
+function unique(value, [isCaseSensitive = false, attribute], environment) {
+  const key = keyGetter(environment, attribute, isTrue(isCaseSensitive));
   const seen = [];
-  return list(value).filter((one) => {
+  const items = list(value).filter((one) => {
     const own = key(one);
+    if (isMap(own) || (isList(own) && own.kind !== 'tuple')) fail(`unhashable type: '${typeName(own)}'`);
     if (contains(seen, own)) return false;
     seen.push(own);
     return true;
   });
+  return items;
 }
 
-function batches(value, given, named) {
-  const size = Number(argument(given, named, 0, 'linecount'));
-  const fill = argument(given, named, 1, 'fill_with', null);
-  const items = list(value);
+function batches(value, [linecount, fill = null]) {
   const found = [];
-  for (let at = 0; at < items.length; at += size) found.push(items.slice(at, at + size));
-  const last = found.at(-1);
-  if (fill !== null && last !== undefined) while (last.length < size) last.push(fill);
-  return found;
+  let now = [];
+  for (const item of iterate(value)) {
+    if (now.length === whole(linecount)) {
+      found.push(now);
+      now = [];
+    }
+    now.push(item);
+  }
+  if (now.length === 0) return found;
+  if (fill !== null) while (now.length < whole(linecount)) now.push(fill);
+  return [...found, now];
 }
 
-function slices(value, given, named) {
-  const count = Number(argument(given, named, 0, 'slices'));
-  const fill = argument(given, named, 1, 'fill_with', null);
+function slices(value, [count, fill = null]) {
   const items = list(value);
-  const [size, more] = [Math.floor(items.length / count), items.length % count];
+  const parts = whole(count);
+  if (parts === 0) fail('integer division or modulo by zero');
+  const [size, more] = [Math.floor(items.length / parts), items.length % parts];
   let at = 0;
-  return Array.from({ length: count }, (_, index) => {
+  return Array.from({ length: Math.max(0, parts) }, (_, index) => {
     const part = items.slice(at, at + size + (index < more ? 1 : 0));
     at += part.length;
-    if (fill !== null && index >= more && more > 0) part.push(fill);
-    return part;
+    return fill !== null && index >= more ? [...part, fill] : part;
   });
 }
 
-function truncate(value, given, named) {
-  const text = characters(str(value));
-  const [length, end] = [Number(argument(given, named, 0, 'length', 255n)), argument(given, named, 2, 'end', '...')];
-  const leeway = Number(argument(given, named, 3, 'leeway', 5n));
-  if (text.length <= length + leeway) return text.join('');
-  const cut = text.slice(0, length - characters(end).length).join('');
-  if (isTrue(argument(given, named, 1, 'killwords', false))) return cut + end;
+function truncate(value, [given = 255n, killWords = false, end = '...', leeway = 5n]) {
+  const [length, most] = [whole(given), whole(given) + whole(leeway ?? 5n)];
+  const [dots, size] = [characters(str(end)).length, Number(lengthOf(value))];
+  if (length < dots) fail(`truncate: expected length >= ${dots}, got ${length}`);
+  if (whole(leeway ?? 5n) < 0) fail(`truncate: expected leeway >= 0, got ${leeway}`);
+  if (size <= most) return value;
+  if (!isText(value)) fail(`truncate needs a str, not ${typeName(value)}`);
+  const cut = characters(value)
+    .slice(0, length - dots)
+    .join('');
+  if (isTrue(killWords)) return cut + end;
   const space = cut.lastIndexOf(' ');
   return (space < 0 ? cut : cut.slice(0, space)) + end;
 }
 
-const ESCAPED = { '&': '&amp;', '<': '&lt;', '>': '&gt;', "'": '&#39;', '"': '&#34;' };
-const escaped = (value) => str(value).replaceAll(/[&<>'"]/g, (letter) => ESCAPED[letter]);
-const byDefault = (value, given, named) => {
-  const isMissing = isTrue(argument(given, named, 1, 'boolean', false)) ? !isTrue(value) : value instanceof Undefined;
-  return isMissing ? argument(given, named, 0, 'default_value', '') : value;
+function dictsort(value, [isCaseSensitive = false, by = 'key', isReversed = false]) {
+  const place = ['key', 'value'].indexOf(String(by));
+  if (place < 0) fail('You can only sort by either "key" or "value"');
+  if (!isMap(known(value))) fail(`dictsort needs a dict, not ${typeName(value)}`);
+  const key = (pair) => (isTrue(isCaseSensitive) ? pair[place] : ignoringCase(pair[place]));
+  return sortedBy([...value].map(tuple), key, isTrue(isReversed));
+}
+
+function sort(value, [isReversed = false, isCaseSensitive = false, attributes = null], environment) {
+  const parts = isText(attributes) ? String(attributes).split(',') : [attributes];
+  const keys = parts.map((attribute) => keyGetter(environment, attribute, isTrue(isCaseSensitive)));
+  return sortedBy(list(value), (one) => keys.map((key) => key(one)), isTrue(isReversed));
+}
+
+function sum(value, [attribute = null, start = 0n], environment) {
+  const items = attribute === null ? list(value) : list(value).map(attributeGetter(environment, attribute));
+  if (isText(start)) fail("sum() can't sum strings [use ''.join(seq) instead]");
+  return items.reduce((total, one) => arithmetic('+', total, one), start);
+}
+
+function last(value) {
+  if (isList(value) && ['generator', 'dict_keys', 'dict_values', 'dict_items'].includes(value.kind ?? ''))
+    return value.kind === 'generator'
+      ? fail("'generator' object is not reversible")
+      : (value.at(-1) ?? noValue('last'));
+  return list(value).at(-1) ?? noValue('last');
+}
+
+function first(value) {
+  if (isList(value) && value.kind === 'generator') return taken(value, 1)[0] ?? noValue('first');
+  for (const one of iterate(value)) return one;
+  return noValue('first');
+}
+
+function reverse(value) {
+  if (isText(value)) return characters(value).toReversed().join('');
+  if (isList(value) && value.kind === 'generator') return list(value).toReversed();
+  if (isList(value) || isMap(value) || value instanceof Range || value instanceof Undefined)
+    return generator(() => list(value).toReversed());
+  return fail('argument must be iterable');
+}
+
+const items = (value) => {
+  if (value instanceof Undefined) return [];
+  return isMap(value) ? [...value].map(tuple) : fail('Can only get item pairs from a mapping.');
 };
-const title = (value) =>
-  str(value)
+/** A filter whose items are made when they are gone through. */
+const lazily =
+  (make) =>
+  (...all) =>
+    generator(() => make(...all));
+const byDefault = (value, [fallback = '', isAnyFalse = false]) =>
+  value instanceof Undefined || (isTrue(isAnyFalse) && !isTrue(value)) ? fallback : value;
+const joined = (value, [separator = '', attribute], environment) => {
+  const read = orNone(attribute) === null ? list(value) : list(value).map(attributeGetter(environment, attribute));
+  return read.map((one) => String(str(one))).join(String(str(separator)));
+};
+const replaced = (value, [from, to, count]) =>
+  replace(String(str(value)), String(str(from)), String(str(to)), count === null ? -1 : whole(count, -1));
+const title = (value) => titledWords(String(str(value)));
+const titledWords = (text) =>
+  text
     .split(/([-\s({[<]+)/)
-    .map((part) => capitalize(part))
+    .filter((part) => part !== '')
+    .map((part) => upper(characters(part)[0]) + lower(characters(part).slice(1).join('')))
     .join('');
 
 /** Characters of a line of Python's pprint, which divides longer texts. */
@@ -217,110 +262,89 @@ const LINE = 80;
 function inOrder(value) {
   if (isMap(value))
     return new Map(sortedBy([...value], ([key]) => key, false).map(([key, own]) => [key, inOrder(own)]));
-  return isList(value) ? withKind(value.map(inOrder), value.kind) : value;
+  if (!isList(value)) return value;
+  return value.kind === undefined ? value.map(inOrder) : withKind(value.kind, value.map(inOrder));
 }
 
-const FILTERS = {
-  abs: (value) => (compare(number(known(value)), 0n) < 0 ? -number(value) : number(value)),
-  attr: (value, [name], _named, environment) => environment.attribute(value, name, false),
-  batch: batches,
-  capitalize: (value) => capitalize(str(value)),
-  center: (value, given, named) => pad(str(value), argument(given, named, 0, 'width', 80n), ' ', 'both'),
-  count: lengthOf,
-  length: lengthOf,
-  d: byDefault,
-  default: byDefault,
-  e: escaped,
-  escape: escaped,
-  forceescape: escaped,
-  dictsort(value, given, named) {
-    const by = argument(given, named, 1, 'by', 'key') === 'value' ? 1 : 0;
-    const isCaseSensitive = isTrue(argument(given, named, 0, 'case_sensitive', false));
-    const key = (pair) => (isCaseSensitive ? pair[by] : ignoringCase(pair[by]));
-    return sortedBy([...value].map(tuple), key, isTrue(argument(given, named, 2, 'reverse', false)));
-  },
-  first: (value) => {
-    for (const one of iterate(value)) return one;
-    return noValue('first');
-  },
-  float: toFloat,
-  format: (value, given, named) => percentFormat(str(value), named.size > 0 ? named : tuple(given)),
-  groupby,
-  indent,
-  int: toInt,
-  items(value) {
-    if (value instanceof Undefined) return [];
-    return isMap(value) ? [...value].map(tuple) : fail('Can only get item pairs from a mapping.');
-  },
-  join(value, given, named, environment) {
-    const attribute = argument(given, named, 1, 'attribute');
-    const items = list(value);
-    const read = attribute === undefined ? items : items.map(attributeGetter(environment, attribute));
-    return read.map(str).join(str(argument(given, named, 0, 'd', '')));
-  },
-  last: (value) => list(value).at(-1) ?? noValue('last'),
-  list,
-  lower: (value) => str(value).toLowerCase(),
-  map,
-  max: extreme((order) => order > 0, 'max'),
-  min: extreme((order) => order < 0, 'min'),
-  pprint: (value) => {
-    const text = repr(inOrder(value));
-    if (text.length > LINE) fail(`pprint of ${text.length} characters is not supported; a line has ${LINE}`);
-    return text;
-  },
-  reject: selecting(false, false),
-  rejectattr: selecting(false, true),
-  replace: (value, given, named) => {
-    const count = argument(given, named, 2, 'count', null);
-    const [from, to] = [argument(given, named, 0, 'old'), argument(given, named, 1, 'new')];
-    return replace(str(value), str(from), str(to), count === null ? undefined : Number(count));
-  },
-  reverse: (value) => (isText(value) ? characters(value).toReversed().join('') : list(value).toReversed()),
-  round,
-  safe: str,
-  select: selecting(true, false),
-  selectattr: selecting(true, true),
-  slice: slices,
-  sort(value, given, named, environment) {
-    const isReversed = isTrue(argument(given, named, 0, 'reverse', false));
-    const isCaseSensitive = isTrue(argument(given, named, 1, 'case_sensitive', false));
-    const attributes = argument(given, named, 2, 'attribute', null);
-    const keys = (attributes === null ? [undefined] : String(attributes).split(',')).map((attribute) =>
-      keyGetter(environment, attribute, isCaseSensitive),
-    );
-    return sortedBy(list(value), (one) => keys.map((key) => key(one)), isReversed);
-  },
-  string: str,
-  striptags: (value) =>
-    str(value)
-      .replaceAll(/<!--.*?-->|<[^>]*>/gs, '')
-      .split(/\s+/)
-      .filter(Boolean)
-      .join(' '),
-  sum(value, given, named, environment) {
-    const attribute = argument(given, named, 0, 'attribute', null);
-    const items = attribute === null ? list(value) : list(value).map(attributeGetter(environment, attribute));
-    return items.reduce((sum, one) => arithmetic('+', sum, one), argument(given, named, 1, 'start', 0n));
-  },
-  title,
-  tojson,
-  trim: (value, given, named) => strip(str(value), argument(given, named, 0, 'chars'), 'both'),
-  truncate,
-  unique,
-  upper: (value) => str(value).toUpperCase(),
-  urlencode: (value) =>
-    isMap(value)
-      ? [...value].map(([key, own]) => `${inQuery(key)}=${inQuery(own)}`).join('&')
-      : encoded(value).replaceAll('%2F', '/'),
-  wordcount: (value) => BigInt((str(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length),
+function pprint(value) {
+  const text = repr(inOrder(value));
+  if (text.length > LINE) fail(`pprint of ${text.length} characters is not supported; a line has ${LINE}`);
+  return text;
+}
+
+/** By name: parameters and function. */
+const BOUND = {
+  abs: ['', (value) => (compare(number(known(value)), 0n) < 0 ? -number(value) : absolute(value))],
+  attr: ['name', (value, [name], environment) => environment.attribute(value, String(name), false)],
+  batch: ['linecount fill_with?', lazily(batches)],
+  capitalize: ['', onText(capitalize)],
+  center: ['width?', onText((text, [width = 80n]) => pad(text, width, ' ', 'both'))],
+  count: ['', lengthOf],
+  d: ['default_value? boolean?', byDefault],
+  default: ['default_value? boolean?', byDefault],
+  dictsort: ['case_sensitive? by? reverse?', dictsort],
+  e: ['', escaped],
+  escape: ['', escaped],
+  first: ['', first],
+  float: ['default?', toFloat],
+  forceescape: ['', (value) => escaped(String(str(value)))],
+  groupby: ['attribute default? case_sensitive?', groupby],
+  indent: ['width? first? blank?', indent],
+  int: ['default? base?', toInt],
+  items: ['', lazily(items)],
+  join: ['d? attribute?', joined],
+  last: ['', last],
+  length: ['', lengthOf],
+  list: ['', list],
+  lower: ['', onText(lower)],
+  max: ['case_sensitive? attribute?', extreme((order) => order > 0, 'max')],
+  min: ['case_sensitive? attribute?', extreme((order) => order < 0, 'min')],
+  pprint: ['', pprint],
+  replace: ['old new count?', replaced],
+  reverse: ['', reverse],
+  round: ['precision? method?', round],
+  safe: ['', (value) => new Markup(str(value))],
+  slice: ['slices fill_with?', lazily(slices)],
+  sort: ['reverse? case_sensitive? attribute?', sort],
+  string: ['', str],
+  striptags: ['', (value) => entityText(String(str(value)))],
+  sum: ['attribute? start?', sum],
+  title: ['', title],
+  tojson: ['ensure_ascii? indent? separators? sort_keys?', tojson],
+  trim: ['chars?', onText((text, [chars]) => strip(text, orNone(chars) === null ? undefined : String(chars), 'both'))],
+  truncate: ['length? killwords? end? leeway?', truncate],
+  unique: ['case_sensitive? attribute?', lazily(unique)],
+  upper: ['', onText(upper)],
+  urlencode: ['', (value) => (isMap(value) || (isList(value) && !isText(value)) ? inQuery(value) : inUrl(str(value)))],
+  wordcount: ['', (value) => BigInt((str(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length)],
+  wordwrap: ['width? break_long_words? wrapstring? break_on_hyphens?', wrapped],
+  xmlattr: ['autospace?', htmlAttributes],
 };
 
-const encoded = (value) =>
-  encodeURIComponent(str(value)).replaceAll(
-    /[!'()*]/g,
-    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-const inQuery = (value) => encoded(value).replaceAll('%20', '+');
+const absolute = (value) =>
+  isNumber(value) ? number(value) : fail(`bad operand type for abs(): '${typeName(value)}'`);
+
+/** Those that take any arguments, which they hand on. */
+const FREE = {
+  format: (value, given, named) => {
+    if (given.length > 0 && named.size > 0) fail("can't handle positional and keyword arguments at the same time");
+    return percentFormat(str(value), named.size > 0 ? named : tuple(given));
+  },
+  map,
+  reject: selecting(false, false),
+  rejectattr: selecting(false, true),
+  select: selecting(true, false),
+  selectattr: selecting(true, true),
+};
+
+const FILTERS = {
+  ...FREE,
+  ...Object.fromEntries(
+    Object.entries(BOUND).map(([name, [parameters, filter]]) => [
+      name,
+      (value, given, named, environment) => filter(value, bound(name, parameters, given, named), environment),
+    ]),
+  ),
+};
 
 module.exports = { FILTERS };

@@ -1,125 +1,224 @@
 // Texts from patterns: Python's `'%s' % value` and `'{}'.format(value)`.
-const { characters, fail, isList, isMap, isNumber, known, number, repr, str, typeName } = require('./values.cjs');
+const { numberText } = require('./number-text.cjs');
+const {
+  ascii,
+  characters,
+  escaped,
+  fail,
+  isList,
+  isMap,
+  isMarkup,
+  isNumber,
+  isText,
+  known,
+  Markup,
+  number,
+  repr,
+  str,
+  typeName,
+  Undefined,
+} = require('./values.cjs');
 
-const PERCENT = /%(?:\((?<key>[^)]*)\))?(?<flags>[-+ #0]*)(?<width>\d+|\*)?(?:\.(?<precision>\d+))?(?<kind>[a-zA-Z%])/g;
-const FIELD = /\{\{|\}\}|\{(?<name>[^{}!:]*)(?:!(?<conversion>[rsa]))?(?::(?<spec>[^{}]*))?\}/g;
+const PERCENT =
+  /%(?:(?:\((?<key>[^)]*)\))?(?<flags>[-+ #0]*)(?<width>\d+|\*)?(?:\.(?<precision>\d+|\*)?)?[hlL]?(?<kind>[\s\S]))?/g;
 const SPEC =
-  /^(?:(?<fill>.)?(?<align>[<>=^]))?(?<sign>[-+ ])?(?<alternate>#)?(?<zero>0)?(?<width>\d+)?(?<comma>[,_])?(?:\.(?<precision>\d+))?(?<kind>[a-zA-Z%])?$/su;
+  /^(?:(?<fill>[\s\S])?(?<align>[<>=^]))?(?<sign>[-+ ])?(?<alternate>#)?(?<zero>0)?(?<width>\d+)?(?<comma>[,_])?(?:\.(?<precision>\d+))?(?<kind>[a-zA-Z%])?$/u;
 
-/** Longest width of a field. */
+/** Longest width of a field, and most digits of a number. */
 const MOST_WIDTH = 2 ** 16;
 
 function percentFormat(pattern, values) {
   const list = isList(values) && values.kind === 'tuple' ? [...values] : [values];
-  let used = 0;
-  const text = pattern.replaceAll(PERCENT, (...found) => {
+  const isEscaping = isMarkup(pattern);
+  let [used, hasKey] = [0, false];
+  const take = () => (used < list.length ? known(list[used++]) : fail('not enough arguments for format string'));
+  const size = (given) => {
+    if (given !== '*') return given === undefined ? undefined : Number(given);
+    const value = take();
+    return typeof value === 'bigint' ? Number(value) : fail('* wants int');
+  };
+  const text = String(pattern).replaceAll(PERCENT, (...found) => {
     const { key, flags, width, precision, kind } = found.at(-1);
-    if (kind === '%') return '%';
-    if (key === undefined && used >= list.length) fail('not enough arguments for format string');
-    const value = known(
-      key === undefined ? list[used++] : isMap(values) ? values.get(key) : fail('format requires a mapping'),
-    );
-    const align = flags.includes('-') ? '<' : '>';
+    if (kind === undefined) fail('incomplete format');
+    if (found[0] === '%%') return '%';
+    const wide = size(width);
+    const digits = found[0].includes('.') ? (size(precision) ?? 0) : undefined;
+    hasKey ||= key !== undefined;
+    const value = key === undefined ? take() : keyed(values, key);
+    const isLeft = flags.includes('-') || wide < 0;
     const sign = flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '-';
-    const zero = flags.includes('0') && align === '>';
-    return aligned(converted(value, { kind, precision: precision && Number(precision), sign }), { align, width, zero });
+    const isNumeric = !'srac'.includes(kind);
+    const written = converted(value, { kind, precision: digits, sign, isAlternate: flags.includes('#'), isEscaping });
+    const zero = flags.includes('0') && !isLeft && isNumeric;
+    return aligned(written, { align: isLeft ? '<' : '>', width: Math.abs(wide ?? 0), zero });
   });
-  if (used < list.length && !isMap(values)) fail('not all arguments converted during string formatting');
-  return text;
+  const isMapping = isMap(values) || (isList(values) && values.kind === undefined);
+  if (used < list.length && !hasKey && !isMapping) fail('not all arguments converted during string formatting');
+  return isEscaping ? new Markup(text) : text;
 }
 
-function converted(value, { kind, precision, sign }) {
+function keyed(values, key) {
+  if (!isMap(values)) fail('format requires a mapping');
+  return values.has(key) ? known(values.get(key)) : fail(`there is no key '${key}'`);
+}
+
+function converted(value, { kind, precision, sign, isAlternate, isEscaping }) {
   if (kind === 's' || kind === 'r' || kind === 'a') {
-    const text = kind === 's' ? str(value) : repr(value);
+    const whole = kind === 's' ? str(value) : kind === 'r' ? repr(value) : ascii(value);
+    const text = isEscaping ? escaped(whole) : String(whole);
     return precision === undefined ? text : characters(text).slice(0, precision).join('');
   }
+  if (kind === 'c') {
+    if (isText(value) && characters(value).length === 1) return String(value);
+    return typeof value === 'bigint' ? character(value) : fail('%c requires int or char');
+  }
+  if (!'diouxXeEfFgG'.includes(kind)) fail(`unsupported format character '${kind}'`);
   if (!isNumber(value)) fail(`%${kind} format: a number is required, not ${typeName(value)}`);
-  return numberText(number(value), { kind: 'iu'.includes(kind) ? 'd' : kind, precision, sign });
+  if ('oxX'.includes(kind) && typeof value === 'number') fail(`%${kind} format: an integer is required, not float`);
+  if (typeof value === 'number' && !Number.isFinite(value) && 'diu'.includes(kind))
+    fail('a float without a whole part cannot be written as an int');
+  const own = 'diu'.includes(kind) && typeof value === 'number' ? BigInt(Math.trunc(value)) : number(value);
+  return numberText(own, { kind: 'iu'.includes(kind) ? 'd' : kind, precision: bounded(precision), sign, isAlternate });
 }
 
-/** @param positional values of `{}` and `{0}`. @param named a Map */
-function braceFormat(pattern, positional, named) {
-  let used = 0;
-  return pattern.replaceAll(FIELD, (...found) => {
-    if (found[0] === '{{' || found[0] === '}}') return found[0][0];
-    const { name, conversion, spec = '' } = found.at(-1);
-    const [first, ...parts] = name.split(/[.[]/).map((part) => part.replace(/\]$/, ''));
-    const key = first === '' ? String(used++) : first;
-    let value = /^\d+$/.test(key) ? positional[Number(key)] : named.get(key);
-    if (value === undefined) fail(`no value for the field "${name}"`);
-    for (const part of parts) value = isMap(value) ? value.get(part) : isList(value) ? value[Number(part)] : undefined;
-    return formatted(conversion === undefined ? value : conversion === 's' ? str(value) : repr(value), spec);
-  });
+const character = (value) =>
+  value >= 0n && value < 0x110000n ? String.fromCodePoint(Number(value)) : fail('%c arg not in range(0x110000)');
+
+const bounded = (digits) => (digits > MOST_WIDTH ? fail(`${digits} digits are too many`) : digits);
+
+/**
+ * @param positional values of `{}` and `{0}`. @param named a Map. @param attribute reads `{a.b}`. @param item reads `{a[b]}`
+ */
+function braceFormat(pattern, positional, named, { attribute, item }) {
+  let [used, isManual] = [0, false];
+  const isEscaping = isMarkup(pattern);
+  const text = filled(String(pattern), 2);
+  return isEscaping ? new Markup(text) : text;
+
+  function filled(source, depth) {
+    if (depth === 0) fail('Max string recursion exceeded');
+    const out = [];
+    for (let at = 0; at < source.length; ) {
+      const letter = source[at];
+      if ((letter === '{' || letter === '}') && source[at + 1] === letter) {
+        out.push(letter);
+        at += 2;
+      } else if (letter === '}') fail("Single '}' encountered in format string");
+      else if (letter === '{') {
+        const end = endOf(source, at);
+        out.push(field(source.slice(at + 1, end), depth));
+        at = end + 1;
+      } else {
+        out.push(letter);
+        at++;
+      }
+    }
+    return out.join('');
+  }
+
+  function endOf(source, from) {
+    for (let [at, open] = [from, 0]; at < source.length; at++) {
+      if (source[at] === '{') open++;
+      if (source[at] === '}' && --open === 0) return at;
+    }
+    return fail("Single '{' encountered in format string");
+  }
+
+  function field(source, depth) {
+    const {
+      name,
+      conversion,
+      spec = '',
+    } = /^(?<name>(?:\[[^\]]*\]|[^!:[])*)(?:!(?<conversion>[^:]*))?(?::(?<spec>[\s\S]*))?$/.exec(source).groups;
+    const value = converse(fieldValue(name), conversion);
+    const own = spec === '' ? '' : filled(spec, depth - 1);
+    const written = formatted(value, own);
+    return isEscaping ? String(escaped(written)) : written;
+  }
+
+  function fieldValue(name) {
+    const [first] = /^[^.[]*/.exec(name);
+    const isNumbered = /^\d*$/.test(first);
+    if (isNumbered && used > 0 && (first !== '') !== isManual)
+      fail('cannot switch between manual and automatic numbering of fields');
+    if (isNumbered) isManual = first !== '';
+    const place = first === '' ? used : Number(first);
+    if (isNumbered) used++;
+    if (isNumbered && place >= positional.length) fail(`Replacement index ${place} out of range`);
+    if (!isNumbered && !named.has(first)) fail(`there is no field '${first}'`);
+    let value = isNumbered ? positional[place] : named.get(first);
+    for (const [, key, own] of name.slice(first.length).matchAll(/\.([^.[]+)|\[([^\]]*)\]/g))
+      value = key !== undefined ? attribute(value, key) : item(value, /^\d+$/.test(own) ? BigInt(own) : own);
+    return value;
+  }
+}
+
+function converse(value, conversion) {
+  switch (conversion) {
+    case undefined:
+      return value;
+    case 's':
+      return String(str(value));
+    case 'r':
+      return repr(value);
+    case 'a':
+      return ascii(value);
+    default:
+      return fail(`Unknown conversion specifier '${conversion}'`);
+  }
 }
 
 function formatted(value, spec) {
-  if (spec === '') return str(value);
+  if (spec === '') return String(str(value));
+  const isPlain = isNumber(value) || isText(value);
+  if (!isPlain && !(value instanceof Undefined)) fail(`unsupported format string passed to ${typeName(value)}`);
   const found = SPEC.exec(spec)?.groups ?? fail(`Invalid format specifier '${spec}'`);
-  const { fill = ' ', align, sign = '-', zero, width, comma, precision, kind } = found;
-  if (isNumber(value) && typeof value !== 'boolean') {
-    const text = numberText(value, { kind, precision: precision && Number(precision), sign, comma });
-    return aligned(text, { align: align ?? '>', fill, width, zero: zero !== undefined });
+  const { fill, align, sign, alternate, zero, width, comma, precision, kind } = found;
+  const digits = bounded(precision && Number(precision));
+  if (isNumber(value)) {
+    if (kind === 'c') return aligned(character(number(value)), { align: align ?? '<', fill, width });
+    if (typeof value === 'number' ? !'eEfFgGn%'.includes(kind ?? 'g') : kind === 's')
+      fail(`Unknown format code '${kind}' for object of type '${typeName(value)}'`);
+    if (typeof value !== 'number' && digits !== undefined && !'eEfFgG%'.includes(kind ?? 'd'))
+      fail('Precision not allowed in integer format specifier');
+    const text = numberText(number(value), {
+      kind: kind === 'n' ? (typeof value === 'number' ? 'g' : 'd') : kind,
+      precision: digits,
+      sign: sign ?? '-',
+      isAlternate: alternate !== undefined,
+      comma,
+    });
+    const isZeroed = zero !== undefined && align === undefined;
+    if (isZeroed && comma !== undefined) return withZeros(text, Number(width ?? 0), comma);
+    return aligned(text, {
+      align: align ?? '>',
+      fill: fill ?? (zero === undefined ? ' ' : '0'),
+      width,
+      zero: isZeroed,
+    });
   }
+  const isOdd = (kind ?? 's') !== 's' || sign !== undefined || alternate !== undefined || comma !== undefined;
+  if (isOdd || align === '=') fail(`Invalid format specifier '${spec}' for object of type 'str'`);
   const text = str(value);
-  const cut = precision === undefined ? text : characters(text).slice(0, Number(precision)).join('');
-  return aligned(cut, { align: align ?? '<', fill, width, zero: false });
+  const cut = digits === undefined ? text : characters(text).slice(0, digits).join('');
+  return aligned(String(cut), { align: align ?? '<', fill: fill ?? (zero === undefined ? ' ' : '0'), width });
 }
 
-function numberText(value, { kind, precision, sign, comma }) {
-  const isInt = typeof value === 'bigint';
-  const size = isInt ? (value < 0n ? -value : value) : Math.abs(value);
-  const before = value < 0 || Object.is(value, -0) ? '-' : sign === '-' ? '' : sign;
-  const grouped = (text) => (comma === undefined ? text : text.replace(/\B(?=(?:\d{3})+(?!\d))/g, comma));
-  switch (kind) {
-    case undefined:
-      return before + grouped(isInt ? String(size) : precision === undefined ? repr(size) : general(size, precision));
-    case 'd':
-      return before + grouped(String(isInt ? size : BigInt(Math.trunc(size))));
-    case 'x':
-    case 'X':
-    case 'o':
-    case 'b': {
-      const text = BigInt(size).toString({ x: 16, X: 16, o: 8, b: 2 }[kind]);
-      return before + (kind === 'X' ? text.toUpperCase() : text);
-    }
-    case 'f':
-    case 'F': {
-      const [whole, decimals] = Number(size)
-        .toFixed(precision ?? 6)
-        .split('.');
-      return before + grouped(whole) + (decimals === undefined ? '' : `.${decimals}`);
-    }
-    case '%':
-      return `${before}${(100 * Number(size)).toFixed(precision ?? 6)}%`;
-    case 'e':
-      return before + padded(Number(size).toExponential(precision ?? 6));
-    case 'g':
-      return before + general(Number(size), precision ?? 6);
-    default:
-      return fail(`Unknown format code '${kind}'`);
-  }
+/** Zeros before a number with separators, which they have too. */
+function withZeros(text, width, comma) {
+  const [, sign, whole, rest] = /^([-+ ]?)([\d,_]+)(.*)$/.exec(text) ?? fail('only digits can be padded with zeros');
+  let digits = whole.replaceAll(comma, '');
+  const grouped = () => digits.replace(/\B(?=(?:\d{3})+(?!\d))/g, comma);
+  while (sign.length + grouped().length + rest.length < Math.min(width, MOST_WIDTH)) digits = `0${digits}`;
+  return sign + grouped() + rest;
 }
-
-function general(size, precision) {
-  const digits = Math.max(1, precision);
-  const [, exponent] = size.toExponential(digits - 1).split('e');
-  const trimmed = (text) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
-  if (Number(exponent) < -4 || Number(exponent) >= digits) {
-    const [mantissa] = size.toExponential(digits - 1).split('e');
-    return padded(`${trimmed(mantissa)}e${exponent}`);
-  }
-  return trimmed(size.toFixed(digits - 1 - Number(exponent)));
-}
-
-/** An exponent of two digits at least. */
-const padded = (text) => text.replace(/e([-+])(\d)$/, 'e$10$2');
 
 function aligned(text, { align, fill = ' ', width, zero }) {
   const missing = Number(width ?? 0) - characters(text).length;
   if (missing > MOST_WIDTH) fail(`a field of ${width} characters is too wide`);
   if (missing <= 0) return text;
   if (zero || align === '=') {
-    const sign = /^[-+ ]/.exec(text)?.[0] ?? '';
+    const sign = /^[-+ ]?(?:0[xXobB])?/.exec(text)[0];
     return sign + (zero ? '0' : fill).repeat(missing) + text.slice(sign.length);
   }
   if (align === '<') return text + fill.repeat(missing);

@@ -1,15 +1,17 @@
 // Functions that every template has: those of Jinja, and raise_exception and strftime_now of transformers.
 const { TemplateFault } = require('./lexer.cjs');
-const { fail, isMap, iterate, Namespace, Range, str, typeName } = require('./values.cjs');
+const { fail, isMap, iterate, known, Namespace, number, Range, str, typeName } = require('./values.cjs');
 
 /** Items of the longest range (jinja2's sandbox, MAX_RANGE). */
 const MOST_RANGE = 100_000;
 
 function whole(value) {
-  return typeof value === 'bigint' ? value : fail(`'${typeName(value)}' object cannot be interpreted as an integer`);
+  const found = number(known(value));
+  return typeof found === 'bigint' ? found : fail(`'${typeName(value)}' object cannot be interpreted as an integer`);
 }
 
 function range(given) {
+  if (given.length === 0 || given.length > 3) fail(`range expected 1 to 3 arguments, got ${given.length}`);
   const [start, stop, step = 1n] = given.length === 1 ? [0n, whole(given[0])] : given.map(whole);
   if (step === 0n) fail('range() arg 3 must not be zero');
   const found = new Range(start, stop, step);
@@ -26,6 +28,7 @@ function dict(given, named) {
 }
 
 function cycler(given) {
+  if (given.length === 0) fail('at least one item has to be provided');
   let at = 0;
   const attributes = {
     next: () => given[at++ % given.length],

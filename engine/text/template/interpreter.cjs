@@ -1,31 +1,27 @@
 // Runs the statements of a template, as jinja2 3.1 does with the settings of transformers' chat templates.
 const { arithmetic, negated } = require('./arithmetic.cjs');
-const { FILTERS } = require('./filters.cjs');
+const { environment, hasPlaces } = require('./environment.cjs');
 const { GLOBALS } = require('./globals.cjs');
 const { TemplateFault } = require('./lexer.cjs');
-const { methodOf } = require('./methods.cjs');
-const { TESTS } = require('./tests.cjs');
+const { Loop } = require('./loop.cjs');
 const {
   areEqual,
   compare,
   contains,
   fail,
-  isList,
-  isMap,
+  isNumber,
   isText,
   isTrue,
   iterate,
   keyOf,
   known,
   Namespace,
-  Range,
   repr,
   sliced,
   str,
   tuple,
   typeName,
   Undefined,
-  characters,
 } = require('./values.cjs');
 
 /** Names and their values; a loop's or a macro's own hide those around it. */
@@ -98,21 +94,26 @@ function step(statement, scope, out) {
     case 'macro':
       return void scope.values.set(statement.name, macro(statement, scope));
     case 'callBlock': {
-      const caller = macro({ ...statement, name: 'caller' }, scope);
+      const caller = macro({ ...statement, name: null }, scope);
       return void out.push(str(called(statement.call, scope, new Map([['caller', caller]]))));
     }
     case 'filterBlock':
-      return void out.push(str(filtered(statement.filters, written(statement.body, scope), scope)));
+      return void out.push(text(filtered(statement.filters, written(statement.body, scope), scope)));
     case 'with': {
       const inner = new Scope(scope);
-      for (const { target, value } of statement.values) assign(target, evaluate(value, inner), inner);
+      const values = statement.values.map(({ value }) => evaluate(value, scope));
+      for (const [index, { target }] of statement.values.entries()) assign(target, values[index], inner);
       return block(statement.body, inner, out);
     }
     case 'block':
-      return block(statement.body, scope, out);
+      return block(statement.body, new Scope(scope), out);
     default:
       return statement.type;
   }
+}
+
+function text(value) {
+  return isText(value) ? value : fail(`a filter of a block gives a str, not ${typeName(value)}`);
 }
 
 function written(body, scope) {
@@ -143,7 +144,8 @@ function loop(statement, iterable, scope, out, depth) {
   };
   const all = iterate(iterable);
   const items = condition === undefined ? all : [...all].filter((value) => isTrue(evaluate(condition, inner(value))));
-  const length = items.length ?? iterable.size;
+  const length = items.length;
+  let isWhole = false;
   const again = (value, nested) => loop(statement, value, scope, nested, depth + 1);
   const shared = { items, length, depth, again: isRecursive ? again : undefined, changed: undefined };
   let index = 0;
@@ -151,69 +153,21 @@ function loop(statement, iterable, scope, out, depth) {
   for (const value of items) {
     const own = inner(value);
     own.values.set('loop', new Loop(shared, index, previous));
-    if (block(body, own, out) === 'break') return;
+    const ended = block(body, own, out);
+    if (ended === 'break') break;
+    isWhole ||= ended === undefined;
     previous = value;
     index++;
   }
-  if (length === 0) block(otherwise, scope, out);
+  // As in Jinja: where no pass came to its end, the loop has an else even if there were items.
+  if (!isWhole) block(otherwise, new Scope(scope), out);
 }
 
-/** The variable `loop` in one pass of a loop. */
-class Loop {
-  constructor(shared, place, previtem) {
-    Object.assign(this, { shared, place, previtem });
-  }
-
-  /** `undefined`: there is none of that name */
-  attribute(name) {
-    const { shared, place, previtem } = this;
-    const { items, length, depth } = shared;
-    switch (name) {
-      case 'index':
-        return BigInt(place + 1);
-      case 'index0':
-        return BigInt(place);
-      case 'revindex':
-        return BigInt(length - place);
-      case 'revindex0':
-        return BigInt(length - place - 1);
-      case 'length':
-        return BigInt(length);
-      case 'depth':
-        return BigInt(depth + 1);
-      case 'depth0':
-        return BigInt(depth);
-      case 'first':
-        return place === 0;
-      case 'last':
-        return place === length - 1;
-      case 'previtem':
-        return previtem;
-      case 'nextitem':
-        return (isList(items) ? items[place + 1] : undefined) ?? new Undefined('there is no next item');
-      case 'cycle':
-        return (given) => (given.length === 0 ? fail('no items for cycling given') : given[place % given.length]);
-      case 'changed':
-        return (given) => {
-          const isOther = shared.changed === undefined || !areEqual(shared.changed, given);
-          shared.changed = given;
-          return isOther;
-        };
-      default:
-        return undefined;
-    }
-  }
-
-  call([value]) {
-    const nested = [];
-    (this.shared.again ?? (() => fail("the loop isn't recursive")))(value, nested);
-    return nested.join('');
-  }
-}
-
-function macro({ name, parameters, body }, scope) {
+function macro({ name, parameters, body, uses }, scope) {
   const names = parameters.map((one) => one.name);
+  const shown = name === null ? 'None' : `'${name}'`;
   const call = (given, named) => {
+    checkArguments();
     const own = new Scope(scope);
     for (const [index, parameter] of parameters.entries()) {
       if (index < given.length) own.values.set(parameter.name, given[index]);
@@ -223,14 +177,26 @@ function macro({ name, parameters, body }, scope) {
     }
     const others = [...named].filter(([key]) => !names.includes(key));
     own.values.set('varargs', tuple(given.slice(parameters.length)));
-    own.values.set('kwargs', new Map(others.filter(([key]) => key !== 'caller')));
+    own.values.set('kwargs', new Map(others.filter(([key]) => key !== 'caller' || !uses.caller)));
     if (!names.includes('caller')) own.values.set('caller', named.get('caller') ?? new Undefined('No caller defined'));
     const out = [];
     block(body, own, out);
     return out.join('');
+
+    function checkArguments() {
+      if (given.length > names.length && !uses.varargs)
+        fail(`macro ${shown} takes not more than ${names.length} argument(s)`);
+      const taken = names.slice(given.length);
+      for (const key of named.keys())
+        if (!taken.includes(key) && !uses.kwargs && !(key === 'caller' && uses.caller))
+          fail(`macro ${shown} takes no keyword argument '${key}'`);
+    }
   };
-  Object.defineProperty(call, 'name', { value: name });
-  return Object.assign(call, { attributes: { name, arguments: tuple(names) } });
+  const attributes = {
+    ...{ name, arguments: tuple(names), shown: name === null ? '<Macro anonymous>' : `<Macro ${repr(name)}>` },
+    ...{ catch_kwargs: uses.kwargs, catch_varargs: uses.varargs, caller: uses.caller },
+  };
+  return Object.assign(call, { attributes });
 }
 
 /** Filters of a block's text. */
@@ -270,7 +236,7 @@ function evaluate(node, scope) {
     case 'tuple':
       return tuple(node.items.map((item) => evaluate(item, scope)));
     case 'dict':
-      return new Map(node.pairs.map(({ key, value }) => [keyOf(evaluate(key, scope)), evaluate(value, scope)]));
+      return located(node, () => dict(node.pairs, scope));
     case 'conditional': {
       if (isTrue(evaluate(node.condition, scope))) return evaluate(node.value, scope);
       if (node.otherwise !== undefined) return evaluate(node.otherwise, scope);
@@ -301,6 +267,18 @@ function evaluate(node, scope) {
     default:
       return fail(`unexpected ${node.type}`);
   }
+}
+
+function dict(pairs, scope) {
+  const found = new Map();
+  for (const { key, value } of pairs) {
+    const own = evaluate(key, scope);
+    // Python shows such a key as it was first written; here it is the int that it equals.
+    if (isNumber(own) && typeof own !== typeof keyOf(own) && !found.has(keyOf(own)))
+      fail(`a ${typeName(own)} as a key is not supported`);
+    found.set(keyOf(own), evaluate(value, scope));
+  }
+  return found;
 }
 
 function compared({ first, others }, scope) {
@@ -337,8 +315,7 @@ function holds(operator, left, right) {
 function subscripted(object, key, scope) {
   if (key.type !== 'slice') return environment.item(object, evaluate(key, scope));
   known(object);
-  if (!isText(object) && !isList(object) && !(object instanceof Range))
-    return new Undefined(`${typeName(object)} has no slices`);
+  if (!hasPlaces(object)) fail(`'${typeName(object)}' object is not subscriptable`);
   const part = (one) => (one === undefined ? undefined : evaluate(one, scope));
   return sliced(object, part(key.start), part(key.stop), part(key.step));
 }
@@ -365,51 +342,6 @@ function argumentsOf({ given, named }, scope) {
     for (const [key, own] of name === undefined ? found : [[name, found]]) byName.set(key, own);
   }
   return { given: values, named: byName };
-}
-
-/** Functions that filters and tests need of each other, and how attributes are read. */
-const environment = {
-  /** `object.name`: an attribute, or else an item. */
-  attribute(object, name, orItem = true) {
-    known(object);
-    const found = methodOf(object, name) ?? ownAttribute(object, name);
-    if (found !== undefined) return found;
-    if (orItem && isMap(object) && object.has(name)) return object.get(name);
-    return new Undefined(`'${typeName(object)} object' has no attribute '${name}'`);
-  },
-  /** `object[key]`: an item, or else an attribute. */
-  item(object, key) {
-    known(object);
-    if (isMap(object)) {
-      const own = keyOf(key);
-      if (object.has(own)) return object.get(own);
-    } else if (typeof key === 'bigint' && (isText(object) || isList(object) || object instanceof Range)) {
-      const items = isText(object) ? characters(object) : object instanceof Range ? [...object] : object;
-      const found = items.at(Number(key));
-      return found === undefined ? new Undefined(`${typeName(object)} object has no element ${key}`) : found;
-    }
-    return isText(key) ? environment.attribute(object, key, false) : new Undefined(`no item ${repr(key)}`);
-  },
-  filter(name, value, given, named) {
-    if (!Object.hasOwn(FILTERS, name)) fail(`No filter named '${name}'.`);
-    return FILTERS[name](value, given, named, environment);
-  },
-  /** @returns whether a value passes */
-  test(name, given, _named) {
-    if (name === 'filter') return (value) => Object.hasOwn(FILTERS, value);
-    if (name === 'test') return (value) => Object.hasOwn(TESTS, value);
-    if (!Object.hasOwn(TESTS, name)) fail(`No test named '${name}'.`);
-    return (value) => TESTS[name](value, ...given);
-  },
-};
-
-function ownAttribute(object, name) {
-  if (object instanceof Namespace) return object.values.get(name);
-  if (object instanceof Loop) return object.attribute(name);
-  if (typeof object === 'function' && object.attributes !== undefined && Object.hasOwn(object.attributes, name))
-    return object.attributes[name];
-  if (isList(object) && (name === 'grouper' || name === 'list')) return object[name];
-  return undefined;
 }
 
 module.exports = { run };

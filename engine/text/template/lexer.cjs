@@ -10,7 +10,11 @@ class TemplateFault extends Error {
 }
 
 const OPERATORS = ['//', '**', '==', '!=', '>=', '<=', ...'+-*/%~[](){}><=.:|,;'];
-const NUMBER = /(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)/y;
+const DIGITS = '\\d+(?:_\\d+)*';
+const NUMBER = new RegExp(
+  `${DIGITS}(?:\\.${DIGITS})?[eE][+-]?${DIGITS}|${DIGITS}\\.${DIGITS}|0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|[1-9](?:_?\\d)*|0(?:_?0)*`,
+  'y',
+);
 const NAME = /[\p{L}_][\p{L}\p{N}\p{M}_]*/uy;
 const TEXT = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/sy;
 const KINDS = { '{{': 'variable', '{%': 'block', '{#': 'comment' };
@@ -57,16 +61,18 @@ function tokensOf(template) {
     advance(begin);
     if (begin === source.length) break;
     if (kind === 'comment') {
-      const end = source.indexOf('#}', begin + 2);
+      const first = begin + 2 + sign.length;
+      if (first === source.length) break;
+      const end = source.indexOf('#}', first);
       if (end < 0) fail('a comment has no end');
-      const endSign = /[-+]/.test(source[end - 1]) ? source[end - 1] : '';
+      const endSign = end > first && /[-+]/.test(source[end - 1]) ? source[end - 1] : '';
       advance(afterTag(end + 2, endSign, kind));
       continue;
     }
     RAW_BEGIN.lastIndex = begin;
     const raw = kind === 'block' ? RAW_BEGIN.exec(source) : null;
     if (raw !== null) {
-      advance(afterTag(RAW_BEGIN.lastIndex, raw[2], kind));
+      advance(afterTag(RAW_BEGIN.lastIndex, raw[2], 'variable'));
       RAW_END.lastIndex = at;
       const end = RAW_END.exec(source);
       if (end === null) fail('raw has no endraw');
@@ -85,7 +91,7 @@ function tokensOf(template) {
     for (;;) {
       advance(at + /^\s*/.exec(source.slice(at))[0].length);
       if (at >= source.length) fail(`a ${kind} has no end`);
-      const end = /^[-+]?/.exec(source.slice(at))[0];
+      const end = (kind === 'variable' ? /^-?/ : /^[-+]?/).exec(source.slice(at))[0];
       if (open.length === 0 && source.startsWith(ENDS[kind], at + end.length)) {
         tokens.push({ kind: `end ${kind}`, value: ENDS[kind], line });
         advance(afterTag(at + end.length + 2, end, kind));

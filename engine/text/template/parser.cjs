@@ -1,32 +1,21 @@
-// The statements and expressions of a template, by the grammar of jinja2 3.1 (parser.py).
-const { TemplateFault, tokensOf } = require('./lexer.cjs');
-
-const COMPARISONS = ['==', '!=', '<', '<=', '>', '>='];
-const ESCAPES = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v', a: '\x07', 0: '\0', '\n': '' };
-const CONSTANTS = { true: true, True: true, false: false, False: false, none: null, None: null };
+// The statements of a template, by the grammar of jinja2 3.1 (parser.py).
+const { CONSTANTS, expressionsOf } = require('./expressions.cjs');
+const { readerOf, shown } = require('./token-reader.cjs');
 
 /** @returns statements, each with its `type` and `line` */
 function parse(source) {
-  const tokens = tokensOf(source);
-  let at = 0;
-  const LAST = { kind: 'end', value: 'the end of the template', line: tokens.at(-1)?.line ?? 1 };
-  const peek = (ahead = 0) => tokens[at + ahead] ?? LAST;
-  const next = () => tokens[at++] ?? LAST;
-  const fail = (message, line = peek().line) => {
-    throw new TemplateFault(message, line);
-  };
-  const is = (kind, value) => peek().kind === kind && (value === undefined || peek().value === value);
-  const isOperator = (value) => is('operator', value);
-  const isName = (value) => is('name', value);
-  const skip = (kind, value) => is(kind, value) && next() !== undefined;
-  const expect = (kind, value) => {
-    if (is(kind, value)) return next();
-    return fail(`found ${shown(peek())} where ${value ?? (kind === 'name' ? 'a name' : kind)} is needed`);
-  };
-  const node = (type, parts, line = peek().line) => ({ type, line, ...parts });
+  const reader = readerOf(source);
+  const { expect, fail, is, isOperator, next, node, peek, skip } = reader;
+  /** Loops around the place that is read, and the sets of names that the macros around it mention. */
+  let loops = 0;
+  let mentions = [];
+
+  const { expression, filterChain, tuple, unary } = expressionsOf(reader, (name) => {
+    for (const own of mentions) own.add(name);
+  });
 
   const body = statementsUntil([]);
-  if (at < tokens.length) fail(`unexpected ${shown(peek(1))}`);
+  if (!is('end')) fail(`unexpected ${shown(peek(1))}`);
   return body;
 
   /** Statements up to a block with one of these names, which is left at its name. */
@@ -56,10 +45,27 @@ function parse(source) {
 
   /** The body of a block, up to and including its end. */
   function bodyUntil(end) {
-    expect('end block');
+    beginBody();
     const found = statementsUntil([end]);
     expect('name', end);
     return found;
+  }
+
+  /** The end of a block that has a body; a colon may stand before it. */
+  function beginBody() {
+    skip('operator', ':');
+    expect('end block');
+  }
+
+  /** The body of a macro, which loops around it can't be left from. @returns its statements, and whether it names these */
+  function macroBody(end) {
+    const [outer, own] = [loops, new Set()];
+    mentions.push(own);
+    loops = 0;
+    const body = bodyUntil(end);
+    loops = outer;
+    mentions = mentions.slice(0, -1);
+    return { body, uses: { varargs: own.has('varargs'), kwargs: own.has('kwargs'), caller: own.has('caller') } };
   }
 
   function statement() {
@@ -79,13 +85,13 @@ function parse(source) {
       case 'macro': {
         const own = expect('name').value;
         const parameters = signature();
-        return ended(made('macro', { name: own, parameters, body: bodyUntil('endmacro') }));
+        return ended(made('macro', { name: own, parameters, ...macroBody('endmacro') }));
       }
       case 'call': {
         const parameters = isOperator('(') ? signature() : [];
         const call = unary();
         if (call.type !== 'call') fail('call needs a call', line);
-        return ended(made('callBlock', { parameters, call, body: bodyUntil('endcall') }));
+        return ended(made('callBlock', { parameters, call, ...macroBody('endcall') }));
       }
       case 'filter': {
         const filters = filterChain(undefined);
@@ -102,9 +108,10 @@ function parse(source) {
         return ended(made('with', { values, body: bodyUntil('endwith') }));
       }
       case 'generation':
-        return ended(made('block', { body: bodyUntil('endgeneration') }));
+        return ended(made('block', { body: macroBody('endgeneration').body }));
       case 'break':
       case 'continue':
+        if (loops === 0) fail(`${name} stands outside of a loop`, line);
         return ended(made(name, {}));
       default:
         return fail(`the tag "${name}" is not known here`, line);
@@ -112,16 +119,19 @@ function parse(source) {
   }
 
   function forLoop(line) {
-    const target = targetOf('in');
+    const target = targetOf();
+    if (target.name === 'loop') fail("Can't assign to special loop variable in for-loop target", line);
     expect('name', 'in');
     const iterable = tuple({ isConditional: false });
     const condition = skip('name', 'if') ? expression() : undefined;
     const isRecursive = skip('name', 'recursive');
-    expect('end block');
+    beginBody();
+    loops++;
     const body = statementsUntil(['endfor', 'else']);
+    loops--;
     let otherwise = [];
     if (skip('name', 'else')) {
-      expect('end block');
+      beginBody();
       otherwise = statementsUntil(['endfor']);
     }
     expect('name', 'endfor');
@@ -133,11 +143,11 @@ function parse(source) {
     let otherwise = [];
     for (;;) {
       const condition = tuple({ isConditional: false });
-      expect('end block');
+      beginBody();
       cases.push({ condition, body: statementsUntil(['elif', 'else', 'endif']) });
       if (skip('name', 'elif')) continue;
       if (skip('name', 'else')) {
-        expect('end block');
+        beginBody();
         otherwise = statementsUntil(['endif']);
       }
       expect('name', 'endif');
@@ -161,6 +171,7 @@ function parse(source) {
         return inner;
       }
       const { value: name, line } = expect('name');
+      if (Object.hasOwn(CONSTANTS, name)) fail(`${name} can't be assigned to`, line);
       if (skip('operator', '.')) return node('namespaceTarget', { name, attribute: expect('name').value }, line);
       return node('nameTarget', { name }, line);
     };
@@ -179,260 +190,20 @@ function parse(source) {
     expect('operator', '(');
     while (!isOperator(')')) {
       if (parameters.length > 0) expect('operator', ',');
-      const { value: name } = expect('name');
-      parameters.push({ name, fallback: skip('operator', '=') ? expression() : undefined });
+      const { value: name, line } = expect('name');
+      const fallback = skip('operator', '=') ? expression() : undefined;
+      const last = parameters.at(-1);
+      if (fallback === undefined && (last?.fallback !== undefined || name === 'caller'))
+        fail(
+          name === 'caller' ? 'the parameter caller needs a default' : 'non-default argument follows default argument',
+          line,
+        );
+      if (parameters.some((one) => one.name === name)) fail(`duplicate argument '${name}'`, line);
+      parameters.push({ name, fallback });
     }
     next();
     return parameters;
   }
-
-  /** One expression, or several with commas between them. */
-  function tuple({ isConditional = true } = {}) {
-    const one = () => (isConditional ? expression() : or());
-    const { line } = peek();
-    const first = one();
-    if (!isOperator(',')) return first;
-    const items = [first];
-    while (skip('operator', ',')) {
-      if (is('end variable') || is('end block') || isOperator(')')) break;
-      items.push(one());
-    }
-    return node('tuple', { items }, line);
-  }
-
-  function expression() {
-    let value = or();
-    while (isName('if')) {
-      const { line } = next();
-      const condition = or();
-      const otherwise = skip('name', 'else') ? expression() : undefined;
-      value = node('conditional', { condition, value, otherwise }, line);
-    }
-    return value;
-  }
-
-  function binary(operand, type, isOne) {
-    let left = operand();
-    while (isOne()) {
-      const { value: operator, line } = next();
-      left = node(type, { operator, left, right: operand() }, line);
-    }
-    return left;
-  }
-
-  function or() {
-    return binary(and, 'or', () => isName('or'));
-  }
-
-  function and() {
-    return binary(not, 'and', () => isName('and'));
-  }
-
-  function not() {
-    if (!isName('not')) return comparison();
-    const { line } = next();
-    return node('not', { value: not() }, line);
-  }
-
-  function comparison() {
-    const { line } = peek();
-    const first = sum();
-    const others = [];
-    for (;;) {
-      if (is('operator') && COMPARISONS.includes(peek().value)) others.push({ operator: next().value, value: sum() });
-      else if (skip('name', 'in')) others.push({ operator: 'in', value: sum() });
-      else if (isName('not') && peek(1).kind === 'name' && peek(1).value === 'in') {
-        at += 2;
-        others.push({ operator: 'not in', value: sum() });
-      } else break;
-    }
-    return others.length === 0 ? first : node('comparison', { first, others }, line);
-  }
-
-  function sum() {
-    return binary(concatenation, 'arithmetic', () => isOperator('+') || isOperator('-'));
-  }
-
-  function concatenation() {
-    const { line } = peek();
-    const parts = [product()];
-    while (skip('operator', '~')) parts.push(product());
-    return parts.length === 1 ? parts[0] : node('concatenation', { parts }, line);
-  }
-
-  function product() {
-    return binary(power, 'arithmetic', () => ['*', '/', '//', '%'].some(isOperator));
-  }
-
-  function power() {
-    return binary(unary, 'arithmetic', () => isOperator('**'));
-  }
-
-  function unary(hasFilters = true) {
-    const { line } = peek();
-    let value;
-    if (isOperator('-') || isOperator('+')) value = node('sign', { operator: next().value, value: unary(false) }, line);
-    else value = postfix(primary());
-    return hasFilters ? filtered(value) : value;
-  }
-
-  function primary() {
-    const token = next();
-    const { kind, value, line } = token;
-    if (kind === 'name') {
-      if (Object.hasOwn(CONSTANTS, value)) return node('constant', { value: CONSTANTS[value] }, line);
-      return node('name', { name: value }, line);
-    }
-    if (kind === 'text') {
-      let text = unescaped(value);
-      while (is('text')) text += unescaped(next().value);
-      return node('constant', { value: text }, line);
-    }
-    if (kind === 'number') {
-      const digits = value.replaceAll('_', '');
-      const isFloat = /^\d+(?:\.|\d*[eE])/.test(digits);
-      return node('constant', { value: isFloat ? Number(digits) : BigInt(digits) }, line);
-    }
-    if (kind === 'operator' && value === '(') {
-      if (skip('operator', ')')) return node('tuple', { items: [] }, line);
-      const inner = tuple();
-      expect('operator', ')');
-      return inner;
-    }
-    if (kind === 'operator' && value === '[') return node('list', { items: listUntil(']', expression) }, line);
-    if (kind === 'operator' && value === '{') {
-      const pair = () => {
-        const key = expression();
-        expect('operator', ':');
-        return { key, value: expression() };
-      };
-      return node('dict', { pairs: listUntil('}', pair) }, line);
-    }
-    return fail(`unexpected ${shown(token)}`, line);
-  }
-
-  function listUntil(end, item) {
-    const items = [];
-    while (!isOperator(end)) {
-      if (items.length > 0) expect('operator', ',');
-      if (isOperator(end)) break;
-      items.push(item());
-    }
-    next();
-    return items;
-  }
-
-  function postfix(value) {
-    let now = value;
-    for (;;) {
-      const { line } = peek();
-      if (skip('operator', '.')) {
-        const token = next();
-        if (token.kind === 'name') now = node('attribute', { object: now, name: token.value }, line);
-        else if (token.kind === 'number')
-          now = node('item', { object: now, key: node('constant', { value: BigInt(token.value) }) }, line);
-        else fail(`found ${shown(token)} where a name is needed`, line);
-      } else if (skip('operator', '[')) {
-        now = node('item', { object: now, key: subscript() }, line);
-        expect('operator', ']');
-      } else if (isOperator('(')) now = call(now);
-      else return now;
-    }
-  }
-
-  function subscript() {
-    const { line } = peek();
-    const part = () => (isOperator(':') || isOperator(']') ? undefined : expression());
-    const start = part();
-    if (!isOperator(':')) return start ?? fail('a subscript is empty', line);
-    next();
-    const stop = part();
-    const step = skip('operator', ':') ? part() : undefined;
-    return node('slice', { start, stop, step }, line);
-  }
-
-  function call(callee) {
-    const { line } = peek();
-    return node('call', { callee, ...argumentsOf() }, line);
-  }
-
-  /** Arguments between parentheses. */
-  function argumentsOf() {
-    const [given, named] = [[], []];
-    expect('operator', '(');
-    while (!isOperator(')')) {
-      if (given.length + named.length > 0) expect('operator', ',');
-      if (isOperator(')')) break;
-      if (skip('operator', '*')) given.push({ isSpread: true, value: expression() });
-      else if (skip('operator', '**')) named.push({ name: undefined, value: expression() });
-      else if (is('name') && peek(1).kind === 'operator' && peek(1).value === '=') {
-        const { value: name } = next();
-        next();
-        named.push({ name, value: expression() });
-      } else given.push({ isSpread: false, value: expression() });
-    }
-    next();
-    return { given, named };
-  }
-
-  /** Filters, tests and calls after a value. */
-  function filtered(value) {
-    let now = value;
-    for (;;) {
-      if (isOperator('|')) now = filterChain(now);
-      else if (isName('is')) now = test(now);
-      else if (isOperator('(')) now = call(now);
-      else return now;
-    }
-  }
-
-  /** @param value `undefined`: what a block writes; the first filter then has no bar before it */
-  function filterChain(value) {
-    let now = value;
-    let isFirst = value === undefined && !isOperator('|');
-    while (isFirst || skip('operator', '|')) {
-      isFirst = false;
-      const { value: name, line } = expect('name');
-      now = node('filter', { value: now, name, ...(isOperator('(') ? argumentsOf() : { given: [], named: [] }) }, line);
-    }
-    return now;
-  }
-
-  function test(value) {
-    next();
-    const isNegated = skip('name', 'not');
-    const { value: name, line } = expect('name');
-    let parts = { given: [], named: [] };
-    if (isOperator('(')) parts = argumentsOf();
-    else if (startsOperand()) parts.given.push({ isSpread: false, value: postfix(primary()) });
-    const found = node('test', { value, name, ...parts }, line);
-    return isNegated ? node('not', { value: found }, line) : found;
-  }
-
-  function startsOperand() {
-    const { kind, value } = peek();
-    if (kind === 'name') return !['else', 'or', 'and', 'if', 'is', 'in', 'not', 'recursive'].includes(value);
-    return kind === 'text' || kind === 'number' || (kind === 'operator' && ['[', '{'].includes(value));
-  }
-}
-
-function shown({ kind, value }) {
-  return kind === 'end' ? value : JSON.stringify(value);
-}
-
-/** The text that a literal stands for, with Python's escapes. */
-function unescaped(literal) {
-  return literal
-    .slice(1, -1)
-    .replaceAll(
-      /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))/gs,
-      (all, byte, unit, point, octal, letter) => {
-        const code = byte ?? unit ?? point;
-        if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16));
-        if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8));
-        return ESCAPES[letter] ?? (/['"\\]/.test(letter) ? letter : all);
-      },
-    );
 }
 
 module.exports = { parse };

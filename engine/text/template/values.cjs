@@ -1,5 +1,5 @@
-// Python's values in JavaScript: int as bigint, float as number, str as string, bool, None as null, list as array, tuple
-// and dict views as arrays with a `kind`, dict as Map, and what Jinja adds: Undefined, Namespace, functions.
+// Python's values in JavaScript: int as bigint, float as number, str as string, bool, None as null, list as array, tuple,
+// dict views and generators as arrays with a `kind`, dict as Map, and what Jinja adds: Undefined, Namespace, Markup.
 const { TemplateFault } = require('./lexer.cjs');
 
 /** A value that is missing; printed it is empty, and most of what is done with it is a mistake. */
@@ -33,8 +33,19 @@ class Range {
   }
 }
 
+/** Text that the filters `safe` and `e` mark as escaped: text that joins it by `+`, `%`, `format` or `join` is escaped. */
+class Markup extends String {}
+
 const withKind = (kind, items) => Object.assign([...items], { kind });
 const tuple = (items) => withKind('tuple', items);
+/** Items that can be gone through once, and are made (or refused) only then. @param make gives an array */
+const generator = (make) => Object.assign(withKind('generator', []), { make, items: undefined });
+
+/** The next so many items of a generator, or all that are left. */
+function taken(source, count) {
+  source.items ??= source.make();
+  return source.items.splice(0, count ?? source.items.length);
+}
 
 const fail = (message) => {
   throw new TemplateFault(message);
@@ -46,7 +57,8 @@ function known(value) {
   return value;
 }
 
-const isText = (value) => typeof value === 'string';
+const isMarkup = (value) => value instanceof Markup;
+const isText = (value) => typeof value === 'string' || isMarkup(value);
 const isNumber = (value) => typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean';
 const isMap = (value) => value instanceof Map;
 const isList = (value) => Array.isArray(value);
@@ -63,6 +75,7 @@ function typeName(value) {
   if (value === null) return 'NoneType';
   if (isList(value)) return value.kind ?? 'list';
   if (isMap(value)) return 'dict';
+  if (isMarkup(value)) return 'Markup';
   if (value instanceof Undefined) return 'Undefined';
   if (value instanceof Namespace) return 'Namespace';
   if (value instanceof Range) return 'range';
@@ -73,6 +86,7 @@ function typeName(value) {
 
 function isTrue(value) {
   if (value instanceof Undefined || value === null) return false;
+  if (isList(value) && value.kind === 'generator') return true;
   if (isText(value) || isList(value) || value instanceof Range) return value.length > 0;
   if (isMap(value)) return value.size > 0;
   return isNumber(value) ? Boolean(value) : true;
@@ -84,18 +98,24 @@ const number = (value) => (typeof value === 'boolean' ? BigInt(value) : value);
 function areEqual(one, other) {
   // biome-ignore lint/suspicious/noDoubleEquals: of an int and a float, which have different types here
   if (isNumber(one) && isNumber(other)) return number(one) == number(other);
+  if (isText(one) && isText(other)) return String(one) === String(other);
   if (one instanceof Undefined) return other instanceof Undefined;
-  if (isList(one) && isList(other))
-    return (
-      (one.kind === 'tuple') === (other.kind === 'tuple') &&
-      one.length === other.length &&
-      one.every((value, index) => areEqual(value, other[index]))
-    );
+  if (one instanceof Range && other instanceof Range) return areEqual([...one], [...other]);
+  if (isList(one) && isList(other)) return areListsEqual(one, other);
   if (isMap(one) && isMap(other))
     return (
       one.size === other.size && [...one].every(([key, value]) => other.has(key) && areEqual(value, other.get(key)))
     );
   return one === other;
+}
+
+const isSet = ({ kind }) => kind === 'dict_keys' || kind === 'dict_items';
+
+function areListsEqual(one, other) {
+  if (isSet(one) && isSet(other))
+    return one.length === other.length && one.every((value) => other.some((own) => areEqual(value, own)));
+  if (one.kind !== other.kind || ![undefined, 'tuple'].includes(one.kind)) return one === other;
+  return one.length === other.length && one.every((value, index) => areEqual(value, other[index]));
 }
 
 /** Below 0: `one` comes first. @throws TemplateFault for values that have no order */
@@ -104,8 +124,8 @@ function compare(one, other, operator = '<') {
     const [a, b] = [number(one), number(other)];
     return a < b ? -1 : a > b ? 1 : a === b || Number(a) === Number(b) ? 0 : Number.NaN;
   }
-  if (isText(one) && isText(other)) return compareTexts(one, other);
-  if (isList(one) && isList(other)) {
+  if (isText(one) && isText(other)) return compareTexts(String(one), String(other));
+  if (isList(one) && isList(other) && one.kind === other.kind && [undefined, 'tuple'].includes(one.kind)) {
     for (const [index, value] of one.entries()) {
       if (index >= other.length) return 1;
       if (!areEqual(value, other[index])) return compare(value, other[index], operator);
@@ -135,7 +155,8 @@ function characters(text) {
 function iterate(value) {
   if (value instanceof Undefined) return [];
   if (isText(value)) return characters(value);
-  if (isMap(value)) return value.keys();
+  if (isMap(value)) return [...value.keys()];
+  if (isList(value) && value.kind === 'generator') return taken(value);
   if (isList(value) || value instanceof Range) return value;
   return fail(`'${typeName(value)}' object is not iterable`);
 }
@@ -144,7 +165,7 @@ function lengthOf(value) {
   if (value instanceof Undefined) return 0n;
   if (isText(value)) return BigInt(characters(value).length);
   if (isMap(value)) return BigInt(value.size);
-  if (isList(value) || value instanceof Range) return BigInt(value.length);
+  if ((isList(value) && value.kind !== 'generator') || value instanceof Range) return BigInt(value.length);
   return fail(`object of type '${typeName(value)}' has no len()`);
 }
 
@@ -155,6 +176,7 @@ function contains(container, value) {
     return fail(`'in <string>' requires string as left operand, not ${typeName(value)}`);
   }
   if (isMap(container)) return container.has(keyOf(value));
+  if (container instanceof Undefined) return false;
   for (const one of iterate(container)) if (areEqual(one, value)) return true;
   return false;
 }
@@ -163,8 +185,16 @@ function contains(container, value) {
 function keyOf(value) {
   if (typeof value === 'boolean') return BigInt(value);
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
-  if (isMap(value) || (isList(value) && value.kind !== 'tuple')) fail(`unhashable type: '${typeName(value)}'`);
-  return value;
+  if (isList(value) && value.kind === 'tuple') fail('a tuple as a key is not supported');
+  if (isMap(value) || isList(value)) fail(`unhashable type: '${typeName(value)}'`);
+  return isMarkup(value) ? String(value) : value;
+}
+
+const ESCAPED = { '&': '&amp;', '<': '&lt;', '>': '&gt;', "'": '&#39;', '"': '&#34;' };
+
+/** Text without marks of HTML; what is marked as escaped stays. @returns Markup */
+function escaped(value) {
+  return isMarkup(value) ? value : new Markup(str(value).replaceAll(/[&<>'"]/g, (letter) => ESCAPED[letter]));
 }
 
 /** Text that `str` writes. */
@@ -175,6 +205,7 @@ function str(value) {
 /** Text that `repr` writes. */
 function repr(value) {
   if (value === null) return 'None';
+  if (isMarkup(value)) return `Markup(${quoted(String(value))})`;
   if (isText(value)) return quoted(value);
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value === 'bigint') return String(value);
@@ -187,7 +218,12 @@ function repr(value) {
     const { start, stop, step } = value;
     return `range(${start}, ${stop}${step === 1n ? '' : `, ${step}`})`;
   }
-  return typeof value === 'function' ? `<function ${value.name}>` : '<object>';
+  return typeof value === 'function' ? (value.attributes?.shown ?? `<function ${value.name}>`) : String(value);
+}
+
+/** Text that Python's `ascii` writes. */
+function ascii(value) {
+  return repr(value).replaceAll(/[\u0080-\u{10ffff}]/gu, escapedCharacter);
 }
 
 function listText(list) {
@@ -195,6 +231,8 @@ function listText(list) {
   switch (list.kind) {
     case undefined:
       return `[${items}]`;
+    case 'generator':
+      return '<generator object>';
     case 'tuple':
       return list.length === 1 ? `(${items},)` : `(${items})`;
     default:
@@ -221,11 +259,15 @@ function quoted(text) {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text.replaceAll(/[\\\n\r\t'"]|(?! )[\p{C}\p{Z}]/gu, (letter) => {
     if (letter === "'" || letter === '"') return letter === quote ? `\\${letter}` : letter;
-    const code = letter.codePointAt(0).toString(16);
-    if (code.length <= 2) return SPELLED[letter] ?? `\\x${code.padStart(2, '0')}`;
-    return code.length <= 4 ? `\\u${code.padStart(4, '0')}` : `\\U${code.padStart(8, '0')}`;
+    return SPELLED[letter] ?? escapedCharacter(letter);
   });
   return quote + escaped + quote;
+}
+
+function escapedCharacter(letter) {
+  const code = letter.codePointAt(0).toString(16);
+  if (code.length <= 2) return `\\x${code.padStart(2, '0')}`;
+  return code.length <= 4 ? `\\u${code.padStart(4, '0')}` : `\\U${code.padStart(8, '0')}`;
 }
 
 /** Text that Python's `json.dumps` writes. @param options ensure_ascii, indent, separators, sort_keys */
@@ -234,7 +276,7 @@ function json(value, options = {}, depth = 0) {
   if (value === null) return 'null';
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? floatText(value) : jsonExtremes(value);
-  if (isText(value)) return jsonText(value, isAscii);
+  if (isText(value)) return jsonText(String(value), isAscii);
   const [comma, colon] = separators;
   const lines = (brackets, items) => {
     if (items.length === 0) return brackets;
@@ -242,7 +284,7 @@ function json(value, options = {}, depth = 0) {
     const [own, outer] = [indent.repeat(depth + 1), indent.repeat(depth)];
     return `${brackets[0]}\n${own}${items.join(`${comma}\n${own}`)}\n${outer}${brackets[1]}`;
   };
-  if (isList(value))
+  if (isList(value) && [undefined, 'tuple'].includes(value.kind))
     return lines(
       '[]',
       value.map((one) => json(one, options, depth + 1)),
@@ -268,12 +310,15 @@ function jsonText(text, isAscii) {
   // JSON.stringify also escapes lone surrogates, which no text from JSON has.
   const written = JSON.stringify(text);
   if (!isAscii) return written;
-  return written.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return written.replaceAll(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Items of a list or characters of a text from `start` to `stop`, with Python's rules for numbers that are out of it. */
 function sliced(value, start, stop, step) {
   const items = isText(value) ? characters(value) : value instanceof Range ? [...value] : value;
+  for (const one of [start, stop, step])
+    if (one !== undefined && one !== null && typeof number(one) !== 'bigint')
+      fail('slice indices must be integers or None or have an __index__ method');
   const stride = step === undefined || step === null ? 1 : Number(step);
   if (stride === 0) fail('slice step cannot be zero');
   const { length } = items;
@@ -283,28 +328,37 @@ function sliced(value, start, stop, step) {
     return stride > 0 ? Math.min(Math.max(from, 0), length) : Math.min(Math.max(from, -1), length - 1);
   };
   const [from, to] = stride > 0 ? [bound(start, 0), bound(stop, length)] : [bound(start, length - 1), bound(stop, -1)];
+  if (value instanceof Range) {
+    const at = (index) => value.start + value.step * BigInt(index);
+    return new Range(at(from), at(to), value.step * BigInt(stride));
+  }
   const found = [];
   for (let index = from; stride > 0 ? index < to : index > to; index += stride) found.push(items[index]);
+  if (isMarkup(value)) return new Markup(found.join(''));
   if (isText(value)) return found.join('');
   return value.kind === 'tuple' ? tuple(found) : found;
 }
 
 module.exports = {
-  ...{ Namespace, Range, Undefined },
+  ...{ Markup, Namespace, Range, Undefined },
   ...{
     areEqual,
+    ascii,
     characters,
     compare,
     contains,
+    escaped,
     fail,
     fromJson,
+    generator,
     isList,
     isMap,
+    isMarkup,
     isNumber,
     isText,
     isTrue,
     iterate,
     json,
   },
-  ...{ keyOf, known, lengthOf, number, repr, sliced, str, tuple, typeName, withKind },
+  ...{ keyOf, known, lengthOf, number, repr, sliced, str, taken, tuple, typeName, withKind },
 };

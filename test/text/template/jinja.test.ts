@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startTemplateProcess, TemplateError } from '../../../engine/text/template-process.ts';
@@ -31,6 +32,47 @@ for (const [number, { values, cases }] of groups.entries())
       else assert.equal(found, { text: wanted }, template);
     }
   });
+
+interface Interpreter {
+  readonly parse: (source: string) => readonly unknown[];
+  readonly run: (statements: readonly unknown[], values: unknown) => string;
+  readonly fromJson: (value: unknown) => unknown;
+}
+interface FromPython {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly cases: Group['cases'];
+  /** Templates that Python renders and Hearth refuses by line. */
+  readonly refused: readonly string[];
+}
+
+const require = createRequire(import.meta.url);
+const interpreter: Interpreter = Object.assign(
+  {},
+  ...['parser', 'interpreter', 'values'].map((part) => require(`../../../engine/text/template/${part}.cjs`) as object),
+);
+const fromPython = JSON.parse(readFileSync('test/text/template/jinja-python.json', 'utf8')) as FromPython;
+
+/** A template's text; `null` for one that is refused by line. */
+function inProcess(template: string): string | null {
+  try {
+    return interpreter.run(interpreter.parse(template), interpreter.fromJson(fromPython.values));
+  } catch (error) {
+    if (!('line' in (error as object))) throw error;
+    // raise_exception declares the whole reason, which has no line.
+    assert.ok((error as { line?: number | null }).line !== undefined, template);
+    return null;
+  }
+}
+
+test('thousands of constructs and drawn compositions of them are as Python writes or refuses them', () => {
+  assert.ok(fromPython.cases.length > 5000);
+  const wrong = fromPython.cases.filter(([template, wanted]) => inProcess(template) !== wanted);
+  assert.equal(wrong, []);
+});
+
+test('constructs that are not carried out are refused by line', () => {
+  for (const template of fromPython.refused) assert.is(inProcess(template), null, template);
+});
 
 const REFUSED: readonly (readonly [template: string, reason: string])[] = [
   ['a\n{{ x.y }}', "line 2: 'x' is undefined"],
