@@ -45,11 +45,7 @@ export interface BestPlans {
 export function bestPlans(question: Question, { simulates, carried: seeks = false }: BestPlansOptions): BestPlans {
   const { cluster: belief, model, workload, head } = question;
   const planned = candidates({ belief, model, workload }, head);
-  const found = withExperts(question, planned, (plan) =>
-    memoryOf(question, plan)
-      .devices.filter(({ reloadedBytes }) => reloadedBytes > 0)
-      .map(({ device }) => device),
-  );
+  const found = withExperts(question, planned, (plan) => memoryOf(question, plan));
   const best = (plans: readonly Candidate[], limit = Number.POSITIVE_INFINITY): RankedPlan | undefined =>
     simulates ? fastest(question, plans, limit) : plans.map(rankedByForm)[0];
   const layered = found.filter(({ plan }) => plan.kind !== 'tensor-parallel');

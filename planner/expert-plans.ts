@@ -1,4 +1,4 @@
-import { totalSeconds } from '../engine/cost/breakdown.ts';
+import { type Breakdown, totalSeconds } from '../engine/cost/breakdown.ts';
 import { predict } from '../engine/cost/predict.ts';
 import { type ExpertsPolicy, USUAL_EXPERTS } from '../engine/experts/experts-policy.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
@@ -15,12 +15,12 @@ import { type PlanningProblem, planningProblem, type Question } from './question
  * Candidates in which the devices that don't hold their part of a mixture cache experts: with the policy that is predicted to
  * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest ring are
  * candidates, and reading ahead is tried on these alone. Candidates in which no policy can run stay as they are.
- * @param readingDevices the devices that read weights from their disks for every token
+ * @param memoryOf the prediction of a plan without policies for experts
  */
 export function withExperts(
   { cluster, model, workload }: Question,
   found: readonly Candidate[],
-  readingDevices: (plan: Plan) => readonly string[],
+  memoryOf: (plan: Plan) => Breakdown,
 ): Candidate[] {
   if (model.layer.routed.length === 0) return [...found];
   const problem = planningProblem({ belief: cluster, model, workload });
@@ -33,7 +33,7 @@ export function withExperts(
   };
   /** Plans that differ in what the policy takes the place of are one. */
   const seen = new Set<string>();
-  const reading = new Map(found.map(({ plan }) => [plan, readingDevices(plan)]));
+  const reading = new Map(found.map(({ plan }) => [plan, readingDevices(memoryOf(plan))]));
   const [held, exceeding] = [[], []] as [Candidate[], Candidate[]];
   for (const candidate of found) (reading.get(candidate.plan)?.length === 0 ? held : exceeding).push(candidate);
   /** Caching experts can't make up for what a plan takes without its disks, but shifting layers may. */
@@ -73,11 +73,15 @@ export function withExperts(
     if (plan.kind !== 'ring') return first;
     const { experts = USUAL_EXPERTS } = plan.weights[first.devices[0] ?? ''] ?? {};
     const bare = (own: RingPlan): RingPlan => ({ ...own, weights: withoutExperts(own.weights) });
-    const ofPlan = (own: RingPlan): CachingCandidate | undefined => {
-      const devices = readingDevices(bare(own));
-      return isCaching(own, model, devices) ? { candidate: cached(bare(own), experts, devices), devices } : undefined;
+    const ofPlan = (own: RingPlan, limit = Number.POSITIVE_INFINITY): CachingCandidate | undefined => {
+      const memory = memoryOf(bare(own));
+      const devices = readingDevices(memory);
+      // Reads of experts take the place of all others, and only add to what the plan takes without its disks.
+      if (!isCaching(own, model, devices) || totalSeconds({ ...memory.seconds, disk: 0 }) >= limit) return undefined;
+      return { candidate: cached(bare(own), experts, devices), devices };
     };
-    const secondsOf = (own: RingPlan): number => ofPlan(own)?.candidate.seconds ?? Number.POSITIVE_INFINITY;
+    const secondsOf = (own: RingPlan, limit: number): number =>
+      ofPlan(own, limit)?.candidate.seconds ?? Number.POSITIVE_INFINITY;
     const shifted = withShiftedLayers(plan, withIdleStages(plan.stages, cluster), secondsOf);
     return ofPlan(shifted) ?? first;
   }
@@ -119,6 +123,11 @@ function fastestOfKinds(caching: readonly CachingCandidate[]): CachingCandidate[
   return sorted.filter(({ candidate }, index) =>
     sorted.slice(0, index).every((before) => before.candidate.plan.kind !== candidate.plan.kind),
   );
+}
+
+/** The devices that read weights from their disks for every token. */
+function readingDevices({ devices }: Breakdown): string[] {
+  return devices.filter(({ reloadedBytes }) => reloadedBytes > 0).map(({ device }) => device);
 }
 
 function withoutExperts(weights: Plan['weights']): Plan['weights'] {

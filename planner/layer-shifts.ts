@@ -8,15 +8,19 @@ const STEPS = [Number.POSITIVE_INFINITY, 8, 3, 1, Number.POSITIVE_INFINITY] as c
  * all of its layers, and one without layers may get some; one of two stages that exchange layers is on a CPU. Rings of
  * several rounds, whose windows repeat, stay as they are.
  * @param stages those of the ring, and among them those without layers (`from` = `to`) that may get some
- * @param secondsOf predicted TPOT, seconds; infinite for plans that can't run
+ * @param secondsOf predicted TPOT, seconds; infinite for plans that can't run; at least `limit` for those that take as long
  */
 export function withShiftedLayers(
   start: RingPlan,
   stages: readonly Stage[],
-  secondsOf: (plan: RingPlan) => number,
+  secondsOf: (plan: RingPlan, limit: number) => number,
 ): RingPlan {
   if (start.rounds > 1) return start;
-  let best = { plan: start, counts: stages.map(({ from, to }) => to - from), seconds: secondsOf(start) };
+  let best = {
+    plan: start,
+    counts: stages.map(({ from, to }) => to - from),
+    seconds: secondsOf(start, Number.POSITIVE_INFINITY),
+  };
   const tried = new Set([best.counts.join()]);
   /** Takes each shift that helps, one after another. @returns whether one did */
   const isBettered = (step: number): boolean => {
@@ -27,7 +31,7 @@ export function withShiftedLayers(
       if (counts === undefined || key === undefined || tried.has(key)) continue;
       tried.add(key);
       const plan = { ...start, stages: withCounts(stages, counts) };
-      const seconds = secondsOf(plan);
+      const seconds = secondsOf(plan, best.seconds);
       if (seconds < best.seconds) best = { plan, counts, seconds };
     }
     return best !== before;

@@ -43,7 +43,7 @@ export function simulatedTokenSeconds({ cluster, model, workload }: Question, pl
 function firstTokenSeconds({ cluster, model, workload }: Question, plan: Plan, isWarm: boolean): number {
   const { trace } = simulate({
     ...{ cluster, model, plan, runtime: plannedRuntime(model, workload) },
-    ...{ workload: { ...workload, outputTokens: 1 }, context: 'fixed', record: 'tokens' },
+    ...{ workload: { ...workload, outputTokens: 0 }, context: 'fixed', record: 'tokens' },
     // Only mapped weights are in the page cache.
     warm: isWarm && (plan.kind === 'ring' || plan.kind === 'split'),
   });

@@ -84,5 +84,12 @@ export function ringBufferBytes(shape: Shape, contextTokens: number): { readonly
  * is asked for, elsewhere DEFAULT_RUNTIME.
  */
 export function plannedRuntime(shape: Shape, { context, reservedContext = context }: Workload): Runtime {
-  return { ...DEFAULT_RUNTIME, gpuBufferBytes: computeBufferBytes(shape, reservedContext) };
+  const known = plannedRuntimes.get(shape);
+  if (known?.reservedContext === reservedContext) return known.runtime;
+  const runtime = { ...DEFAULT_RUNTIME, gpuBufferBytes: computeBufferBytes(shape, reservedContext) };
+  plannedRuntimes.set(shape, { reservedContext, runtime });
+  return runtime;
 }
+
+/** The last sizes of each shape: planners ask for the same ones with every plan. */
+const plannedRuntimes = new WeakMap<Shape, { readonly reservedContext: number; readonly runtime: Runtime }>();

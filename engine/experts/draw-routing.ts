@@ -1,5 +1,5 @@
 import { randomStream } from '../input/random-stream.ts';
-import { chosenBy, expertsOf, type Routing } from './routing.ts';
+import type { Routing } from './routing.ts';
 import type { Recurrence } from './working-set.ts';
 
 export interface DrawnRouting extends Pick<Routing, 'tokens' | 'used'> {
@@ -19,7 +19,7 @@ export function drawRouting({ tokens, used, popularity, recurrence, seed }: Draw
   if (experts < used) throw new RangeError(`${used} experts of ${experts} for a token`);
   const random = randomStream(seed, 'routing');
   const drawers = popularity.map((own) => createDrawer(own, random.next));
-  const routing: Routing = { tokens, layers, experts, used, chosen: new Uint16Array(tokens * layers * used) };
+  const all = new Uint16Array(tokens * layers * used);
   const ages = createDrawer(
     Array.from({ length: recurrence.window }, (_, index) => 1 / (index + 1)),
     random.next,
@@ -41,14 +41,18 @@ export function drawRouting({ tokens, used, popularity, recurrence, seed }: Draw
         const age = copyAge(token);
         if (age === undefined) continue;
         const before: number[] = [];
-        for (const expert of chosenBy(routing, token - age, layer)) if (!chosen.includes(expert)) before.push(expert);
+        const first = ((token - age) * layers + layer) * used;
+        for (let at = first; at < first + used; at++) {
+          const expert = all[at] as number;
+          if (!chosen.includes(expert)) before.push(expert);
+        }
         if (before.length > 0) chosen.push(random.pick(before));
       }
       const draw = drawers[layer] as (taken: readonly number[]) => number;
       while (chosen.length < used) chosen.push(draw(chosen));
-      expertsOf(routing, token, layer).set(chosen);
+      all.set(chosen, (token * layers + layer) * used);
     }
-  return routing;
+  return { tokens, layers, experts, used, chosen: all };
 }
 
 /** Draws indices with the given weights, none that is taken already. */

@@ -54,12 +54,13 @@ export function predictExperts(one: ExpertsCase, known: KnownRouting): Predicted
   const ahead = layers > 1 && isSingle && policy.lookahead.kind !== 'none' ? hits.guessed : 0;
 
   const piecesOf = (missing: number): number => missing * readsPerExpert;
-  const readingSeconds = (missing: number): number =>
+  const readingSeconds = tabulated((missing) =>
     binomial(missing, hits.cached).reduce((sum, share, cached) => {
       const copied = (Math.ceil(piecesOf(cached) / policy.depth) * reads.bytes) / memory.copyRate;
       const pieces = piecesOf(missing - cached) * (1 + besides);
       return sum + share * (copied + readSeconds(reads.disk, pieces, reads.bytes, policy.depth));
-    }, 0);
+    }, 0),
+  );
 
   const guessSeconds = interpolated(readingSeconds, ahead);
   let [serial, overlapped, reading] = [0, 0, 0];
@@ -177,6 +178,15 @@ function pressureOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares,
     readBytes += denseBytes;
   }
   return { seconds, readBytes };
+}
+
+/** A function of small whole numbers whose values are computed once. */
+function tabulated(of: (whole: number) => number): (whole: number) => number {
+  const values: number[] = [];
+  return (whole) => {
+    values[whole] ??= of(whole);
+    return values[whole];
+  };
 }
 
 /** A function of whole numbers between them. */
