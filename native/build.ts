@@ -105,7 +105,8 @@ function fingerprint(compiler: Compiler, sanitize: boolean): string {
   const hash = createHash('sha256').update(compiler.version).update(process.arch).update(latticeHeader());
   for (const file of [...filesWithEnd('.cpp'), ...filesWithEnd('.hpp')]) {
     hash.update(file).update(readFileSync(join(root, file)));
-    hash.update(flagsFor(file, compiler, sanitize).join(' '));
+    // Without the clone's own folder, so that a copy of the clone has the same.
+    hash.update(flagsFor(file, compiler, sanitize).join(' ').replaceAll(dirname(root), ''));
   }
   return hash.digest('hex');
 }
