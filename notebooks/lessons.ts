@@ -113,8 +113,7 @@ export const LESSONS: readonly Lesson[] = [
     minutes: 10,
     claim:
       'A pass uses every layer once, in order; how many stay in memory changes what is read, never what is written.',
-    leads:
-      'Between the layers’ weights there is one thing more that a pass needs: keys and values of all tokens before.',
+    leads: 'Apart from the weights a pass needs one thing more: keys and values of all tokens before.',
   },
   {
     page: 'what-a-head-looks-at',

@@ -9,6 +9,9 @@ const READING = 5;
 /** Tokens per second at which bars end: what is faster looks alike to a reader. */
 const WIDEST = 40;
 
+/** Bars that are shown at first. */
+const FIRST_BARS = 20;
+
 /** Places of weights while a token is written, with their colours. */
 const PLACES = [
   ['GPU', 'var(--series-1)'],
@@ -57,20 +60,28 @@ export interface RatesPicture {
 /** Bars of tokens per second by model, with filters for size and speed. @param choose called with a model's name */
 export function ratesPicture(choose: (name: string) => void): RatesPicture {
   let answers = new Map<Model, Answer | undefined>();
+  let showsAll = false;
   const least =
     html`<select>${[0, 1, READING, 10, 20].map((rate) => html`<option value=${rate}>${rate === 0 ? 'any' : `${rate} tokens/s or more`}</option>`)}</select>` as HTMLSelectElement;
   const most =
     html`<select>${[0, 4, 8, 16, 32, 64].map((gib) => html`<option value=${gib}>${gib === 0 ? 'any' : `up to ${gib} GiB`}</option>`)}</select>` as HTMLSelectElement;
   const list = html`<ol class="rates"></ol>` as HTMLElement;
+  const all = html`<button type="button"></button>` as HTMLButtonElement;
   const draw = (): void => {
     const known = [...answers.values()].flatMap((one) => (one === undefined ? [] : [one]));
     const shown = known
       .filter(({ model }) => most.value === '0' || model.bytes <= Number(most.value) * 2 ** 30)
       .filter((one) => least.value === '0' || (one.status !== 'does-not-fit' && rateOf(one) >= Number(least.value)))
       .sort(byWorth);
-    list.replaceChildren(...shown.map((one) => row(one, choose)));
+    list.replaceChildren(...(showsAll ? shown : shown.slice(0, FIRST_BARS)).map((one) => row(one, choose)));
+    all.textContent = showsAll ? `The first ${FIRST_BARS} only` : `All ${shown.length} models`;
+    all.hidden = shown.length <= FIRST_BARS;
     if (shown.length === 0 && known.length === answers.size)
       list.append(html`<li>No model is so small and so fast on these machines.</li>` as HTMLElement);
+  };
+  all.onclick = () => {
+    showsAll = !showsAll;
+    draw();
   };
   least.onchange = draw;
   most.onchange = draw;
@@ -78,7 +89,7 @@ export function ratesPicture(choose: (name: string) => void): RatesPicture {
   return {
     element: html`<section class="picture"><h2>What is worth running</h2>
       <div class="controls"><label>Speed ${least}</label><label>Size ${most}</label><p class="keys">Weights are on: ${keys} Bars end at ${WIDEST} tokens/s.</p></div>
-      ${list}</section>` as HTMLElement,
+      ${list}${all}</section>` as HTMLElement,
     begin(models) {
       answers = new Map(models.map((model) => [model, undefined]));
       draw();

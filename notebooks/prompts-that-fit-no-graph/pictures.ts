@@ -14,7 +14,7 @@ export function lengthCurves(times: readonly PromptTime[], own: number, width: n
     marginRight: 20,
     marginBottom: 40,
     x: { label: 'tokens of the prompt' },
-    y: { label: 'tokens per second', grid: true, domain: [0, 280] },
+    y: { label: 'tokens per second', grid: true, domain: [0, 310] },
     color: { domain: names, range: SYSTEM_COLOURS, legend: true },
     marks: [
       Plot.line(times, {

@@ -53,7 +53,12 @@ export function headPatterns({ attention }: Written, layer: number, chosen: numb
     marginBottom: 36,
     fx: { label: 'head', tickFormat: (head: number) => String(head) },
     marginRight: 12,
-    x: { label: 'position', labelAnchor: 'center', domain: [0, tokens], ticks: 2 },
+    x: {
+      label: 'position',
+      labelAnchor: 'center',
+      domain: [0, tokens],
+      ticks: [0, 20, 40].filter((at) => at < tokens),
+    },
     y: { label: 'token', domain: [tokens, 0], ticks: 4 },
     opacity: WEIGHTS,
     marks: [

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { testIf } from '../support/needs.ts';
 import { CHROMIUM, type OpenSite, openDevelopmentSite } from '../support/open-site.ts';
 
-/** Lessons that differ in what they load: plain cells, and a model that runs in a worker. All ten take minutes. */
+/** Lessons that differ in what they load: plain cells, and a model that runs in a worker. All of them take minutes. */
 const VISITED = ['what-a-token-costs', 'a-model-in-the-page'] as const;
 const hasChromium = existsSync(CHROMIUM);
 let site: OpenSite;
