@@ -1,6 +1,7 @@
-import { ACCURACY_COLUMNS } from '../datasets/field.ts';
+import { ACCURACY_COLUMNS, loadFieldDevices } from '../datasets/field.ts';
 import { fieldCells } from './field/cells.ts';
 import type { JudgedCell } from './field/efficiency.ts';
+import { contextOf, generationOf, programOf, sizeOf, sourceOf } from './field/groups.ts';
 import { CELL_COLUMNS, factorText, fieldPage, GROUP_COLUMNS, shareText } from './field/report.ts';
 import { type GroupErrors, groupErrors, spreads } from './field/statistics.ts';
 import { tableCsv, tableJson, terminalTable } from './report/columns.ts';
@@ -24,8 +25,11 @@ await runExperiment({
         judged.toSorted((one, other) => Number(isPrefill(one)) - Number(isPrefill(other))),
         (cell) => `tier ${cell.measurement.tier}, ${phaseOf(cell)}`,
       ),
-      programs: groupErrors(judged, (cell) => `${cell.known.program}, ${kindOf(cell)}, ${phaseOf(cell)}`),
+      programs: groupErrors(judged, programOf),
+      sources: groupErrors(judged, sourceOf),
       contexts: groupErrors(judged, contextOf),
+      sizes: groupErrors(judged, sizeOf),
+      generations: groupErrors(judged, generationOf(loadFieldDevices())),
       efficiencies,
       floor: spreads(cells),
     };
@@ -50,7 +54,10 @@ await runExperiment({
         findings,
         totals: tables.totals,
         programs: tables.programs,
+        sources: tables.sources,
         contexts: tables.contexts,
+        sizes: tables.sizes,
+        generations: tables.generations,
         efficiencies,
         floor: tables.floor,
         rows: tableJson(table),
@@ -86,19 +93,6 @@ function accuracyCsv(judged: readonly JudgedCell[]): string {
 /** Whether a cell comes second in the report. */
 function isPrefill({ known }: JudgedCell): boolean {
   return known.test.phase === 'prefill';
-}
-
-/** The kind of processor, several machines apart from one. */
-function kindOf({ known: { processor, count } }: JudgedCell): string {
-  return count > 1 ? `several ${processor}` : processor;
-}
-
-/** Decode cells by the length that their source states, tokens. */
-function contextOf({ known: { test } }: JudgedCell): string | undefined {
-  if (test.phase === 'prefill') return undefined;
-  if (!test.stated) return 'context not stated';
-  if (test.context <= 1024) return 'context up to 1024';
-  return test.context <= 8192 ? 'context up to 8192' : 'context above 8192';
 }
 
 function sentence({ name, cells, machines, plain, fitted }: GroupErrors): string {

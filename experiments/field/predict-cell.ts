@@ -46,15 +46,46 @@ export function createFieldPredictor(): (setting: FieldSetting) => FieldPredicti
   const meanings = loadFieldMeanings();
   const models = loadFieldModels();
   const devices = loadFieldDevices();
-  const found = new Map<string, number | string>();
+  const cluster = remembered(
+    ({ preset, processor, count, link }) => [preset, processor, count, link],
+    (known) => clusterOf(known, devices),
+  );
+  const model = remembered(
+    (known) => [known.model, known.format.mix],
+    (known) => modelOf(known, models),
+  );
+  const rateFor = remembered(
+    ({ preset, processor, count, link, plan, model, format, test }) => [
+      preset,
+      processor,
+      count,
+      link,
+      plan,
+      model,
+      format.mix,
+      test,
+    ],
+    (known) => meanRate(known, cluster(known), model(known)),
+  );
   return (setting) => {
     const known = readSetting(setting, meanings);
     if ('reason' in known) return known;
-    const { preset, processor, count, link, plan, model, format, test } = known;
-    const key = JSON.stringify([preset, processor, count, link, plan, model, format.mix, test]);
-    const rate = found.get(key) ?? meanRate(known, clusterOf(known, devices), modelOf(known, models));
-    found.set(key, rate);
+    const rate = rateFor(known);
     return typeof rate === 'number' ? { known, tokensPerSecond: rate } : { reason: rate };
+  };
+}
+
+/** Finds a thing once for all settings that agree in what it depends on. */
+function remembered<Found>(
+  dependsOn: (known: KnownSetting) => readonly unknown[],
+  find: (known: KnownSetting) => Found,
+): (known: KnownSetting) => Found {
+  const found = new Map<string, { readonly value: Found }>();
+  return (known) => {
+    const key = JSON.stringify(dependsOn(known));
+    const own = found.get(key) ?? { value: find(known) };
+    found.set(key, own);
+    return own.value;
   };
 }
 

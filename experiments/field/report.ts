@@ -127,7 +127,12 @@ const SPREAD: readonly Column<Spread>[] = [
 export interface FieldTables {
   readonly totals: readonly GroupErrors[];
   readonly programs: readonly GroupErrors[];
+  readonly sources: readonly GroupErrors[];
   readonly contexts: readonly GroupErrors[];
+  /** Decode of small models and of others. */
+  readonly sizes: readonly GroupErrors[];
+  /** GPUs with memory of their own. */
+  readonly generations: readonly GroupErrors[];
   readonly efficiencies: readonly Efficiency[];
   readonly floor: readonly Spread[];
 }
@@ -162,7 +167,13 @@ export function fieldPage(
       },
       { title: 'All judged cells', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.totals })] },
       { title: 'By program and processor', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.programs })] },
+      { title: 'By source', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.sources })] },
       { title: 'Decode by stated context', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.contexts })] },
+      { title: 'Decode by size of the model', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.sizes })] },
+      {
+        title: 'GPUs with memory of their own, by generation',
+        blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.generations })],
+      },
       { title: 'Efficiencies', blocks: [tableBlock({ columns: EFFICIENCY, rows: tables.efficiencies })] },
       { title: 'What two sources measured', blocks: [tableBlock({ columns: SPREAD, rows: tables.floor })] },
       { title: 'All predicted cells', blocks: [tableBlock({ columns: CELL_COLUMNS, rows: cells })] },

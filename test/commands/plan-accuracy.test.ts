@@ -16,11 +16,14 @@ function textOf(name: string): string {
 }
 
 test('a plan says how far such predictions have been off, or that nobody knows', () => {
-  const { median, ninetieth, cells, machines } =
-    loadFieldAccuracy().find((one) => one.processor === 'discrete' && !one.several && one.phase === 'decode') ?? {};
+  const part = (phase: string, name: string) => {
+    const { median, ninetieth, cells, machines } =
+      loadFieldAccuracy().find((one) => one.processor === 'discrete' && !one.several && one.phase === phase) ?? {};
+    return `${name} off by ${Math.round(100 * ((median ?? 0) - 1))} % in the median, 90 % within × ${ninetieth?.toFixed(2)} (${cells} measurements of ${machines} machines)`;
+  };
   assert.is(
     textOf('Llama-3-8B:Q4_K_M'),
-    `on GPUs with memory of their own, by specification: tokens off by ${Math.round(100 * ((median ?? 0) - 1))} % in the median, 90 % within × ${ninetieth?.toFixed(2)} (${cells} measurements of ${machines} machines)`,
+    `on GPUs with memory of their own, by specification: ${part('decode', 'tokens')}; ${part('prefill', 'prompts')}`,
   );
   assert.match(textOf('Qwen3-32B:Q4_K_M'), /^unknown for such a plan: /);
   assert.match(textOf('Llama-3-70B:Q4_K_M'), /^unknown where weights are read from disks: /);

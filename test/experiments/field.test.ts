@@ -3,8 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadFieldMeasurements, parseFieldMeasurements } from '../../datasets/field.ts';
-import { fitEfficiencies, fnv1a, isDrawn, judgeCells, type PredictedCell } from '../../experiments/field/efficiency.ts';
+import { loadFieldDevices, loadFieldMeasurements, parseFieldMeasurements } from '../../datasets/field.ts';
+import {
+  fitEfficiencies,
+  fnv1a,
+  isDrawn,
+  type JudgedCell,
+  judgeCells,
+  type PredictedCell,
+} from '../../experiments/field/efficiency.ts';
+import { generationOf, sizeOf, sourceOf } from '../../experiments/field/groups.ts';
 import { createFieldPredictor } from '../../experiments/field/predict-cell.ts';
 import { errorStatistics } from '../../experiments/field/statistics.ts';
 import { readFieldTest } from '../../experiments/field/test-of-cell.ts';
@@ -106,6 +114,24 @@ test('efficiencies are fitted on drawn machines only, each machine once', () => 
   const last = judgeCells(cells, fitted).at(-1);
   assert.is(last?.use, 'judged');
   assert.ok(Math.abs(last?.errorFitted ?? 1) < 1e-12);
+});
+
+test('cells are grouped by source, size of the model and generation of the GPU', () => {
+  const cell = (source: string, model: string, processor: string) =>
+    ({
+      measurement: { source },
+      known: { program: 'p', processor, count: 1, model, test: { phase: 'decode' }, preset: 'PC + RTX 3090 24 GB' },
+    }) as unknown as JudgedCell;
+  const small = cell('https://www.localscore.ai/result/7', 'Llama-3.2-1B', 'discrete');
+  assert.equal(
+    [sourceOf(small), sizeOf(small), generationOf(loadFieldDevices())(small)],
+    ['localscore.ai, decode', 'p, discrete, up to 2B', 'p, ampere, decode, up to 2B'],
+  );
+  const large = cell('https://github.com/owner/name/issues/1 (page)', 'gpt-oss-20b', 'metal');
+  assert.equal(
+    [sourceOf(large), sizeOf(large), generationOf(loadFieldDevices())(large)],
+    ['owner/name, decode', 'p, metal, above 2B', undefined],
+  );
 });
 
 test('errors are medians and ranks of logarithms', () => {
