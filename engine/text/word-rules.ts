@@ -17,7 +17,11 @@ const QWEN_2 =
   /'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\p{White_Space}\p{L}\p{N}]+[\r\n]*|\p{White_Space}*[\r\n]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
 const WHITE = '\\p{White_Space}';
-/** Letters of words that begin with a capital or have none, and what may be before them (Mistral's tekken). */
+/**
+ * Letters of words that begin with a capital or have none, and what may be before them (tekken, GPT-4o). As in llama.cpp
+ * (unicode.cpp), only ASCII has a case. tiktoken's own rule asks for Unicode's categories and counts marks with letters,
+ * so that some texts have other tokens there: "cŪ" is one word here and two there.
+ */
 const CASED = (suffix: string): string => {
   const [upper, lower] = ['(?:(?=\\p{L})[^a-z])', '(?:(?=\\p{L})[^A-Z])'];
   const before = '[^\\r\\n\\p{L}\\p{N}]?';
