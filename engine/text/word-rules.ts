@@ -19,7 +19,7 @@ const QWEN_2 =
 const WHITE = '\\p{White_Space}';
 /**
  * Letters of words that begin with a capital or have none, and what may be before them (tekken, GPT-4o). As in llama.cpp
- * (unicode.cpp), only ASCII has a case. tiktoken's own rule asks for Unicode's categories and counts marks with letters,
+ * (llama-vocab.cpp), only ASCII has a case. tiktoken's own rule asks for Unicode's categories and counts marks with letters,
  * so that some texts have other tokens there: "cŪ" is one word here and two there.
  */
 const CASED = (suffix: string): string => {

@@ -48,6 +48,7 @@ function rounded(value, decimals) {
 
 /** An int to tens, hundreds and so on. */
 function roundedInt(value, tens) {
+  if (tens > String(value).length) return 0n;
   const ten = 10n ** BigInt(tens);
   const size = nearest(value < 0n ? -value : value, ten) * ten;
   return value < 0n ? -size : size;

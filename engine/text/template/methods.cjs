@@ -24,6 +24,8 @@ const {
 
 const LINE_BREAKS = '\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]';
 const LINE = new RegExp(LINE_BREAKS);
+/** Most characters that a method adds in one place. */
+const MOST_WIDTH = 2 ** 20;
 const MUTATING = [
   'append',
   'clear',
@@ -157,7 +159,7 @@ function pad(text, width, fill, side) {
   const own = textOf(fill ?? ' ');
   if (characters(own).length !== 1) fail('The fill character must be exactly one character long');
   const missing = Math.max(0, whole(width) - characters(text).length);
-  if (missing > 2 ** 20) fail(`a text of ${width} characters is too wide`);
+  if (missing > MOST_WIDTH) fail(`a text of ${width} characters is too wide; at most ${MOST_WIDTH} are added`);
   const left = side === 'both' ? Math.floor(missing / 2) + (missing & whole(width) & 1) : side === 'left' ? missing : 0;
   return own.repeat(left) + text + own.repeat(missing - left);
 }
@@ -170,6 +172,7 @@ function partitioned(text, separator, isLast) {
 }
 
 function expandTabs(text, size) {
+  if (size > MOST_WIDTH) fail(`tabs of ${size} characters are too wide; at most ${MOST_WIDTH} are allowed`);
   let column = 0;
   return characters(text)
     .map((letter) => {

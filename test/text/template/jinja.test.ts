@@ -84,6 +84,10 @@ const REFUSED: readonly (readonly [template: string, reason: string])[] = [
   ['{{ a', 'line 1: a variable has no end'],
   ['{% endif %}', 'line 1: unexpected "endif"'],
   ["\n{{ raise_exception('not here') }}", 'not here'],
+  [
+    "{{ 'a\tb'.expandtabs(10 ** 9) }}",
+    'line 1: tabs of 1000000000 characters are too wide; at most 1048576 are allowed',
+  ],
   ['{{ 10 ** 100000000000 }}', 'line 1: an int of about 400000000000 bits is too large'],
 ];
 
