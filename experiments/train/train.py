@@ -26,15 +26,19 @@ except ModuleNotFoundError as error:
 SHAPES = {
     "300k": dict(layers=3, hidden=96, heads=3, kv_heads=1, head=32, ffn=192),
     "3m": dict(layers=4, hidden=256, heads=4, kv_heads=2, head=64, ffn=768),
+    "mixture": dict(layers=6, hidden=128, heads=4, kv_heads=2, head=32, ffn=192, experts=8, used=2),
 }
 ROPE_BASE = 10_000.0
 NORM_EPSILON = 1e-5
 # Of what a draft learns, the share that is the teacher's most likely token: assumed.
 GREEDY_SHARE = 0.2
+# Weight of the loss that keeps experts equally used (Fedus et al. 2021, 2.2).
+BALANCE = 0.01
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose matrices are orthogonalised (Jordan et al. 2024), by five Newton-Schulz iterations."""
+    """Momentum whose matrices are orthogonalised (Jordan et al. 2024), by five Newton-Schulz iterations; those of experts
+    each on its own."""
 
     def __init__(self, matrices, momentum=0.95):
         super().__init__(matrices, dict(lr=0, weight_decay=0.01))
@@ -47,17 +51,18 @@ class Muon(torch.optim.Optimizer):
                 mean = self.state[weights].setdefault("mean", torch.zeros_like(weights))
                 mean.lerp_(weights.grad, 1 - self.momentum)
                 update = orthogonal(weights.grad.lerp(mean, self.momentum))
-                scale = 0.2 * math.sqrt(max(weights.shape))  # as large as an update of AdamW
+                scale = 0.2 * math.sqrt(max(weights.shape[-2:]))  # as large as an update of AdamW
                 weights.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-group["lr"] * scale)
 
 
 def orthogonal(matrix):
-    wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
-    x = wide / (wide.norm() + 1e-7)
+    """A matrix, or several of one shape: (rows, columns) or (matrices, rows, columns)."""
+    wide = matrix if matrix.shape[-2] <= matrix.shape[-1] else matrix.mT
+    x = wide / (wide.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(5):
-        square = x @ x.T
+        square = x @ x.mT
         x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
-    return x if wide is matrix else x.T
+    return x if wide is matrix else x.mT
 
 
 class Block(nn.Module):
@@ -74,9 +79,17 @@ class Block(nn.Module):
         self.attn_v = matrix(shape["kv_heads"] * head, hidden)
         self.attn_output = matrix(hidden, shape["heads"] * head)
         self.ffn_norm = nn.Parameter(torch.ones(hidden))
-        self.ffn_gate = matrix(shape["ffn"], hidden)
-        self.ffn_up = matrix(shape["ffn"], hidden)
-        self.ffn_down = matrix(hidden, shape["ffn"])
+        experts = shape.get("experts")
+        if experts is None:
+            self.ffn_gate = matrix(shape["ffn"], hidden)
+            self.ffn_up = matrix(shape["ffn"], hidden)
+            self.ffn_down = matrix(hidden, shape["ffn"])
+        else:
+            several = lambda rows, columns: nn.Parameter(torch.empty(experts, rows, columns))
+            self.ffn_gate_inp = matrix(experts, hidden)
+            self.ffn_gate_exps = several(shape["ffn"], hidden)
+            self.ffn_up_exps = several(shape["ffn"], hidden)
+            self.ffn_down_exps = several(hidden, shape["ffn"])
 
     def forward(self, x, cos, sin, mask):  # x: (texts, tokens, hidden)
         texts, tokens, _ = x.shape
@@ -93,7 +106,24 @@ class Block(nn.Module):
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).reshape(texts, tokens, heads * head)
         x = x + self.attn_output(mixed)
         inner = norm(x, self.ffn_norm)
+        if "experts" in shape:
+            return x + self.mixed_experts(inner.flatten(0, 1)).view_as(x)
         return x + self.ffn_down(F.silu(self.ffn_gate(inner)) * self.ffn_up(inner))
+
+    def mixed_experts(self, x):
+        """The chosen experts of each token, weighted by their softmax (Jiang et al. 2024, 2.1). x: (tokens, hidden)"""
+        probabilities = self.ffn_gate_inp(x).softmax(-1)
+        gates, chosen = probabilities.topk(self.shape["used"])
+        gates = gates / gates.sum(-1, keepdim=True)
+        y = torch.zeros_like(x)
+        for expert in range(self.shape["experts"]):
+            tokens, place = (chosen == expert).nonzero(as_tuple=True)
+            own = x[tokens]
+            inner = F.silu(own @ self.ffn_gate_exps[expert].T) * (own @ self.ffn_up_exps[expert].T)
+            y = y.index_add(0, tokens, inner @ self.ffn_down_exps[expert].T * gates[tokens, place, None])
+        shares = F.one_hot(chosen, self.shape["experts"]).sum(1).float().mean(0) / self.shape["used"]
+        self.imbalance = self.shape["experts"] * (shares * probabilities.mean(0)).sum()
+        return y
 
 
 class Llama(nn.Module):
@@ -108,7 +138,7 @@ class Llama(nn.Module):
         for name, weights in self.named_parameters():
             if weights.dim() < 2:
                 continue
-            deep = name.endswith(("attn_output.weight", "ffn_down.weight"))
+            deep = name.endswith(("attn_output.weight", "ffn_down.weight", "ffn_down_exps"))
             nn.init.normal_(weights, std=0.03 / (math.sqrt(2 * shape["layers"]) if deep else 1))
 
     def forward(self, ids):  # (texts, tokens) → logits (texts, tokens, vocabulary)
@@ -239,8 +269,9 @@ def main():
     model = load(options.begin, shape, vocabulary) if options.begin else Llama(shape, vocabulary)
     teacher = load(options.teacher, SHAPES["3m"], vocabulary) if options.teacher else None
     training, held_out = (read_documents(options.folder, part) for part in ("training", "held-out"))
-    matrices = [weights for name, weights in model.named_parameters() if weights.dim() > 1 and "blk" in name]
-    others = [weights for name, weights in model.named_parameters() if weights.dim() < 2 or "blk" not in name]
+    is_orthogonal = lambda name, weights: weights.dim() > 1 and "blk" in name and "ffn_gate_inp" not in name
+    matrices = [weights for name, weights in model.named_parameters() if is_orthogonal(name, weights)]
+    others = [weights for name, weights in model.named_parameters() if not is_orthogonal(name, weights)]
     optimizers = [torch.optim.AdamW(others, betas=(0.9, 0.98), weight_decay=0), Muon(matrices)]
     name = os.path.join(options.folder, f"stories-{options.shape}")
     begin = saved = time.process_time()
@@ -266,8 +297,9 @@ def main():
             for group in [group for optimizer in optimizers for group in optimizer.param_groups]:
                 group["lr"] = rate
             loss, count = distillation_of(model, teacher, batch) if teacher else loss_of(model, batch)
+            balance = BALANCE * sum(block.imbalance for block in model.blk) if "experts" in shape else 0
             model.zero_grad(set_to_none=True)
-            (loss / count).backward()
+            (loss / count + balance).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             for optimizer in optimizers:
                 optimizer.step()

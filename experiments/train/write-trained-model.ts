@@ -7,7 +7,8 @@ import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import { uniformShape } from '../../engine/model/architecture.ts';
+import { type Shape, uniformShape } from '../../engine/model/architecture.ts';
+import type { Experts, LayerKind } from '../../engine/model/layer-kind.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
 import { PREPARED } from './prepared.ts';
 import { readSafetensors } from './safetensors.ts';
@@ -16,7 +17,11 @@ import { readSafetensors } from './safetensors.ts';
 const CONTEXT = 256;
 
 /** NAME.json. */
-type TrainedShape = Readonly<Record<'layers' | 'hidden' | 'heads' | 'kv_heads' | 'head' | 'ffn', number>>;
+type TrainedShape = Readonly<Record<'layers' | 'hidden' | 'heads' | 'kv_heads' | 'head' | 'ffn', number>> & {
+  /** Experts of each layer, `ffn` wide, and those that a token uses; missing: layers are dense. */
+  readonly experts?: number;
+  readonly used?: number;
+};
 
 /**
  * Writes what train.py saved as a GGUF file, with the tokenizer that is in the same folder. The output matrix is the
@@ -34,22 +39,7 @@ export async function writeTrainedModel(weights: string, out: string, mix: FileM
   const shape: TrainedShape = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
   const { metadata: tokenizer } = withFile(join(folder, PREPARED.tokenizer), readGguf);
   const trained = readSafetensors(weights);
-  const made = madeModel(
-    uniformShape({
-      name,
-      architecture: 'llama',
-      layers: shape.layers,
-      hiddenSize: shape.hidden,
-      ffnSize: shape.ffn,
-      heads: shape.heads,
-      kvHeads: shape.kv_heads,
-      headSize: shape.head,
-      vocabularySize: trained.get('token_embd.weight')?.shape[0] ?? 0,
-      tiedEmbeddings: true,
-      qkvBias: false,
-    }),
-    mix,
-  );
+  const made = madeModel(modelShape(name, shape, trained.get('token_embd.weight')?.shape[0] ?? 0), mix);
   const tensors = made.tensors.map((tensor): TensorSource => {
     const found = trained.get(tensor.name);
     if (found?.values.length !== tensor.rows * tensor.columns)
@@ -66,4 +56,29 @@ export async function writeTrainedModel(weights: string, out: string, mix: FileM
     ['llama.context_length', { type: 'uint32', value: CONTEXT }],
   ];
   await writeGguf(out, new Map([...made.metadata, ...own, ...tokenizer]), tensors);
+}
+
+/** Layers as train.py computes them: of Llama, or of Mixtral with a router that is renormalised over the chosen experts. */
+function modelShape(name: string, trained: TrainedShape, vocabularySize: number): Shape {
+  const shape = uniformShape({
+    name,
+    architecture: 'llama',
+    layers: trained.layers,
+    hiddenSize: trained.hidden,
+    ffnSize: trained.ffn,
+    heads: trained.heads,
+    kvHeads: trained.kv_heads,
+    headSize: trained.head,
+    vocabularySize,
+    tiedEmbeddings: true,
+    qkvBias: false,
+  });
+  const { experts, used } = trained;
+  if (experts === undefined || used === undefined) return shape;
+  const feedForward: Experts = {
+    ...{ kind: 'experts', size: trained.ffn, activation: 'silu' },
+    router: { experts, used, scores: 'softmax', normalised: true },
+  };
+  const [kind] = shape.kinds as [LayerKind];
+  return { ...shape, kinds: new Array<LayerKind>(shape.layers).fill({ ...kind, feedForward }) };
 }
