@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { processStart } from '../../engine/files/process-mark.ts';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
 import { createDeviceGroup, type DeviceGroup } from '../lab/cgroups/device-group.ts';
@@ -25,8 +25,12 @@ export interface GroupMeasured extends ExpertsMeasured {
 /** Runs a task in a process of its own, with nothing of its file in the page cache. @throws Error if it fails */
 export async function measureExperts(task: ExpertsTask, surroundings: Surroundings): Promise<GroupMeasured> {
   const command = [process.execPath, '--max-semi-space-size=1', ...CHILD, JSON.stringify(task)];
-  const { stdout, ...measured } = await runInGroup(command, task.model, surroundings);
-  return { ...(JSON.parse(stdout) as ExpertsMeasured), ...measured };
+  try {
+    const { stdout, groupBytes, peakBytes } = await runInGroup(command, task.model, surroundings);
+    return { ...(JSON.parse(stdout) as ExpertsMeasured), groupBytes, peakBytes };
+  } catch (error) {
+    throw new Error(`${JSON.stringify(task.policy)}: ${(error as Error).message}`);
+  }
 }
 
 /** Output of a command, and what its group counted. */
@@ -85,7 +89,7 @@ function run(command: readonly string[], joins: readonly string[]): Promise<Pick
     child.on('close', (code, signal) => {
       if (code === 0) return resolve({ stdout, stderr });
       const why = stderr.trim().split('\n').at(-1) || `ended by ${signal ?? code}`;
-      reject(new Error(`${command.at(-1)}: ${why}`));
+      reject(new Error(`${basename(command[0] as string)}: ${why}`));
     });
   });
 }

@@ -104,7 +104,7 @@ async function main(): Promise<void> {
     for (let round = 0; round < rounds; round++)
       for (const [index, engine] of engines.entries()) {
         bar.step(`${engine.name}, read-ahead ${readAhead} KiB`);
-        turns[index]?.push(await engine.turn(task, surroundings));
+        turns[index]?.push(await turnOf(engine, task, surroundings));
       }
     const hearth = turns[0] as Turn[];
     for (const [index, { name }] of engines.entries())
@@ -123,6 +123,15 @@ async function main(): Promise<void> {
   };
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ ...facts, cells }, null, 1)}\n`);
   process.stdout.write(textOf(facts, cells));
+}
+
+/** @throws InputError if the engine's process fails */
+async function turnOf({ name, turn }: Engine, task: ChildTask, surroundings: Surroundings): Promise<Turn> {
+  try {
+    return await turn(task, surroundings);
+  } catch (error) {
+    throw error instanceof InputError ? error : new InputError(name, (error as Error).message);
+  }
 }
 
 /** Hearth first, then the peers that were given. */
@@ -145,7 +154,7 @@ function llamaBench(path: string): Engine {
   return {
     name: 'llama.cpp, mmap',
     async turn({ model, threads, tokens }, surroundings) {
-      const options = ['-m', model, '-t', String(threads), '-p', '0', '-n', String(tokens.length), '-mmp', '1'];
+      const options = ['-m', model, '-t', String(threads), '-p', '0', '-n', String(tokens.length), '-lm', 'mmap'];
       const { stdout } = await runInGroup([path, ...options, '-r', '1', '-o', 'json'], model, surroundings);
       const { seconds, description } = parseLlamaBench(path, stdout);
       return { tokenSeconds: (seconds[0] as number) / tokens.length, description };
@@ -158,7 +167,7 @@ function llamaCli(path: string, flags: readonly string[]): Engine {
   return {
     name: ['ik_llama.cpp, mmap', ...flags].join(' '),
     async turn({ model, threads, tokens }, surroundings) {
-      const drawn = ['--temp', '1000', '--top-k', '0', '--top-p', '1', '--min-p', '0', '--ignore-eos'];
+      const drawn = ['--temp', '1000', '--top-k', '0', '--top-p', '1', '--min-p', '0', '--ignore-eos', '--log-disable'];
       const asked = ['-m', model, '-t', String(threads), '-c', '512', '-n', String(tokens.length), '-p', 'a'];
       const { stderr } = await runInGroup([path, ...asked, ...drawn, ...flags], model, surroundings);
       const [, milliseconds, runs] = /\beval time = +([\d.]+) ms \/ +(\d+) runs/.exec(stderr) ?? [];
