@@ -37,6 +37,7 @@ const RULES = {
     messages: parameters.list(message, parameters.MOST_MESSAGES, 1),
     max_tokens: parameters.tokens.optional(),
     max_completion_tokens: parameters.tokens.optional(),
+    n_predict: parameters.tokens.optional(),
     n: parameters.count.optional(),
     seed: parameters.seed.optional(),
     stop: parameters.stops.optional(),
@@ -90,7 +91,7 @@ export async function askChat(model: ServedModel, json: unknown, signal: AbortSi
     request: {
       prompts: [prompt],
       count,
-      tokens: body.max_completion_tokens ?? body.max_tokens,
+      tokens: body.max_completion_tokens ?? body.max_tokens ?? body.n_predict,
       sampling: samplingOf(body),
       ...tokenRules(model, body),
       penalties: { frequency: body.frequency_penalty ?? 0, presence: body.presence_penalty ?? 0 },

@@ -113,7 +113,8 @@ export function schemaStates(
     );
     if (key === 'enum' || key === 'const') {
       for (const other of beside)
-        unsupported(at(path, other), `is not supported together with ${key}; leave one of them out`);
+        if (other !== 'not')
+          unsupported(at(path, other), `is not supported together with ${key}; leave one of them out`);
       const isNullable = schema.nullable === true ? ['null'] : [];
       return words([...new Set([...listedValues(schema, path), ...isNullable])], next);
     }

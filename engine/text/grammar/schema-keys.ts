@@ -93,13 +93,28 @@ export function isOnly(schema: unknown, key: string): schema is Schema {
   return isObject(schema) && key in schema && Object.keys(schema).every((one) => one === key || NOTES.includes(one));
 }
 
-/** The values of enum or const as JSON; those that have another type are left out. */
+/** Whether `not` leaves a value out, where it says a type, an enum or a const alone. */
+function leavesOut(not: unknown): (value: unknown) => boolean {
+  const types = excludedTypes(not) as readonly Type[];
+  const listed = isOnly(not, 'enum') && Array.isArray(not.enum) ? not.enum : isOnly(not, 'const') ? [not.const] : [];
+  const texts = new Set(listed.map((value) => JSON.stringify(value, inOrder)));
+  return (value) => types.some((type) => hasType(value, type)) || texts.has(JSON.stringify(value, inOrder));
+}
+
+/** An object with its members by name, so that equal ones have the same text. */
+function inOrder(_: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** The values of enum or const as JSON; those that have another type, or that `not` leaves out, are omitted. */
 export function listedValues(schema: Schema, path: string): string[] {
   const key = 'enum' in schema ? 'enum' : 'const';
   const values = key === 'enum' ? schema.enum : [schema.const];
   if (!Array.isArray(values)) throw new SchemaError(at(path, key), 'invalid', 'must be a list of values');
   const types = 'type' in schema ? typesOf(schema, path) : undefined;
-  const fitting = values.filter((value) => types?.some((type) => hasType(value, type)) ?? true);
+  const isLeftOut = leavesOut(schema.not);
+  const fitting = values.filter((value) => (types?.some((type) => hasType(value, type)) ?? true) && !isLeftOut(value));
   if (fitting.length === 0) throw new SchemaError(at(path, key), 'invalid', 'has no value of the type');
   return fitting.map((value) => JSON.stringify(value));
 }

@@ -80,6 +80,13 @@ const CASES: readonly (readonly [schema: unknown, accepted: readonly string[], r
   ],
   [{ enum: ['a', 'ab', { x: [1] }, null] }, ['"a"', '"ab"', '{"x":[1]}', 'null'], ['"b"', '"a', '{}']],
   [{ type: 'string', enum: ['a', 5] }, ['"a"'], ['5']],
+  [{ enum: ['a', 'b', 5], not: { const: 'a' } }, ['"b"', '5'], ['"a"']],
+  [
+    { enum: ['a', 5, { x: 1, y: 2 }], not: { enum: [{ y: 2, x: 1 }, 5] } },
+    ['"a"'],
+    ['5', '{"x":1,"y":2}', '{"y":2,"x":1}'],
+  ],
+  [{ enum: ['a', 5, null], not: { type: ['number', 'null'] } }, ['"a"'], ['5', 'null']],
   [tree, ['{"below":[]}', '{"leaf":true,"below":[{"below":[{"below":[]}]}]}'], ['{}', '{"below":[1]}']],
   [{ anyOf: [{ type: 'string' }, { type: 'object' }] }, ['"x"', '{}', '{"a":[1]}'], ['1', '[]']],
   [
