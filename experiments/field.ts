@@ -96,7 +96,7 @@ function isPrefill({ known }: JudgedCell): boolean {
 }
 
 function sentence({ name, cells, machines, plain, fitted }: GroupErrors): string {
-  return `${capital(name)}, ${cells} cells of ${machines} machines: off by ${shareText(fitted.median)} in the median, 90 % within ${factorText(fitted.ninetieth)}; by specification alone ${shareText(plain.median)} and ${factorText(plain.ninetieth)}.`;
+  return `${capital(name)}, ${cells} cells of ${machines} machines: off by ${shareText(fitted.median)} in the median, 90 % within ${factorText(fitted.ninetieth)}, ${factorText(fitted.worst)} at worst; by specification alone ${shareText(plain.median)}, ${factorText(plain.ninetieth)} and ${factorText(plain.worst)}.`;
 }
 
 function capital(text: string): string {

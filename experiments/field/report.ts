@@ -176,11 +176,24 @@ export function fieldPage(
       },
       { title: 'Efficiencies', blocks: [tableBlock({ columns: EFFICIENCY, rows: tables.efficiencies })] },
       { title: 'What two sources measured', blocks: [tableBlock({ columns: SPREAD, rows: tables.floor })] },
-      { title: 'All predicted cells', blocks: [tableBlock({ columns: CELL_COLUMNS, rows: cells })] },
-      { title: 'Not predicted', blocks: [tableBlock({ columns: UNPREDICTED, rows: unpredicted })] },
+      {
+        title: 'All predicted cells',
+        blocks: [tableBlock({ columns: CELL_COLUMNS, rows: cells }, { fold: countText(cells.length, 'cells') })],
+      },
+      {
+        title: 'Not predicted',
+        blocks: [
+          tableBlock(
+            { columns: UNPREDICTED, rows: unpredicted },
+            { fold: countText(unpredicted.length, 'measurements') },
+          ),
+        ],
+      },
     ],
   };
 }
+
+const countText = (count: number, what: string): string => `${count.toLocaleString('en')} ${what}`;
 
 function scatter(cells: readonly JudgedCell[], rateOf: (cell: JudgedCell) => number) {
   const programs = [...new Set(cells.map(({ known }) => known.program))];
