@@ -115,8 +115,7 @@ export function schemaStates(
       for (const other of beside)
         if (other !== 'not')
           unsupported(at(path, other), `is not supported together with ${key}; leave one of them out`);
-      const isNullable = schema.nullable === true ? ['null'] : [];
-      return words([...new Set([...listedValues(schema, path), ...isNullable])], next);
+      return words([...new Set(listedValues(schema, path))], next);
     }
     if (schema.nullable === true && !('type' in schema)) {
       const { nullable: _, ...others } = schema;

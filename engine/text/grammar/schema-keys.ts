@@ -107,16 +107,18 @@ function inOrder(_: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The values of enum or const as JSON; those that have another type, or that `not` leaves out, are omitted. */
+/** JSON of the values of enum or const, and of null if nullable, without those that `type` or `not` leaves out. */
 export function listedValues(schema: Schema, path: string): string[] {
   const key = 'enum' in schema ? 'enum' : 'const';
   const values = key === 'enum' ? schema.enum : [schema.const];
   if (!Array.isArray(values)) throw new SchemaError(at(path, key), 'invalid', 'must be a list of values');
   const types = 'type' in schema ? typesOf(schema, path) : undefined;
-  const isLeftOut = leavesOut(schema.not);
-  const fitting = values.filter((value) => (types?.some((type) => hasType(value, type)) ?? true) && !isLeftOut(value));
+  const fitting = values.filter((value) => types?.some((type) => hasType(value, type)) ?? true);
   if (fitting.length === 0) throw new SchemaError(at(path, key), 'invalid', 'has no value of the type');
-  return fitting.map((value) => JSON.stringify(value));
+  const isLeftOut = leavesOut(schema.not);
+  const left = [...fitting, ...(schema.nullable === true ? [null] : [])].filter((value) => !isLeftOut(value));
+  if (left.length === 0) throw new SchemaError(at(path, 'not'), 'invalid', 'leaves no value');
+  return left.map((value) => JSON.stringify(value));
 }
 
 function hasType(value: unknown, type: Type): boolean {

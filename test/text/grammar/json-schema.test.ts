@@ -87,6 +87,7 @@ const CASES: readonly (readonly [schema: unknown, accepted: readonly string[], r
     ['5', '{"x":1,"y":2}', '{"y":2,"x":1}'],
   ],
   [{ enum: ['a', 5, null], not: { type: ['number', 'null'] } }, ['"a"'], ['5', 'null']],
+  [{ enum: ['a', 5], nullable: true, not: { enum: [5, null] } }, ['"a"'], ['5', 'null']],
   [tree, ['{"below":[]}', '{"leaf":true,"below":[{"below":[{"below":[]}]}]}'], ['{}', '{"below":[1]}']],
   [{ anyOf: [{ type: 'string' }, { type: 'object' }] }, ['"x"', '{}', '{"a":[1]}'], ['1', '[]']],
   [
