@@ -9,7 +9,8 @@ import { firstDocuments } from './grammar/grammar.ts';
 import { documentText } from './tokenizer.ts';
 
 /**
- * The experts that a mixture uses while it reads documents that it wasn't trained on, each from its begin, one after the other.
+ * The experts that a mixture uses while it reads documents that it wasn't trained on, each from its beginning, one after
+ * the other.
  * @throws InputError for a model without experts
  */
 export function recordDocuments(

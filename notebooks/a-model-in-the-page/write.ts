@@ -30,7 +30,7 @@ export interface Setting extends Sampling {
   readonly way: Way;
 }
 
-/** How the lessons draw, and keep their layers, where that isn't their subject. */
+/** Settings of lessons whose subject is something else. */
 export const USUAL: Omit<Setting, 'prompt'> = {
   weights: 'trained',
   room: TOY_SHAPE.layers,

@@ -13,7 +13,7 @@ export interface ExpertMoment {
 }
 
 export interface LayerCase {
-  /** Of one layer. */
+  /** A routing with one layer. */
   readonly routing: Routing;
   readonly slots: number;
   readonly eviction: EvictionName;

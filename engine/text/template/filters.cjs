@@ -41,7 +41,7 @@ const ignoringCase = (value) => (isText(value) ? lower(String(value)) : value);
 const noValue = (what) => new Undefined(`No ${what} item, sequence was empty.`);
 const orNone = (value) => value ?? null;
 
-/** What a method of text does with a value's text; what is escaped stays so. */
+/** A filter that changes a value's text as a method does; escaped text stays escaped. */
 const onText = (change) => (value, given) => {
   const text = str(value);
   return isMarkup(text) ? new Markup(change(String(text), given)) : change(text, given);
@@ -324,7 +324,7 @@ const BOUND = {
 const absolute = (value) =>
   isNumber(value) ? number(value) : fail(`bad operand type for abs(): '${typeName(value)}'`);
 
-/** Those that take any arguments, which they hand on. */
+/** Filters that take any arguments, and hand them on. */
 const FREE = {
   format: (value, given, named) => {
     if (given.length > 0 && named.size > 0) fail("can't handle positional and keyword arguments at the same time");

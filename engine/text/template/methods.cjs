@@ -281,7 +281,7 @@ function formatted(value, name, given, named, environment) {
   return braceFormat(value, [], isMap(values) ? values : fail('format_map needs a dict'), environment);
 }
 
-/** What a method of text that is escaped gives; texts that join it are escaped. */
+/** Arguments of a method of escaped text: texts that join it are escaped. */
 function marked(name, given) {
   const safe = (one) => (isText(one) ? escaped(one) : one);
   if (name === 'join') return [[...iterate(given[0])].map(safe)];

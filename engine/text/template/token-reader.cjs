@@ -1,7 +1,7 @@
 // Reads the tokens of a template one by one.
 const { TemplateFault, tokensOf } = require('./lexer.cjs');
 
-/** What parsers need: the next tokens, which ones they expect, and faults with the line. */
+/** Functions for parsers: they read the next tokens, expect some, and throw faults with the line. */
 function readerOf(source) {
   const tokens = tokensOf(source);
   let at = 0;
