@@ -123,7 +123,7 @@ function nonZero(value) {
 
 function negated(value) {
   known(value);
-  return isNumber(value) ? -number(value) : fail(`bad operand type for unary -: '${typeName(value)}'`);
+  return isNumber(value) ? -number(value) : fail(`a ${typeName(value)} has no opposite number`);
 }
 
 module.exports = { arithmetic, negated };

@@ -206,7 +206,7 @@ function expressionsOf(reader, onName) {
       else if (skip('operator', '**')) named.push({ name: undefined, value: expression() });
       else if (is('name') && peek(1).kind === 'operator' && peek(1).value === '=') {
         const { value: name, line } = next();
-        if (named.some((one) => one.name === name)) fail(`keyword argument repeated: ${name}`, line);
+        if (named.some((one) => one.name === name)) fail(`the argument '${name}' stands twice`, line);
         next();
         named.push({ name, value: expression() });
       } else if (named.length > 0) fail('an argument without a name follows those that have names');

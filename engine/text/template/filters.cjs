@@ -82,7 +82,7 @@ const extreme =
 /** Items of which a test holds, or doesn't; without a test, those that are true. */
 const selecting = (isWanted, hasAttribute) => (value, given, named, environment) => {
   if (!isTrue(value)) return generator(() => []);
-  if (hasAttribute && given.length === 0) fail('Missing parameter for attribute name');
+  if (hasAttribute && given.length === 0) fail('map needs the name of an attribute');
   const [name, ...others] = hasAttribute ? given.slice(1) : given;
   const read = hasAttribute ? attributeGetter(environment, given[0]) : (one) => one;
   const test = name === undefined ? isTrue : environment.test(name, others, named);
@@ -93,11 +93,11 @@ function map(value, given, named, environment) {
   if (!isTrue(value)) return generator(() => []);
   if (given.length === 0 && named.has('attribute')) {
     const odd = [...named.keys()].find((name) => name !== 'attribute' && name !== 'default');
-    if (odd !== undefined) fail(`Unexpected keyword argument '${odd}'`);
+    if (odd !== undefined) fail(`map has no argument '${odd}'`);
     const read = attributeGetter(environment, named.get('attribute'), named.get('default') ?? undefined);
     return generator(() => list(value).map(read));
   }
-  const [name, ...others] = given.length > 0 ? given : fail('map requires a filter argument');
+  const [name, ...others] = given.length > 0 ? given : fail('map needs a filter or an attribute');
   return generator(() => list(value).map((one) => environment.filter(name, one, others, named)));
 }
 
@@ -138,7 +138,7 @@ function unique(value, [isCaseSensitive = false, attribute], environment) {
   const seen = [];
   const items = list(value).filter((one) => {
     const own = key(one);
-    if (isMap(own) || (isList(own) && own.kind !== 'tuple')) fail(`unhashable type: '${typeName(own)}'`);
+    if (isMap(own) || (isList(own) && own.kind !== 'tuple')) fail(`unique compares no ${typeName(own)}`);
     if (contains(seen, own)) return false;
     seen.push(own);
     return true;
@@ -157,6 +157,8 @@ function batches(value, [linecount, fill = null]) {
     now.push(item);
   }
   if (now.length === 0) return found;
+  if (fill !== null && whole(linecount) > MOST_PARTS)
+    fail(`a batch of ${linecount} items is too long to fill; at most ${MOST_PARTS}`);
   if (fill !== null) while (now.length < whole(linecount)) now.push(fill);
   return [...found, now];
 }
@@ -164,7 +166,8 @@ function batches(value, [linecount, fill = null]) {
 function slices(value, [count, fill = null]) {
   const items = list(value);
   const parts = whole(count);
-  if (parts === 0) fail('integer division or modulo by zero');
+  if (parts === 0) fail('slice needs at least one part');
+  if (parts > MOST_PARTS) fail(`${parts} slices are too many; at most ${MOST_PARTS}`);
   const [size, more] = [Math.floor(items.length / parts), items.length % parts];
   let at = 0;
   return Array.from({ length: Math.max(0, parts) }, (_, index) => {
@@ -177,8 +180,8 @@ function slices(value, [count, fill = null]) {
 function truncate(value, [given = 255n, killWords = false, end = '...', leeway = 5n]) {
   const [length, most] = [whole(given), whole(given) + whole(leeway ?? 5n)];
   const [dots, size] = [characters(str(end)).length, Number(lengthOf(value))];
-  if (length < dots) fail(`truncate: expected length >= ${dots}, got ${length}`);
-  if (whole(leeway ?? 5n) < 0) fail(`truncate: expected leeway >= 0, got ${leeway}`);
+  if (length < dots) fail(`truncate: ${length} characters have no room for the ${dots} at the end`);
+  if (whole(leeway ?? 5n) < 0) fail(`truncate: a leeway is 0 or more, not ${leeway}`);
   if (size <= most) return value;
   if (!isText(value)) fail(`truncate needs a str, not ${typeName(value)}`);
   const cut = characters(value)
@@ -191,7 +194,7 @@ function truncate(value, [given = 255n, killWords = false, end = '...', leeway =
 
 function dictsort(value, [isCaseSensitive = false, by = 'key', isReversed = false]) {
   const place = ['key', 'value'].indexOf(String(by));
-  if (place < 0) fail('You can only sort by either "key" or "value"');
+  if (place < 0) fail('dictsort sorts by "key" or by "value"');
   if (!isMap(known(value))) fail(`dictsort needs a dict, not ${typeName(value)}`);
   const key = (pair) => (isTrue(isCaseSensitive) ? pair[place] : ignoringCase(pair[place]));
   return sortedBy([...value].map(tuple), key, isTrue(isReversed));
@@ -205,15 +208,13 @@ function sort(value, [isReversed = false, isCaseSensitive = false, attributes = 
 
 function sum(value, [attribute = null, start = 0n], environment) {
   const items = attribute === null ? list(value) : list(value).map(attributeGetter(environment, attribute));
-  if (isText(start)) fail("sum() can't sum strings [use ''.join(seq) instead]");
+  if (isText(start)) fail('sum adds no texts; join does');
   return items.reduce((total, one) => arithmetic('+', total, one), start);
 }
 
 function last(value) {
   if (isList(value) && ['generator', 'dict_keys', 'dict_values', 'dict_items'].includes(value.kind ?? ''))
-    return value.kind === 'generator'
-      ? fail("'generator' object is not reversible")
-      : (value.at(-1) ?? noValue('last'));
+    return value.kind === 'generator' ? fail('a generator has no reverse order') : (value.at(-1) ?? noValue('last'));
   return list(value).at(-1) ?? noValue('last');
 }
 
@@ -233,7 +234,7 @@ function reverse(value) {
 
 const items = (value) => {
   if (value instanceof Undefined) return [];
-  return isMap(value) ? [...value].map(tuple) : fail('Can only get item pairs from a mapping.');
+  return isMap(value) ? [...value].map(tuple) : fail('items needs a dict');
 };
 /** A filter whose items are made when they are gone through. */
 const lazily =
@@ -258,6 +259,8 @@ const titledWords = (text) =>
 
 /** Characters of a line of Python's pprint, which divides longer texts. */
 const LINE = 80;
+/** Most items of a filled batch, and most slices. */
+const MOST_PARTS = 100_000;
 /** A value whose maps have their keys in order. */
 function inOrder(value) {
   if (isMap(value))
@@ -321,13 +324,12 @@ const BOUND = {
   xmlattr: ['autospace?', htmlAttributes],
 };
 
-const absolute = (value) =>
-  isNumber(value) ? number(value) : fail(`bad operand type for abs(): '${typeName(value)}'`);
+const absolute = (value) => (isNumber(value) ? number(value) : fail(`abs needs a number, not ${typeName(value)}`));
 
 /** Filters that take any arguments, and hand them on. */
 const FREE = {
   format: (value, given, named) => {
-    if (given.length > 0 && named.size > 0) fail("can't handle positional and keyword arguments at the same time");
+    if (given.length > 0 && named.size > 0) fail('format takes values in order or by name, not both');
     return percentFormat(str(value), named.size > 0 ? named : tuple(given));
   },
   map,

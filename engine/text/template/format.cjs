@@ -198,7 +198,7 @@ function formatted(value, spec) {
     });
   }
   const isOdd = (kind ?? 's') !== 's' || sign !== undefined || alternate !== undefined || comma !== undefined;
-  if (isOdd || align === '=') fail(`Invalid format specifier '${spec}' for object of type 'str'`);
+  if (isOdd || align === '=') fail(`'${spec}' is no format of a text`);
   const text = str(value);
   const cut = digits === undefined ? text : characters(text).slice(0, digits).join('');
   return aligned(String(cut), { align: align ?? '<', fill: fill ?? (zero === undefined ? ' ' : '0'), width });
@@ -207,10 +207,15 @@ function formatted(value, spec) {
 /** Zeros before a number with separators, which they have too. */
 function withZeros(text, width, comma) {
   const [, sign, whole, rest] = /^([-+ ]?)([\d,_]+)(.*)$/.exec(text) ?? fail('only digits can be padded with zeros');
-  let digits = whole.replaceAll(comma, '');
-  const grouped = () => digits.replace(/\B(?=(?:\d{3})+(?!\d))/g, comma);
-  while (sign.length + grouped().length + rest.length < Math.min(width, MOST_WIDTH)) digits = `0${digits}`;
-  return sign + grouped() + rest;
+  const digits = whole.replaceAll(comma, '');
+  const room = Math.min(width, MOST_WIDTH) - sign.length - rest.length;
+  // With a separator before every third digit, n digits take n + ⌊(n − 1) / 3⌋ characters.
+  const most = Math.max(digits.length, Math.ceil((3 * room + 1) / 4));
+  const padded = digits.padStart(most, '0');
+  const first = padded.length % 3 || 3;
+  const groups = [padded.slice(0, first)];
+  for (let at = first; at < padded.length; at += 3) groups.push(padded.slice(at, at + 3));
+  return sign + groups.join(comma) + rest;
 }
 
 function aligned(text, { align, fill = ' ', width, zero }) {

@@ -7,13 +7,13 @@ const MOST_RANGE = 100_000;
 
 function whole(value) {
   const found = number(known(value));
-  return typeof found === 'bigint' ? found : fail(`'${typeName(value)}' object cannot be interpreted as an integer`);
+  return typeof found === 'bigint' ? found : fail(`an integer is needed, not ${typeName(value)}`);
 }
 
 function range(given) {
-  if (given.length === 0 || given.length > 3) fail(`range expected 1 to 3 arguments, got ${given.length}`);
+  if (given.length === 0 || given.length > 3) fail(`range takes 1 to 3 numbers, not ${given.length}`);
   const [start, stop, step = 1n] = given.length === 1 ? [0n, whole(given[0])] : given.map(whole);
-  if (step === 0n) fail('range() arg 3 must not be zero');
+  if (step === 0n) fail('the step of a range is not 0');
   const found = new Range(start, stop, step);
   if (found.length > MOST_RANGE)
     fail(`a range of ${found.length} items is too long; at most ${MOST_RANGE} are allowed`);
@@ -28,7 +28,7 @@ function dict(given, named) {
 }
 
 function cycler(given) {
-  if (given.length === 0) fail('at least one item has to be provided');
+  if (given.length === 0) fail('cycler needs at least one item');
   let at = 0;
   const attributes = {
     next: () => given[at++ % given.length],
@@ -40,7 +40,7 @@ function cycler(given) {
       return given[at % given.length];
     },
   };
-  return Object.assign(() => fail("'Cycler' object is not callable"), { attributes });
+  return Object.assign(() => fail('a cycler is asked by its next()'), { attributes });
 }
 
 function joiner(given) {

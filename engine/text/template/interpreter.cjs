@@ -126,7 +126,7 @@ function assign(target, value, scope) {
   if (target.type === 'nameTarget') return void scope.values.set(target.name, value);
   if (target.type === 'namespaceTarget') {
     const space = scope.find(target.name);
-    if (!(space instanceof Namespace)) fail('cannot assign attribute on non-namespace object');
+    if (!(space instanceof Namespace)) fail('only a namespace has attributes that can be set');
     return void space.values.set(target.attribute, value);
   }
   const values = [...iterate(known(value))];
@@ -185,11 +185,11 @@ function macro({ name, parameters, body, uses }, scope) {
 
     function checkArguments() {
       if (given.length > names.length && !uses.varargs)
-        fail(`macro ${shown} takes not more than ${names.length} argument(s)`);
+        fail(`macro ${shown} has ${names.length} arguments, fewer than it was given`);
       const taken = names.slice(given.length);
       for (const key of named.keys())
         if (!taken.includes(key) && !uses.kwargs && !(key === 'caller' && uses.caller))
-          fail(`macro ${shown} takes no keyword argument '${key}'`);
+          fail(`macro ${shown} has no argument '${key}'`);
     }
   };
   const attributes = {
@@ -315,7 +315,7 @@ function holds(operator, left, right) {
 function subscripted(object, key, scope) {
   if (key.type !== 'slice') return environment.item(object, evaluate(key, scope));
   known(object);
-  if (!hasPlaces(object)) fail(`'${typeName(object)}' object is not subscriptable`);
+  if (!hasPlaces(object)) fail(`a ${typeName(object)} has no items`);
   const part = (one) => (one === undefined ? undefined : evaluate(one, scope));
   return sliced(object, part(key.start), part(key.stop), part(key.step));
 }
@@ -326,7 +326,7 @@ function called(node, scope, more = new Map()) {
   return located(node, () => {
     known(callee);
     if (callee instanceof Loop) return callee.call(given);
-    if (typeof callee !== 'function') fail(`'${typeName(callee)}' object is not callable`);
+    if (typeof callee !== 'function') fail(`a ${typeName(callee)} can't be called`);
     return callee(given, new Map([...named, ...more]));
   });
 }

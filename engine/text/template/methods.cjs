@@ -58,8 +58,8 @@ function bound(what, names, given, named) {
     fail(`${what} takes at most ${parameters.length} arguments (${given.length} given)`);
   for (const name of named.keys()) {
     const place = parameters.findIndex((one) => one.replace('?', '') === name);
-    if (place < unnamed) fail(`${what} got an unexpected keyword argument '${name}'`);
-    if (place < given.length) fail(`${what} got multiple values for argument '${name}'`);
+    if (place < unnamed) fail(`${what} has no argument '${name}'`);
+    if (place < given.length) fail(`${what} has the argument '${name}' twice`);
   }
   return parameters.map((one, place) => {
     const name = one.replace('?', '');
@@ -73,9 +73,7 @@ const textOrNone = (value) => (value === undefined || value === null ? undefined
 const whole = (value, fallback) => {
   if (value === undefined || value === null) return fallback;
   const found = number(known(value));
-  return typeof found === 'bigint'
-    ? Number(found)
-    : fail(`'${typeName(value)}' object cannot be interpreted as an integer`);
+  return typeof found === 'bigint' ? Number(found) : fail(`an integer is needed, not ${typeName(value)}`);
 };
 
 function split(text, separator, most, fromRight) {
@@ -90,7 +88,7 @@ function split(text, separator, most, fromRight) {
     }
     return [...found.slice(0, limit).map(([word]) => word), strip(text.slice(found[limit].index), undefined, 'left')];
   }
-  if (separator === '') fail('empty separator');
+  if (separator === '') fail('a separator has at least one character');
   const parts = text.split(separator);
   if (parts.length - 1 <= limit) return parts;
   if (fromRight) return [parts.slice(0, parts.length - limit).join(separator), ...parts.slice(parts.length - limit)];
@@ -146,7 +144,7 @@ function indexOf(text, sought, from, to, isLast) {
   return at < 0 ? -1n : BigInt(found.begin + characters(found.inside.slice(0, at)).length);
 }
 
-const atLeast0 = (at) => (at < 0n ? fail('substring not found') : at);
+const atLeast0 = (at) => (at < 0n ? fail('the text has no such part') : at);
 
 function occurrences(text, sought, from, to) {
   const found = part(text, from, to);
@@ -157,7 +155,7 @@ function occurrences(text, sought, from, to) {
 
 function pad(text, width, fill, side) {
   const own = textOf(fill ?? ' ');
-  if (characters(own).length !== 1) fail('The fill character must be exactly one character long');
+  if (characters(own).length !== 1) fail('a text is filled with exactly one character');
   const missing = Math.max(0, whole(width) - characters(text).length);
   if (missing > MOST_WIDTH) fail(`a text of ${width} characters is too wide; at most ${MOST_WIDTH} are added`);
   const left = side === 'both' ? Math.floor(missing / 2) + (missing & whole(width) & 1) : side === 'left' ? missing : 0;
@@ -165,7 +163,7 @@ function pad(text, width, fill, side) {
 }
 
 function partitioned(text, separator, isLast) {
-  if (separator === '') fail('empty separator');
+  if (separator === '') fail('a separator has at least one character');
   const at = isLast ? text.lastIndexOf(separator) : text.indexOf(separator);
   if (at < 0) return tuple(isLast ? ['', '', text] : [text, '', '']);
   return tuple([text.slice(0, at), separator, text.slice(at + separator.length)]);
@@ -304,7 +302,7 @@ function methodOf(value, name, environment) {
     return (given, named) => remarked(method(String(value), bound(name, names, marked(name, given), named)));
   }
   if ((isMap(value) || isList(value)) && MUTATING.includes(name))
-    return () => fail(`access to attribute '${name}' of '${typeName(value)}' object is unsafe`);
+    return () => fail(`the attribute '${name}' of a ${typeName(value)} can't be read`);
   return undefined;
 }
 

@@ -120,7 +120,7 @@ function parse(source) {
 
   function forLoop(line) {
     const target = targetOf();
-    if (target.name === 'loop') fail("Can't assign to special loop variable in for-loop target", line);
+    if (target.name === 'loop') fail('"loop" can\'t be the variable of a loop', line);
     expect('name', 'in');
     const iterable = tuple({ isConditional: false });
     const condition = skip('name', 'if') ? expression() : undefined;
@@ -198,7 +198,7 @@ function parse(source) {
           name === 'caller' ? 'the parameter caller needs a default' : 'non-default argument follows default argument',
           line,
         );
-      if (parameters.some((one) => one.name === name)) fail(`duplicate argument '${name}'`, line);
+      if (parameters.some((one) => one.name === name)) fail(`the argument '${name}' stands twice`, line);
       parameters.push({ name, fallback });
     }
     next();

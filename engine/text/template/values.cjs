@@ -186,7 +186,7 @@ function keyOf(value) {
   if (typeof value === 'boolean') return BigInt(value);
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
   if (isList(value) && value.kind === 'tuple') fail('a tuple as a key is not supported');
-  if (isMap(value) || isList(value)) fail(`unhashable type: '${typeName(value)}'`);
+  if (isMap(value) || isList(value)) fail(`a ${typeName(value)} is no key`);
   return isMarkup(value) ? String(value) : value;
 }
 
