@@ -5,11 +5,17 @@ import { swapSeconds } from '../../engine/cost/experts/pressure.ts';
 import { createExpertCaches } from '../../engine/experts/expert-caches.ts';
 import type { ReadUnit } from '../../engine/experts/unit-cache.ts';
 import { hold, holdUntil, type Steps } from '../event-loop/effect.ts';
-import type { OneShot } from '../event-loop/one-shot.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import type { DiskThrottle } from './disk.ts';
-import { createOwnLanes, createReadBus, createReadLanes, type KnownRead, type ReadBus } from './read-lanes.ts';
+import {
+  createOwnLanes,
+  createReadBus,
+  createReadLanes,
+  type KnownRead,
+  type LaneRead,
+  type ReadBus,
+} from './read-lanes.ts';
 import { createSlotPages } from './slot-pages.ts';
 
 /** How often experts were needed, and what was read. */
@@ -74,8 +80,8 @@ export interface ExpertStoreParts {
   readonly onRead: (read: FinishedRead) => void;
 }
 
-/** A read of an expert under way: the arrivals of its pieces, or when the last of them ends. */
-type Fetch = readonly OneShot<void>[] | number;
+/** A read of an expert under way: its pieces, or when the last of them ends. */
+type Fetch = readonly LaneRead[] | number;
 
 export function createExpertStore({ simulation, one, shares, throttle, onRead }: ExpertStoreParts): ExpertStore {
   const { mixture, memory, policy, disk } = one;
@@ -93,8 +99,9 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   const slotPages = createSlotPages(shares.residentSlots);
   const places = new Map<number, number>();
   const isSwapping = shares.residentSlots < shares.allSlots;
-  /** Whether nothing but experts is read, past the page cache. */
-  const readsAlone = policy.method === 'direct' && memory.dense === 'anonymous' && !isSwapping;
+  /** Whether nothing but experts is read, past the page cache, and each for a token that waits for it: none is cancelled. */
+  const readsAlone =
+    policy.method === 'direct' && memory.dense === 'anonymous' && !isSwapping && policy.lookahead.kind === 'none';
   /** Reads that were requested of a disk that has no others, and hadn't ended when the counts were asked for last. */
   let known: KnownRead[] = [];
   const fetches = new Map<number, Fetch>();
@@ -107,8 +114,11 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   const pages = hasPages
     ? createPageCache({
         ...{ size: denseStart + denseBytes, used: mappedBytes, limit: shares.pageBytes, extentBytes: extent },
+        now: () => simulation.now,
         policy: {
-          name: memory.reclaim === 'two-lists' ? 'linux-two-list' : 'linux',
+          ...(memory.reclaim === 'two-lists'
+            ? { name: 'linux-two-list' as const, random: memory.readAhead === 'exact' }
+            : { name: 'linux' as const }),
           readAhead: memory.readAhead === 'exact' ? 0 : memory.readAhead,
         },
       })
@@ -117,6 +127,17 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     const [layer, expert] = [Math.floor(unit / experts), unit % experts];
     const from = ((layer * readsPerExpert + piece) * experts + expert) * extent;
     return { from, to: from + extent };
+  };
+
+  /**
+   * Hearth populates mapped experts, and reads others, whether they are in memory or not: Linux marks what it finds as used
+   * (FOLL_TOUCH, mm/gup.c; filemap_read, mm/filemap.c), and not what page tables have used, since the mapping is advised
+   * MADV_RANDOM (vma_has_recency).
+   */
+  const reader = memory.readAhead === 'exact' ? 'populate' : 'demand';
+  const use = (cache: PageCache, range: { from: number; to: number }): void => {
+    if (reader === 'populate') cache.startRead(range, reader);
+    else cache.touch(range);
   };
 
   const isInPages = (unit: number): boolean =>
@@ -144,7 +165,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     const range = pieceRange(unit, piece);
     const found = pages.next(range);
     if (found.state === 'missing') {
-      const [wanted, ...behind] = [...pages.startRead(range, 'demand')].flatMap(({ from, to }) =>
+      const [wanted, ...behind] = [...pages.startRead(range, reader)].flatMap(({ from, to }) =>
         from < range.to && to > range.to
           ? [
               { from, to: range.to },
@@ -157,11 +178,14 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
       if (wanted !== undefined) pages.finishRead(wanted);
       onRead({ name, start, end: simulation.now, bytes: pieceBytes });
       for (const ahead of behind) simulation.spawn('reads ahead of a piece', readBehind(pages, ahead));
-    } else if (!isMapped) {
+      pages.touch(range);
+      return;
+    }
+    if (!isMapped) {
       yield hold(pieceBytes / memory.copyRate);
       counts.copiedBytes += pieceBytes;
     }
-    pages.touch(range);
+    use(pages, range);
   }
 
   const fetch = (unit: number, name: 'experts' | 'prefetch'): void => {
@@ -184,7 +208,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
 
   function* awaitFetch(unit: number, fetched: Fetch): Steps {
     if (typeof fetched !== 'number') {
-      for (const piece of fetched) if (piece.state === 'pending') yield piece.wait();
+      for (const { done } of fetched) if (done.state === 'pending') yield done.wait();
     } else if (fetched > simulation.now) yield holdUntil(fetched);
     fetches.delete(unit);
   }
@@ -214,9 +238,18 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     onRead({ name: 'swap', start, end: simulation.now, bytes });
   }
 
+  /** What a wrong guess still waits to read isn't read once its slot is taken. */
+  const cancel = (unit: number): void => {
+    const fetched = fetches.get(unit);
+    if (fetched === undefined || typeof fetched === 'number') return;
+    for (const piece of fetched) piece.cancel();
+    fetches.delete(unit);
+  };
+
   /** Units take slots. @returns them */
   const placed = (read: readonly ReadUnit[]): number[] => {
     for (const { unit, victim, kept } of read) {
+      if (victim !== undefined) cancel(victim);
       if (!kept) continue;
       places.set(unit, victim === undefined ? places.size : (places.get(victim) ?? places.size));
       if (victim !== undefined) places.delete(victim);
@@ -231,9 +264,17 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
       for (let piece = 0; piece < readsPerExpert; piece++) {
         const range = pieceRange(unit, piece);
         if (pages.next(range).state === 'missing')
-          for (const read of [...pages.startRead(range, 'demand')]) pages.finishRead(read);
-        pages.touch(range);
+          for (const read of [...pages.startRead(range, reader)]) pages.finishRead(read);
+        else use(pages, range);
       }
+  };
+
+  /** Mapped experts that are in memory are used. */
+  const useMapped = (units: readonly number[], missing: readonly number[]): void => {
+    if (!isMapped || pages === undefined) return;
+    for (const unit of units)
+      if (!missing.includes(unit))
+        for (let piece = 0; piece < readsPerExpert; piece++) use(pages, pieceRange(unit, piece));
   };
 
   /** Units that must be read for some experts of a layer. */
@@ -254,10 +295,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     need(layer, chosen) {
       const units = chosen.map((expert) => layer * experts + expert);
       const missing = missingOf(layer, chosen);
-      if (isMapped && pages !== undefined)
-        for (const unit of units)
-          if (!missing.includes(unit))
-            for (let piece = 0; piece < readsPerExpert; piece++) pages.touch(pieceRange(unit, piece));
+      useMapped(units, missing);
       counts.needs += units.length;
       counts.hits += units.length - missing.length;
       counts.demanded += missing.length;
@@ -284,8 +322,10 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     },
     fill(layer, chosen, guessed) {
       const units = chosen.map((expert) => layer * experts + expert);
-      if (caches === undefined) fillPages([...units, ...guessed.map((expert) => (layer + 1) * experts + expert)]);
-      else {
+      if (caches === undefined) {
+        fillPages(units);
+        fillPages(missingOf(layer + 1, guessed));
+      } else {
         fillPages(placed(caches.need(layer, chosen)));
         useSlots(units);
         fillPages(placed(caches.bring(layer + 1, guessed)));

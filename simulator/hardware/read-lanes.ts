@@ -36,16 +36,27 @@ export function createReadBus(simulation: Simulation, { bandwidth }: DiskReads, 
   };
 }
 
+/** A read that was requested of lanes. */
+export interface LaneRead {
+  readonly done: OneShot<void>;
+  /** Drops it if it waits for a lane: `done` doesn't come then. */
+  cancel(): void;
+}
+
 /** A number of reads at once, the others waiting in the order of their requests. */
 export interface ReadLanes {
   /** Requests a read, whose steps a lane goes through. */
-  request(steps: () => Steps): OneShot<void>;
+  request(steps: () => Steps): LaneRead;
   /** Reads that are under way or wait. */
   readonly pending: number;
 }
 
 export function createReadLanes(simulation: Simulation, depth: number): ReadLanes {
-  const waiting: { readonly steps: () => Steps; readonly done: OneShot<void> }[] = [];
+  interface Waiting {
+    readonly steps: () => Steps;
+    readonly done: OneShot<void>;
+  }
+  const waiting: Waiting[] = [];
   let lanes = 0;
   function* lane(): Steps {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -56,13 +67,19 @@ export function createReadLanes(simulation: Simulation, depth: number): ReadLane
   }
   return {
     request(steps) {
-      const done = createOneShot<void>('a read of experts');
-      waiting.push({ steps, done });
+      const own = { steps, done: createOneShot<void>('a read of experts') };
+      waiting.push(own);
       if (lanes < depth) {
         lanes++;
         simulation.spawn('a lane of reads', lane());
       }
-      return done;
+      return {
+        done: own.done,
+        cancel() {
+          const place = waiting.indexOf(own);
+          if (place >= 0) waiting.splice(place, 1);
+        },
+      };
     },
     get pending() {
       return waiting.length + lanes;

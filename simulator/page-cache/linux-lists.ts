@@ -4,14 +4,22 @@ import type { CacheState } from './state.ts';
 
 /** How often the statistics of all cgroups are brought up to date (FLUSH_TIME, mm/memcontrol.c). */
 const PERIOD_SECONDS = 2;
+const GIB = 2 ** 30;
 
 /** The lists' lengths as reclaim knows them: not the current ones, but those of the last count. */
 export interface ListStatistics {
   /** Extents of the active list. */
   readonly activeExtents: number;
-  readonly isActiveLonger: boolean;
+  /** Whether the active list is longer than the inactive one, or from 1 GiB on several times as long. */
+  readonly isActiveTooLong: boolean;
   /** The lists are about to change. @param reclaims because memory is short */
   beforeChange(reclaims: boolean): void;
+}
+
+/** How many times as long as the inactive list the active one may be (inactive_is_low, mm/vmscan.c). @param bytes of both */
+function longestRatio(bytes: number): number {
+  const gibibytes = Math.floor(bytes / GIB);
+  return gibibytes === 0 ? 1 : Math.floor(Math.sqrt(10 * gibibytes));
 }
 
 /**
@@ -25,13 +33,14 @@ export function createListStatistics(
   let period = Number.NEGATIVE_INFINITY;
   const statistics = {
     activeExtents: 0,
-    isActiveLonger: false,
+    isActiveTooLong: false,
     beforeChange: (reclaims: boolean): void => {
       const current = now === undefined ? period : Math.floor(now() / PERIOD_SECONDS);
       if (current === period && !(now === undefined && reclaims)) return;
       period = current;
       statistics.activeExtents = active.bytes / extentBytes;
-      statistics.isActiveLonger = active.bytes > inactive.bytes + reading.bytes;
+      const others = inactive.bytes + reading.bytes;
+      statistics.isActiveTooLong = active.bytes > longestRatio(others + active.bytes) * others;
     },
   };
   return statistics;
@@ -111,7 +120,7 @@ export interface ActiveList {
 }
 
 /**
- * While the active list is longer than the inactive one, reclaim shortens it: for every batch that it looks at in the
+ * While the active list is too long, reclaim shortens it: for every batch that it looks at in the
  * inactive list, it sends a batch of the active list back, or as many as the active list is longer. Batches are 32
  * pages or a large folio: behind a huge page little goes back, and behind single pages huge ones go back sixteen times
  * as fast.

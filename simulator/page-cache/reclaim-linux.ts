@@ -14,8 +14,8 @@ import { chargedBytes, evictableExtents } from './state.ts';
  * is read again before as many others have been reclaimed or promoted as the active list holds was evicted too early,
  * and becomes active at once (refaultingSpans).
  *
- * While the active list is longer than the inactive one, reclaim shortens it (createActiveList). "Longer" is what the
- * statistics say, which are seconds old: measured in a ring, the active list grows to nine tenths of the memory and
+ * While the active list is too long for the inactive one, reclaim shortens it (createActiveList): longer, or from 1 GiB on
+ * as many times as long as the root of ten times both lists' GiB. Their lengths are what statistics say, which are seconds old: measured in a ring, the active list grows to nine tenths of the memory and
  * then falls to a fifth within half a second.
  *
  * MADV_POPULATE_READ uses what it maps, page by page. Linux takes a folio of several pages that is mapped page by page
@@ -111,7 +111,7 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
     },
     reclaim: (excess) => {
       statistics.beforeChange(true);
-      if (!statistics.isActiveLonger) activeList.forgetBatches();
+      if (!statistics.isActiveTooLong) activeList.forgetBatches();
       for (let left = excess; left > 0; ) {
         const { oldest } = inactive;
         if (oldest === undefined) {
@@ -120,7 +120,7 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
           continue;
         }
         order.pass(oldest);
-        const shortens = statistics.isActiveLonger && active.oldest !== undefined;
+        const shortens = statistics.isActiveTooLong && active.oldest !== undefined;
         const { young, folios, from, to } = oldest;
         const most = shortens ? 1 : to - from;
         const extents = young ? most : Math.min(most, Math.ceil(left / extentBytes));

@@ -30,6 +30,11 @@ export function createMappedExperts(options: MappedExpertsOptions): BroughtExper
         what,
         jobs: matrices.map(({ rangeOf }) => pages.start('populate', rangeOf(expert))),
       });
+      const isResident = (expert: number): boolean =>
+        matrices.every(({ rangeOf }) => {
+          const range = rangeOf(expert);
+          return pages.resident(range) === range.to - range.from;
+        });
       /** Bytes that came from the disk. */
       const finished = (read: ExpertRead): number => {
         const bytes = finishRead(read, recorder).reduce((sum, outcome) => sum + outcome.bytes, 0);
@@ -65,8 +70,10 @@ export function createMappedExperts(options: MappedExpertsOptions): BroughtExper
           },
         };
       };
+      // Populating what is in memory would count as a use of it, and Linux would keep it for a guess.
       const bring = (asked: readonly number[]): void => {
-        for (const expert of asked) guessed.set(expert, start(expert, `experts of layer ${layer}, ahead`));
+        for (const expert of asked)
+          if (!isResident(expert)) guessed.set(expert, start(expert, `experts of layer ${layer}, ahead`));
       };
       const placed: LayerExperts['placed'] = ({ matrix, bias, scales, experts: count }) =>
         products.some((own) => own.matrix.id === matrix.id) ? { matrix, bias, scales, experts: count } : undefined;

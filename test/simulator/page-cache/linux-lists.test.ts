@@ -32,10 +32,26 @@ test('reclaim uses lengths of the lists that are counted every two seconds', () 
   state.runs.add({ from: 0, to: 3 }, state.lists.active, NO_MARKS);
   time = 1.9;
   statistics.beforeChange(true);
-  assert.equal([statistics.activeExtents, statistics.isActiveLonger], [0, false]);
+  assert.equal([statistics.activeExtents, statistics.isActiveTooLong], [0, false]);
   time = 2;
   statistics.beforeChange(false);
-  assert.equal([statistics.activeExtents, statistics.isActiveLonger], [3, true]);
+  assert.equal([statistics.activeExtents, statistics.isActiveTooLong], [3, true]);
+});
+
+test('from 1 GiB on the active list may be several times as long as the inactive one', () => {
+  const tooLong = (inactive: number, active: number): boolean => {
+    const extent = 2 ** 20;
+    const state = createCacheState((inactive + active) * extent, extent, createHistory());
+    state.runs.add({ from: 0, to: inactive }, state.lists.inactive, NO_MARKS);
+    state.runs.add({ from: inactive, to: inactive + active }, state.lists.active, NO_MARKS);
+    const statistics = createListStatistics(state, undefined);
+    statistics.beforeChange(true);
+    return statistics.isActiveTooLong;
+  };
+  // √10 and √100, rounded down.
+  assert.equal([tooLong(500, 500), tooLong(500, 501)], [false, true]);
+  assert.equal([tooLong(300, 900), tooLong(300, 901)], [false, true]);
+  assert.equal([tooLong(1000, 10_000), tooLong(1000, 10_001)], [false, true]);
 });
 
 test('without a clock the lists are counted whenever reclaim begins', () => {

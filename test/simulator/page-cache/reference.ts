@@ -38,7 +38,7 @@ export class ReferenceCache {
   /** Bytes to be demoted from the active list, and the statistics of the lists. */
   owed = 0;
   countedActive = 0;
-  isActiveLonger = false;
+  isActiveTooLong = false;
   counters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
 
   constructor(
@@ -145,8 +145,8 @@ export class ReferenceCache {
 
   private count(): void {
     this.countedActive = this.bytesOf(this.active) / this.extentBytes;
-    this.isActiveLonger = this.bytesOf(this.active) > this.listedInactive();
-    if (!this.isActiveLonger) this.owed = 0;
+    this.isActiveTooLong = this.bytesOf(this.active) > this.listedInactive();
+    if (!this.isActiveTooLong) this.owed = 0;
   }
 
   /** Two lists: looks at the oldest inactive extent. */
@@ -159,7 +159,7 @@ export class ReferenceCache {
     // Reads in progress are locked and go to the end.
     const passed = this.inactive.splice(0, this.inactive.indexOf(oldest));
     this.inactive.push(...passed);
-    const shortens = this.isActiveLonger && this.active.length > 0;
+    const shortens = this.isActiveTooLong && this.active.length > 0;
     const { folios } = oldest;
     if (!oldest.young) this.drop(oldest, 'reclaimed');
     else {

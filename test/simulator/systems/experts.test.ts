@@ -175,6 +175,17 @@ for (const policy of [
     assert.ok(Math.abs(expected / found - 1) < 0.02, `${expected} ${found}`);
   });
 
+test('what a wrong guess still waits to read isn’t read once its slot is taken', () => {
+  const read = (bandwidth: number) => {
+    const one = machine({ slots: 5, depth: 1, lookahead: { kind: 'next-router', ranks: 4 } });
+    const { counts } = simulated({ ...one, disk: { ...one.disk, bandwidth } });
+    const all = (counts.demanded + counts.guessed) * one.mixture.expertBytes;
+    return { bytes: counts.bytes, all, guessed: counts.guessed };
+  };
+  const slow = read(2e8);
+  assert.ok(slow.guessed > 0 && slow.bytes < 0.97 * slow.all, `${slow.bytes} of ${slow.all}`);
+});
+
 test('two lists keep what is read again through the page cache, strict LRU what was read last', () => {
   const run = (reclaim: 'lru' | 'two-lists') =>
     simulated(machine({ method: 'pread', slots: 6 }, { readAhead: 'exact', reclaim })).readBytes;
