@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeOutputFolder } from '../../../commands/output-file.ts';
 import { formatBytes } from '../../../engine/input/format.ts';
@@ -97,20 +97,19 @@ async function main(): Promise<void> {
   const restore = (): void => writeFileSync(knob, own);
   process.once('exit', restore);
   const cells: Cell[] = [];
-  const bar = createProgress(readAheads.length * rounds * engines.length);
   for (const readAhead of readAheads) {
     writeFileSync(knob, String(readAhead));
     const turns = engines.map((): Turn[] => []);
     for (let round = 0; round < rounds; round++)
       for (const [index, engine] of engines.entries()) {
-        bar.step(`${engine.name}, read-ahead ${readAhead} KiB`);
-        turns[index]?.push(await turnOf(engine, task, surroundings));
+        const turn = await turnOf(engine, task, surroundings);
+        process.stderr.write(`${engine.name}, ${readAhead} KiB: ${turn.tokenSeconds.toFixed(3)} s/token\n`);
+        turns[index]?.push(turn);
       }
     const hearth = turns[0] as Turn[];
     for (const [index, { name }] of engines.entries())
       cells.push(cellOf({ readAhead, engine: name, turns: turns[index] as Turn[], hearth }));
   }
-  bar.stop();
   const facts = {
     shape: which,
     memory,
@@ -167,10 +166,13 @@ function llamaCli(path: string, flags: readonly string[]): Engine {
   return {
     name: ['ik_llama.cpp, mmap', ...flags].join(' '),
     async turn({ model, threads, tokens }, surroundings) {
-      const drawn = ['--temp', '1000', '--top-k', '0', '--top-p', '1', '--min-p', '0', '--ignore-eos', '--log-disable'];
+      const drawn = ['--temp', '1000', '--top-k', '0', '--top-p', '1', '--min-p', '0', '--ignore-eos'];
+      // It writes a log into its folder.
+      const elsewhere = ['sh', '-c', 'cd "$0" && exec "$@"', tmpdir(), resolve(path)];
       const asked = ['-m', model, '-t', String(threads), '-c', '512', '-n', String(tokens.length), '-p', 'a'];
-      const { stderr } = await runInGroup([path, ...asked, ...drawn, ...flags], model, surroundings);
-      const [, milliseconds, runs] = /\beval time = +([\d.]+) ms \/ +(\d+) runs/.exec(stderr) ?? [];
+      const { stderr } = await runInGroup([...elsewhere, ...asked, ...drawn, ...flags], model, surroundings);
+      const [, milliseconds, runs] =
+        /(?<!prompt )eval time = +([\d.]+) ms \/ +(\d+) (?:runs|tokens)/.exec(stderr) ?? [];
       if (milliseconds === undefined) throw new InputError(path, 'printed no eval time; give the path of llama-cli');
       const [, build = ''] = /build[ :=]+(.+)/.exec(stderr) ?? [];
       return { tokenSeconds: Number(milliseconds) / 1000 / Number(runs), description: build };
