@@ -238,7 +238,7 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     onRead({ name: 'swap', start, end: simulation.now, bytes });
   }
 
-  /** What a wrong guess still waits to read isn't read once its slot is taken. */
+  /** Drops what a wrong guess still waits to read: its slot is taken. */
   const cancel = (unit: number): void => {
     const fetched = fetches.get(unit);
     if (fetched === undefined || typeof fetched === 'number') return;
@@ -269,14 +269,6 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
       }
   };
 
-  /** Mapped experts that are in memory are used. */
-  const useMapped = (units: readonly number[], missing: readonly number[]): void => {
-    if (!isMapped || pages === undefined) return;
-    for (const unit of units)
-      if (!missing.includes(unit))
-        for (let piece = 0; piece < readsPerExpert; piece++) use(pages, pieceRange(unit, piece));
-  };
-
   /** Units that must be read for some experts of a layer. */
   const missingOf = (layer: number, chosen: readonly number[]): number[] => {
     if (caches === undefined)
@@ -295,7 +287,10 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
     need(layer, chosen) {
       const units = chosen.map((expert) => layer * experts + expert);
       const missing = missingOf(layer, chosen);
-      useMapped(units, missing);
+      if (isMapped && pages !== undefined)
+        for (const unit of units)
+          if (!missing.includes(unit))
+            for (let piece = 0; piece < readsPerExpert; piece++) use(pages, pieceRange(unit, piece));
       counts.needs += units.length;
       counts.hits += units.length - missing.length;
       counts.demanded += missing.length;
