@@ -21,6 +21,7 @@ import { drawnPolicies, drawnTokens, policyName } from './experts/cells.ts';
 import { measureExperts } from './experts/measure.ts';
 import { measureRing } from './experts/measure-ring.ts';
 import { MIXTURE_NAMES, MIXTURES, madeMixture, mixtureShape } from './experts/mixtures.ts';
+import { expertsPicture } from './experts/picture.ts';
 import {
   RING_COLUMNS,
   type RingRow,
@@ -194,7 +195,13 @@ await runExperiment({
         },
         text: [terminalTable(table)],
         files: { 'experts.csv': tableCsv(table) },
-        page: { title: 'Experts that don’t fit', sections: [{ title: 'Policies', blocks: [tableBlock(table)] }] },
+        page: {
+          title: 'Experts that don’t fit',
+          sections: [
+            { title: 'Simulated against measured', blocks: [expertsPicture(rows)] },
+            { title: 'Policies', blocks: [tableBlock(table)] },
+          ],
+        },
       };
     } finally {
       rmSync(folder, { recursive: true, force: true });

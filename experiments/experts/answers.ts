@@ -137,14 +137,9 @@ export const EXPERTS_COLUMNS: readonly Column<ExpertsRow>[] = [
   { key: 'accesses', value: ({ accesses }) => accesses },
   { title: 'other\nthan\nreplayed', key: 'different', value: ({ different }) => different, unit: 'count' },
   ...answer('bytes a token', 'read_bytes', 'bytes', ({ readBytes }) => readBytes),
-  { title: 'asked for', key: 'read_bytes_asked', value: ({ askedBytes }) => askedBytes, unit: 'bytes' },
+  { key: 'read_bytes_asked', value: ({ askedBytes }) => askedBytes },
   { key: 'read_bytes_group', value: ({ groupBytes }) => groupBytes },
-  { title: 'read for\nnothing', key: 'wrong', value: ({ wrong }) => wrong, unit: 'count' },
-  {
-    title: 'computing,\nmeasured',
-    key: 'compute_s_measured',
-    value: (row) => row.computeSeconds.measured,
-    unit: 'seconds',
-  },
-  { title: 'predicted', key: 'compute_s_predicted', value: (row) => row.computeSeconds.predicted, unit: 'seconds' },
+  { key: 'wrong', value: ({ wrong }) => wrong },
+  { key: 'compute_s_measured', value: ({ computeSeconds }) => computeSeconds.measured },
+  { key: 'compute_s_predicted', value: ({ computeSeconds }) => computeSeconds.predicted },
 ];
