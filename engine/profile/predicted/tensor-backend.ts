@@ -3,11 +3,11 @@ import { dirname, sep } from 'node:path';
 import { setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
 import { ready, setBackend } from '@tensorflow/tfjs-core';
 
-/** Its installer downloads a library and fails without a network, so that it can't be a dependency. */
+/** An optional peer in package.json: its installer downloads a library, so only those who want it install it. */
 const NATIVE = '@tensorflow/tfjs-node';
 
 /**
- * Sets the backend that TensorFlow.js trains on: the native one where somebody has installed @tensorflow/tfjs-node, else
+ * Sets the backend that TensorFlow.js trains on: the native one if @tensorflow/tfjs-node is installed, else
  * WebAssembly. Products of the profiler's network are too small to gain from it: 30 epochs of 1000 samples took 1.5 to
  * 2.4 s, in plain JavaScript 1.3 to 1.6 s (4.22.0, by turns on a noisy Zen 4).
  */
