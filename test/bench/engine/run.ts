@@ -12,7 +12,7 @@ import { FILE_MIXES } from '../../../engine/model/mix.ts';
 import { readAnew } from '../../../engine/profile/disk.ts';
 import { readChoice, readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
-import { benchModel, SHAPE_NAMES, SHAPES } from './bench-model.ts';
+import { benchModel, madeShape, SHAPE_NAMES } from './bench-model.ts';
 import { type Cell, cellOf } from './cell.ts';
 import { type Child, startChild } from './child.ts';
 import { contest, type Discipline } from './contest.ts';
@@ -30,7 +30,8 @@ to stdout: medians of tokens per second, and medians and quartiles of the ratio 
 
   --types F16,Q8_0,Q4_K_M  weights; the models (random weights) are made once, in the folder of temporary files;
                            any mix that hearth make-model writes
-  --shape 1b               TinyLlama’s, or 8b: Llama 3’s
+  --shape 1b               TinyLlama’s; 8b: Llama 3’s; olmoe, qwen3-mixture and gpt-oss: the first 8, 12 and 8 layers of
+                           OLMoE-1B-7B, Qwen3-30B-A3B and gpt-oss-20b (--types MXFP4_MOE)
   --threads 1,2            of all engines
   --what decode:128,prefill:128,prefill:512
                            what is timed, and with how many tokens
@@ -118,7 +119,8 @@ async function main(): Promise<void> {
       await benchModelWith({ type, path, threads }, settings, results);
     }
   }
-  const text = values.json ? jsonOf(SHAPES[shape], results, load) : textOf(SHAPES[shape], results, load);
+  const { name } = madeShape(shape);
+  const text = values.json ? jsonOf(name, results, load) : textOf(name, results, load);
   if (values.out === undefined) process.stdout.write(text);
   else writeFileSync(values.out, text);
 }
