@@ -23,7 +23,7 @@ import {
   ollamaFacts,
 } from './forms/ollama.ts';
 import { askResponse } from './forms/responses.ts';
-import { detokenize, tokenize } from './forms/tokenize.ts';
+import { detokenize, tokenize, tokenizerInfo } from './forms/tokenize.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { PAGE_PATHS, readPage } from './page-files.ts';
@@ -322,9 +322,8 @@ function spellings(path: string): string[] {
 }
 
 const FACTS = [
-  ...['/v1/models', '/health', '/props', '/slots', '/metrics', '/ring', '/api/tags', '/api/ps', '/api/version'].map(
-    (one) => `GET ${one}`,
-  ),
+  ...['/v1/models', '/health', '/props', '/slots', '/tokenizer_info', '/metrics', '/ring'].map((one) => `GET ${one}`),
+  ...['/api/tags', '/api/ps', '/api/version'].map((one) => `GET ${one}`),
   'POST /api/show',
 ];
 
@@ -345,6 +344,7 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
   app.get('/models', async () => ({ object: 'list', data: [{ ...listed, context_length: model.contextLength }] }));
   app.get('/props', async () => serverProps(model));
   app.get('/slots', async () => slots(model));
+  app.get('/tokenizer_info', async () => tokenizerInfo(model));
   for (const path of ['/v1/rerank', '/v1/reranking', '/v1/score'].flatMap(spellings))
     app.post(path, async () => {
       const problem =

@@ -18,7 +18,10 @@ export interface ServedModel {
   readonly contextLength: number;
   /** Values of a hidden state, and so of an embedding. */
   readonly hiddenSize: number;
-  readonly tokenizer: Pick<Tokenizer, 'size' | 'encodeInTurns' | 'bytesOf' | 'stops' | 'fillMarks'>;
+  readonly tokenizer: Pick<
+    Tokenizer,
+    'size' | 'encodeInTurns' | 'bytesOf' | 'spell' | 'begin' | 'end' | 'addsBegin' | 'stops' | 'fillMarks'
+  >;
   readonly engine: BatchEngine;
   /** Grammars over its vocabulary. */
   readonly grammars: Grammars;

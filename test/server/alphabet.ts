@@ -92,6 +92,8 @@ export async function alphabetServer({
     ...{ size: END + 1, stops: new Set([END]), fillMarks: undefined },
     encodeInTurns: async (text: string) => encode(text),
     bytesOf: (token: number) => Uint8Array.of(...(token === END ? [] : [token])),
+    spell: (token: number) => (token === END ? '</s>' : String.fromCharCode(token)),
+    ...{ begin: undefined, end: END, addsBegin: false },
   };
   const language = alphabetModel(milliseconds);
   const written = script === undefined ? language : scriptedModel(script);

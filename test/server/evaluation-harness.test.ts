@@ -104,4 +104,16 @@ test('tokens that are written alike have the probability of the likeliest', asyn
   assert.is(likelihood(choice as Choice, 1)[1], false);
 });
 
+// RemoteTokenizer of lm_eval/utils.py, which it takes where it finds these paths: no tokenizer has to be at hand.
+test('the harness counts tokens with the server', async () => {
+  const info = (await (await fetch(`${server.url}/tokenizer_info`)).json()) as Record<string, unknown>;
+  assert.equal([info.bos_token, info.eos_token, info.chat_template], [null, '</s>', null]);
+  const ask = async (path: string, body: object) => (await server.post(path, body)).json();
+  const tokens = tokensOf('ab');
+  const counted = await ask('/tokenize', { prompt: 'ab', add_special_tokens: false });
+  assert.equal(counted, { count: 2, max_model_len: server.model.contextLength, tokens, token_strs: null });
+  assert.is(((await ask('/detokenize', { tokens })) as { prompt: string }).prompt, 'ab');
+  assert.is((await server.post('/tokenize', {})).status, 400);
+});
+
 test.run();

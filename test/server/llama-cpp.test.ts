@@ -126,7 +126,22 @@ test('paths of llama.cpp: properties, slots, tokens back to a text; reranking is
   assert.match(props.chat_template as string, /im_start/);
   assert.is(((await get('/slots')) as unknown as object[]).length, props.total_slots);
   const tokens = await tokensOf('One day');
-  assert.equal(await post<{ content: string }>('/detokenize', { tokens }), { content: 'One day' });
+  // With the mark of the beginning, from which the same tokens come again.
+  const { content } = await post<{ content: string }>('/detokenize', { tokens });
+  assert.is(content, '<|begin_of_text|>One day');
+  assert.equal(await post('/tokenize', { content }), { tokens });
+  const [begin, ...pieces] = tokens.map((id) => ({ id }));
+  const spelled = await post<{ tokens: { piece: string }[] }>('/tokenize', { content, with_pieces: true });
+  assert.equal(
+    spelled.tokens.map(({ piece, ...one }) => one),
+    [begin, ...pieces],
+  );
+  assert.is(spelled.tokens.map(({ piece }) => piece).join(''), content);
+  const counted = await post<{ count: number; tokens: number[] }>('/tokenize', { prompt: 'One day' });
+  assert.equal([counted.tokens, counted.count], [[...tokens], tokens.length]);
+  const both = await post('/tokenize', { prompt: 'One', content: 'day' });
+  assert.match(both.error?.message ?? '', /^prompt: is sent together with content/);
+  assert.match((await get('/tokenizer_info')).chat_template as string, /im_start/);
   const rerank = await post('/v1/rerank', { query: 'a', documents: ['b'] });
   assert.match(rerank.error?.message ?? '', /reranking needs a model with a classification head/);
 });
