@@ -32,7 +32,7 @@ await runExperiment({
     return {
       subtitle: `${loaded.cluster.name} · ${modelText(namedW4a16Model(catalogue, model))} · a prompt of ${tokens} tokens next to frames at 60 Hz, simulated`,
       findings: [
-        'The GPU’s queue runs what was submitted first. GPU-only submits the whole prompt at once, so that no frame is drawn until it ends. The others submit one operator at a time: every frame gets its turn, and what it takes is lost where the GPU decides.',
+        'The longer a game’s frames occupy the GPU, the more speed a prompt loses. The GPU runs work in the order in which it was submitted. GPU-only submits the whole prompt at once, so no frame is drawn until the prompt ends. The other systems submit one operator at a time: every frame gets its turn, and the prompt loses that time wherever the GPU is its bottleneck.',
       ],
       data: {
         experiment: 'interference',

@@ -60,7 +60,7 @@ const answerColumns = (title: string, answer: 'predicted' | 'simulated'): Column
 ];
 
 const COLUMNS: readonly Column<AnswerRow>[] = [
-  { title: '', value: ({ phase, part }) => (part === 'all' ? TITLES[phase] : `  ${part}`), label: true },
+  { title: 'phase', value: ({ phase, part }) => (part === 'all' ? TITLES[phase] : `  ${part}`), label: true },
   { key: 'phase', value: ({ phase }) => phase },
   { key: 'part', value: ({ part }) => part },
   ...answerColumns('predicted', 'predicted'),

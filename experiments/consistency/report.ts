@@ -17,6 +17,13 @@ import { inferences, type Study } from './study.ts';
 export function consistencyPage(studies: readonly Study[]): NonNullable<Results['page']> {
   return {
     title: 'What the testbeds must have been for the tables to hold',
+    headline: 'With a few unknown values of the testbeds chosen, more of the printed cells hold.',
+    findings: studies
+      .slice(0, 3)
+      .map(
+        ({ problem, before, after }) =>
+          `${held(after)} of ${after.length} cells hold, ${held(before)} before the choice: ${problem.name}.`,
+      ),
     sections: [valuesSection(studies), ...studies.map(studySection)],
   };
 }

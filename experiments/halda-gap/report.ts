@@ -90,6 +90,14 @@ export function gapPage(
 ): NonNullable<Results['page']> {
   return {
     title: 'How far schedulers are from the optimum',
+    headline: 'The further a curve reaches up on the left, the more often its scheduler finds the fastest plan.',
+    findings: summaries
+      .filter(({ scheduler }) => scheduler !== 'optimal' && scheduler !== 'milp')
+      .slice(0, 3)
+      .map(
+        ({ scheduler, hits, clusters }) =>
+          `${formatPercent(hits / clusters)} of clusters: ${scheduler} finds the optimum.`,
+      ),
     sections: [
       {
         title: 'Gap to the optimum',

@@ -18,7 +18,7 @@ import {
 import { BAND, type BandRow } from './sensitivity.ts';
 
 export const SUMMARY =
-  'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; what stands still in it must fit on the chip, so that the order and the shape of a product decide; its graphs are static, and take longer to generate the larger they are. Neither alone fills the memory’s bandwidth.';
+  'A GPU reaches its full speed only from a certain tensor size on. An NPU pads to its array, so its time is a staircase. The operand that stays in the array must fit on the chip, so the order and shape of a product matter. NPU graphs are static, and larger ones take longer to generate. Neither processor alone uses the memory’s whole bandwidth.';
 
 export const STATED: readonly Column<StatedPoint>[] = [
   { title: 'figure', value: ({ figure }) => figure, label: true },

@@ -5,15 +5,40 @@ import type { Sweep, SweepPoint } from './sweeps.ts';
 /** Smaller gains count as none. */
 const GAIN = 0.01;
 
-/** One sentence: the simulated gain of phones and their NPUs under `optimal`, and where it ends. */
-export function phonesFinding(rows: readonly PhonesRow[], points: readonly SweepPoint[], swept: string): string {
+/** Shares of a token’s time that phones save under `optimal`, by model, in order. */
+interface Saving {
+  readonly model: string;
+  /** Share saved with phones, GPU and NPU, of the time without phones. */
+  readonly all: number;
+  /** Share saved of the time with the phones’ GPUs alone. */
+  readonly npu: number;
+}
+
+function savings(rows: readonly PhonesRow[]): Saving[] {
   const tpot = (model: string, variant: string): number =>
     rows.find((row) => row.planner === 'optimal' && row.model === model && row.variant === variant)?.judged?.simulated
       .tpot ?? Number.POSITIVE_INFINITY;
-  const gains = [...new Set(rows.map(({ model }) => model))].map((model) => {
+  return [...new Set(rows.map(({ model }) => model))].map((model) => {
     const own = tpot(model, 'phones, GPU and NPU');
     return { model, all: 1 - own / tpot(model, 'no phones'), npu: 1 - own / tpot(model, 'phones, GPU alone') };
   });
+}
+
+/** At most three lines for the top of the page, the largest saving first. */
+export function phonesLines(rows: readonly PhonesRow[]): string[] {
+  return savings(rows)
+    .filter(({ all }) => all > GAIN)
+    .sort((one, other) => other.all - one.all)
+    .slice(0, 3)
+    .map(
+      ({ model, all, npu }) =>
+        `−${formatPercent(all)} time per token: ${model} (−${formatPercent(Math.max(0, npu))} compared with the phones’ GPUs alone).`,
+    );
+}
+
+/** One sentence: the simulated gain of phones and their NPUs under `optimal`, and where it ends. */
+export function phonesFinding(rows: readonly PhonesRow[], points: readonly SweepPoint[], swept: string): string {
+  const gains = savings(rows);
   const helped = gains.filter(({ all }) => all > GAIN);
   const idle = gains.filter(({ all }) => all <= GAIN).map(({ model }) => model);
   const list = helped.map(

@@ -73,6 +73,7 @@ export function blocksFigure({ steps, loads }: SceneResult): Figure {
       yaxis: {
         tickvals: steps.map((_, row) => row),
         ticktext: steps.map(stepLabel),
+        automargin: true,
         range: [steps.length - 0.4, -0.6],
         showgrid: false,
         zeroline: false,

@@ -39,7 +39,7 @@ const SAYS: Readonly<Record<SceneResult['scene']['figure'], string>> = {
 
 export function summaryOf(results: readonly SceneResult[]): string {
   const loads = results.map((result) => `${loadsText([...result.loads.values()])} in Fig. ${result.scene.figure}`);
-  return `What is in a device’s memory, step by step, simulated: prima.cpp’s Figs. 3, 4 and 5. With one round, prefetching evicts what it has just read; with windows that fit, it does not. For one token each layer is loaded ${enumerate(loads)}.`;
+  return `With one round, prefetching evicts layers that it has just read; with windows that fit in memory, it doesn’t. The figures are prima.cpp’s Figs. 3, 4 and 5, simulated step by step. For one token each layer is loaded ${enumerate(loads)}.`;
 }
 
 export function prefetchReleasePage(results: readonly SceneResult[]): NonNullable<Results['page']> {

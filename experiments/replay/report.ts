@@ -20,7 +20,7 @@ interface Answer {
 }
 
 const ANSWERS: readonly Column<Answer>[] = [
-  { title: '', value: ({ name }) => name },
+  { title: 'answer', value: ({ name }) => name },
   { title: 'TPOT', value: ({ tokenSeconds }) => tokenSeconds, unit: 'seconds' },
   rateColumn(({ tokenSeconds }) => tokenSeconds),
   { title: 'p50', value: ({ p50 }) => p50, unit: 'seconds' },
@@ -135,9 +135,9 @@ export function finding({ predicted, overlapped, simulated, metrics }: Replay): 
   const overlap =
     overlapped === undefined
       ? ''
-      : `, and ${formatDeviation(tokenSeconds / overlapped.tokenSeconds)} against the closed form with overlap`;
-  const token = `A simulated token takes ${formatSeconds(tokenSeconds)}, ${formatDeviation(tokenSeconds / predicted.tokenSeconds)} against the closed forms, in which nothing overlaps${overlap}.`;
+      : `, and ${formatDeviation(tokenSeconds / overlapped.tokenSeconds)} compared with the closed form with overlap`;
+  const token = `A simulated token takes ${formatSeconds(tokenSeconds)}, ${formatDeviation(tokenSeconds / predicted.tokenSeconds)} compared with the closed forms without overlap${overlap}.`;
   if (disk === 0) return `${token} Nothing is read from a disk.`;
   const hidden = formatPercent(Math.max(0, 1 - stalls / disk));
-  return `${token} Of the time in which disks read, ${hidden} is hidden behind other work; for ${formatPercent(stalls / metrics.seconds)} of the run, computations wait for a disk.`;
+  return `${token} Other work hides ${hidden} of the time in which disks read; computations wait for a disk during ${formatPercent(stalls / metrics.seconds)} of the run.`;
 }

@@ -56,7 +56,7 @@ export function cuttingSummary({ tokens, published, systems }: CutPrompt): strin
   const seconds = (name: SystemResult['system']): number =>
     (systems.find(({ system }) => system === name) as SystemResult).predictedSeconds;
   const own = seconds('hetero-tensor');
-  return `${tokens} = ${published} by the rule of the text (graphs on the NPU, the margin on the GPU): ${formatSeconds(seconds('sequence-cutting'))}. Cutting rows as well, each operator for itself, takes ${formatSeconds(own)}; padding ${formatSeconds(seconds('padding'))}, several graphs in turn ${formatSeconds(seconds('pipe'))}, a graph generated on the spot ${formatSeconds(seconds('online-prepare'))}.`;
+  return `Cutting each operator by rows and tokens takes ${formatSeconds(own)}; padding the prompt takes ${formatSeconds(seconds('padding'))}. The rule of the paper’s text cuts tokens only, ${tokens} = ${published} (graphs on the NPU, the remainder on the GPU), and takes ${formatSeconds(seconds('sequence-cutting'))}. Several graphs in turn take ${formatSeconds(seconds('pipe'))}, a graph generated on the spot ${formatSeconds(seconds('online-prepare'))}.`;
 }
 
 export function cuttingPage(

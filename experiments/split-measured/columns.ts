@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<PhaseRow>[] = [
     ];
   }),
   {
-    title: '',
+    title: 'best',
     key: 'chosen',
     value: ({ split, phase }) => split.chosen[phase],
     text: ({ split, phase }) => (split.chosen[phase] ? '◄ k*' : ''),

@@ -13,7 +13,7 @@ const { code, stdout } = await runScript('experiments/sequence-cutting.ts', '--l
 
 test('600 = 512 + 32 + 56, and every operator with its reason', () => {
   assert.is(code, 0);
-  assert.match(stdout, /^600 = 512 \+ 32 \+ 56 by the rule of the text/m);
+  assert.match(stdout, /cuts tokens only, 600 = 512 \+ 32 \+ 56/);
   for (const operator of ['qkv', 'attention-output', 'gate-up', 'down'])
     assert.match(stdout, new RegExp(`\\n${operator} .* ms`));
 });

@@ -34,8 +34,13 @@ export const CHARTS = `
     if (!narrow.matches) return { data, layout };
     const names = data.filter(({ name, showlegend }) => name !== undefined && showlegend !== false);
     const legend = { ...layout.legend, orientation: 'h', x: 0, xanchor: 'left', yref: 'container', y: 0, yanchor: 'bottom' };
-    const height = (layout.height ?? 450) + (layout.showlegend === false ? 0 : 20 * Math.ceil(names.length / 2));
-    return { data, layout: { ...layout, height, legend, margin: { ...layout.margin, l: 50, r: 10 } } };
+    const { t = 30, r = 10, b } = layout.margin ?? {};
+    // The toolbar always shows on phones: labels stand below it, and a finger that scrolls the page doesn't zoom.
+    const top = Math.max(t, 56);
+    const right = (layout.annotations ?? []).some(({ xref, x }) => xref === 'paper' && x >= 1) ? r : 10;
+    const height = (layout.height ?? 450) + top - t + (layout.showlegend === false ? 0 : 20 * Math.ceil(names.length / 2));
+    const margin = { ...layout.margin, t: top, r: right, b, l: 50 };
+    return { data, layout: { ...layout, width: undefined, height, legend, margin, dragmode: false } };
   };
   const drawings = Array.from(document.querySelectorAll('figure'), (figure) => {
     const text = figure.querySelector('script').textContent;

@@ -111,7 +111,9 @@ ${picture === undefined ? '' : renderChart(picture)}
 ${findingsList(page.findings ?? [])}
 <p class="subtitle">${proseHtml(page.subtitle)}</p>
 ${contents(sections, page.search ?? false)}
-${partsOf(sections).map(renderPart).join('\n')}
+${partsOf(sections)
+  .map((part) => renderPart(part, tableNames(sections)))
+  .join('\n')}
 </main>
 ${scripts}
 </body>
@@ -200,23 +202,40 @@ function contents(sections: readonly Section[], search: boolean): string {
   return `<nav class="contents" aria-label="Contents">${field}${shown}</nav>`;
 }
 
-function renderPart({ part, sections }: ReturnType<typeof partsOf>[number]): string {
-  const text = sections.map(renderSection).join('\n');
+/** A name for the region of each table, for screen readers: its title or its section's, numbered if it occurs again. */
+function tableNames(sections: readonly Section[]): ReadonlyMap<Block, string> {
+  const names = new Map<Block, string>();
+  const counts = new Map<string, number>();
+  for (const { title: sectionTitle, blocks } of sections) {
+    for (const block of blocks) {
+      if (block.kind !== 'table') continue;
+      const name = block.title ?? block.fold ?? sectionTitle;
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      names.set(block, count === 1 ? name : `${name} (${count})`);
+    }
+  }
+  return names;
+}
+
+function renderPart({ part, sections }: ReturnType<typeof partsOf>[number], names: ReadonlyMap<Block, string>): string {
+  const text = sections.map((section) => renderSection(section, names)).join('\n');
   return part === undefined ? text : `<details class="part"><summary>${escapeHtml(part)}</summary>${text}</details>`;
 }
 
-function renderSection({ id, title, blocks }: Numbered): string {
-  return `<section id="${id}">\n<h2>${escapeHtml(title)}</h2>\n${blocks.map(renderBlock).join('\n')}\n</section>`;
+function renderSection({ id, title, blocks }: Numbered, names: ReadonlyMap<Block, string>): string {
+  const shown = blocks.map((block) => renderBlock(block, names));
+  return `<section id="${id}">\n<h2>${escapeHtml(title)}</h2>\n${shown.join('\n')}\n</section>`;
 }
 
-function renderBlock(block: Block): string {
+function renderBlock(block: Block, names: ReadonlyMap<Block, string>): string {
   switch (block.kind) {
     case 'text':
       return paragraph(block.text);
     case 'chart':
       return renderChart(block);
     case 'table':
-      return renderTable(block);
+      return renderTable(block, names.get(block) ?? '');
   }
 }
 
@@ -242,7 +261,8 @@ ${select}
 </figure>`;
 }
 
-function renderTable({ title, columns, rows, tones = [], fold, groups = false }: TableBlock): string {
+function renderTable(block: TableBlock, name: string): string {
+  const { title, columns, rows, tones = [], fold, groups = false } = block;
   const side = (index: number, tone?: Tone): string => {
     const { align, label } = columns[index] ?? {};
     const names = [align === 'right' ? ['right'] : label === true ? ['label'] : [], tone ?? []].flat();
@@ -264,7 +284,7 @@ function renderTable({ title, columns, rows, tones = [], fold, groups = false }:
     return `<tr${hasGroups && at > 0 && !repeats ? ' class="group"' : ''}>${cells.join('')}</tr>`;
   });
   const caption = title === undefined ? '' : `<caption>${escapeHtml(title)}</caption>`;
-  const table = `${filterOf(columns, rows)}<div class="scroll" tabindex="0" role="region" aria-label="${escapeHtml(title ?? fold ?? 'Table')}"><table${hasGroups ? ' data-groups' : ''}>${caption}<thead><tr>${head}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>`;
+  const table = `${filterOf(columns, rows)}<div class="scroll" tabindex="0" role="region" aria-label="${escapeHtml(name)}"><table${hasGroups ? ' data-groups' : ''}>${caption}<thead><tr>${head}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>`;
   return fold === undefined ? table : `<details><summary>${proseHtml(fold)}</summary>${table}</details>`;
 }
 

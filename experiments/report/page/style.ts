@@ -10,7 +10,7 @@ main { max-width: 1180px; margin: 0 auto; padding: var(--gap-l) 36px 64px; backg
 .subtitle { color: var(--soft); font-size: var(--text-less); max-width: none; margin: 0 0 var(--gap); }
 figure { break-inside: avoid; }
 figure > header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: var(--gap-xs) var(--gap); }
-.choice { display: inline-flex; align-items: center; gap: var(--gap-s); font-size: var(--text-less); color: var(--soft);
+.choice { display: inline-flex; flex-wrap: wrap; max-width: 100%; align-items: center; gap: var(--gap-s); font-size: var(--text-less); color: var(--soft);
   margin: var(--gap-xs) var(--gap) var(--gap-xs) 0; }
 .choice select, .choice input { max-width: 100%; min-width: 0; }
 .plot { width: 100%; }
@@ -61,6 +61,7 @@ summary { color: var(--accent); font-weight: 600; }
   h1 { font-size: 1.5rem; }
   .headline { font-size: 1.125rem; }
   td.label { white-space: normal; }
+  .choice { margin-right: 0; }
 }
 @media print {
   nav, .saves, .choice { display: none !important; }
