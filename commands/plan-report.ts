@@ -10,13 +10,16 @@ import {
   threeDigits,
 } from '../engine/input/format.ts';
 import { cachesExperts } from '../engine/plan/plan.ts';
-import { formatTable, type TableColumn, terminalWidth } from '../engine/terminal/table.ts';
+import { formatTable, type TableColumn, terminalWidth, wrapText } from '../engine/terminal/table.ts';
 import type { Answer, RunnableAnswer } from '../planner/answer.ts';
 import { contextText, placesText } from '../planner/answer-text.ts';
 import type { Change } from '../planner/changes.ts';
 import { type CommandLine, programsText } from '../planner/command-lines.ts';
 import type { PlannedDrafts } from '../planner/draft-answers.ts';
 import { accuracyText } from './plan-accuracy.ts';
+
+/** Columns of the table of all models where the terminal's width is unknown. */
+const USUAL_WIDTH = 132;
 
 /** An answer with what else there is to say of it. */
 export interface DetailedAnswer {
@@ -48,14 +51,16 @@ export function answerLines(cluster: Cluster, answers: readonly Answer[]): strin
   const table = formatTable(
     columns,
     answers.map((one) => lineOf(one, cluster)),
-    terminalWidth(132),
+    terminalWidth(USUAL_WIDTH),
   );
   const fitting = answers.filter(({ status }) => status === 'in-memory').length;
   const notes = [
     ...(answers.some(isCut) ? [`Tensors that are cut among devices: ${CUT_PROGRAM} carries that out.`] : []),
     ...(answers.some(isTrained) ? ['* the model was trained for no more.'] : []),
   ];
-  return `${table}${notes.map((note) => `${note}\n`).join('')}${fitting} of ${answers.length} models fit in the memory of ${cluster.name}. hearth plan --cluster … --model NAME shows one with its memory, upgrades and command lines.\n`;
+  const last = `${fitting} of ${answers.length} models fit in the memory of ${cluster.name}. hearth plan --cluster … --model NAME shows one with its memory, upgrades and command lines.`;
+  const lines = [...notes, last].flatMap((note) => wrapText(note, terminalWidth(USUAL_WIDTH)));
+  return `${table}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 const CUT_PROGRAM = 'distributed-llama';
