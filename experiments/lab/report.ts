@@ -48,6 +48,11 @@ const timeColumns = (aim?: Aim): readonly ResultColumn[] => [
   errorColumn('predicted', 'seconds', aim),
 ];
 
+const RANGE_COLUMNS: readonly ResultColumn[] = [
+  { title: 'simulated, least', value: ({ range }) => range?.least, unit: 'seconds' },
+  { title: 'simulated, most', value: ({ range }) => range?.most, unit: 'seconds' },
+];
+
 const readColumns = (aim?: Aim): readonly ResultColumn[] => [
   { title: 'measured bytes', value: ({ measured }) => measured.bytes, unit: 'bytes' },
   { title: 'simulated', value: ({ simulated }) => simulated.bytes, unit: 'bytes' },
@@ -78,7 +83,8 @@ function errorColumn(
 
 /** The three answers to each cell, with time and bytes of a token and how long processors waited, in one table. */
 export function resultTable(rows: readonly ComparedCell[]): Table<ComparedCell> {
-  return { columns: [...CELL_COLUMNS, ...timeColumns(), ...readColumns()], rows };
+  const ranges = rows.some(({ range }) => range !== undefined) ? RANGE_COLUMNS : [];
+  return { columns: [...CELL_COLUMNS, ...timeColumns(), ...ranges, ...readColumns()], rows };
 }
 
 /** The same in two tables for a page, which is too narrow for one. */

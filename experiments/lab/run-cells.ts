@@ -1,5 +1,6 @@
-import { answersOf, type LabAnswers } from '../../datasets/lab/answers.ts';
+import { type AnswersCase, answersOf, type LabAnswers } from '../../datasets/lab/answers.ts';
 import { cellName, type LabCell, planOf, shareBytes } from '../../datasets/lab/cell.ts';
+import type { SecondsRange } from '../../datasets/lab/memory-range.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
@@ -15,6 +16,8 @@ import { type LabSession, logStep } from './session.ts';
 export interface ComparedCell extends Pick<LabAnswers, 'predicted' | 'overlapped' | 'simulated'> {
   readonly cell: LabCell;
   readonly measured: TokenFigures;
+  /** TPOT simulated with up to 1 % less and more memory, where it was asked for. */
+  readonly range?: SecondsRange;
 }
 
 /** The answers for a cell, and the readings that show whether the lab kept to its limits. */
@@ -80,19 +83,19 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
   return { cell, facts, profile, diskRates, room, trace: run.trace, devices: checks };
 }
 
+/** Inputs of the prediction and the simulation of a cell that was measured. */
+export function caseOfRun(
+  { cell, facts, diskRates, room, devices }: CellRun,
+  model: Model,
+  tokens: number,
+): AnswersCase {
+  return { facts, model, devices: devices.map(({ device }) => device), cell, diskRates, room, tokens };
+}
+
 /** The three answers for a cell that was measured: it is predicted and simulated from the facts of its run. */
 export function resultOfRun(run: CellRun, model: Model, tokens: number): CellResult {
-  const { cell, facts, diskRates, room, devices } = run;
-  const names = devices.map(({ device }) => device);
-  const { predicted, overlapped, simulated, trace } = answersOf({
-    facts,
-    model,
-    devices: names,
-    cell,
-    diskRates,
-    room,
-    tokens,
-  });
+  const { cell, diskRates, devices } = run;
+  const { predicted, overlapped, simulated, trace } = answersOf(caseOfRun(run, model, tokens));
   const measured = tokenFigures(run.trace);
   return {
     cell,

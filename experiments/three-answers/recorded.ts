@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { answersOf } from '../../datasets/lab/answers.ts';
 import type { LabCell } from '../../datasets/lab/cell.ts';
+import { simulatedRange } from '../../datasets/lab/memory-range.ts';
 import { parseRecorded, RECORDED_COLUMNS, type RecordedRun, recordedCase } from '../../datasets/lab/recorded.ts';
 import { LAB_SHAPES, type LabSize } from '../../datasets/lab/shapes.ts';
 import { InputError } from '../../engine/input/input-error.ts';
@@ -41,6 +42,7 @@ export interface RecordedResults {
  * @param name of the files, without ending
  * @param cells the plans in the order in which they were recorded, or the first of them
  * @param tokens of a run
+ * @param ranges whether to simulate with a little less and more memory too
  * @throws InputError without a record
  */
 export function recordedResults(
@@ -48,11 +50,17 @@ export function recordedResults(
   cells: readonly LabCell[],
   size: LabSize,
   tokens: number,
+  ranges = false,
 ): RecordedResults {
   if (!existsSync(`${name}.csv`)) throw new InputError('--recorded', `${name}.csv doesn’t exist: nothing was recorded`);
   const model = createModel(LAB_SHAPES[size], 'F16');
   const runs = readRecorded(name).filter(({ plan }) => plan < cells.length);
-  return { model, results: runs.map((run) => resultOfRecorded(run, cells[run.plan] as LabCell, model, tokens)) };
+  const results = runs.map((run): ComparedCell => {
+    const cell = cells[run.plan] as LabCell;
+    const result = resultOfRecorded(run, cell, model, tokens);
+    return ranges ? { ...result, range: simulatedRange(recordedCase(run, cell, model, tokens)) } : result;
+  });
+  return { model, results };
 }
 
 /** Predicts and simulates a recorded plan. @param tokens of the run */

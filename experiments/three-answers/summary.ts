@@ -44,6 +44,25 @@ export function errorsOf(results: readonly ComparedCell[], found: Found, quantit
   return { median: median(errors), worst, worstCell: results[errors.indexOf(worst)] as ComparedCell };
 }
 
+/** An error of a simulated time, and a deviation between both ends of a range, that are as good as none. */
+const NEAR = 0.1;
+/** Half the width of a range, as a share of its middle, from which on it says little. */
+const WIDE = 0.15;
+
+/** How many measured times lie in their simulated range, or next to it; nothing where no range was simulated. */
+export function rangeFindings(results: readonly ComparedCell[]): string[] {
+  const ranged = results.flatMap(({ measured, range }) => (range ? [{ seconds: measured.seconds, ...range }] : []));
+  if (ranged.length === 0) return [];
+  const inside = ranged.filter(({ seconds, least, most }) => seconds >= least && seconds <= most);
+  const near = ranged.filter(
+    ({ seconds, least, most }) => seconds >= least / (1 + NEAR) && seconds <= most / (1 - NEAR),
+  );
+  const wide = ranged.filter(({ least, most }) => (most - least) / (most + least) > WIDE);
+  return [
+    `With up to 1 % less and more memory on all devices, ${inside.length} of ${ranged.length} measured TPOT lie inside the simulated range and ${near.length} within ${formatPercent(NEAR)} of it; ${wide.length} ranges are wider than ±${formatPercent(WIDE)}.`,
+  ];
+}
+
 /** Errors of all answers, in sentences. */
 export function findings(results: readonly ComparedCell[], modelBytes: number): string[] {
   const part = (quantity: Quantity): string => {
@@ -64,6 +83,7 @@ export function findings(results: readonly ComparedCell[], modelBytes: number): 
     `${results.length} plans.`,
     `TPOT: ${part('seconds')}`,
     `Bytes read: ${part('bytes')}`,
+    ...rangeFindings(results),
     `The aims are ${aims.join(', ')}; only probes were used for calibration.`,
   ];
 }

@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cellName } from '../../../datasets/lab/cell.ts';
+import { cellName, type LabCell } from '../../../datasets/lab/cell.ts';
 import { LAYER_BYTES, quickCells } from '../../../datasets/lab/cells.ts';
 import { drawnCells } from '../../../datasets/lab/drawn-cells.ts';
+import { simulatedRange } from '../../../datasets/lab/memory-range.ts';
+import { type RecordedRun, recordedCase } from '../../../datasets/lab/recorded.ts';
 import { LAB_SHAPES } from '../../../datasets/lab/shapes.ts';
 import { formatPercent } from '../../../engine/input/format.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import type { ComparedCell } from '../../../experiments/lab/run-cells.ts';
-import { recordedResults } from '../../../experiments/three-answers/recorded.ts';
+import { readRecorded, recordedResults } from '../../../experiments/three-answers/recorded.ts';
 import { AIMS, errorsOf, type Found, judged, type Quantity } from '../../../experiments/three-answers/summary.ts';
+import { near } from '../../support/near.ts';
 
 const MODEL = createModel(LAB_SHAPES.small, 'F16');
 const drawn = drawnCells({ count: 60, seed: 2, layerBytes: MODEL.layer.bytes, standardLayerBytes: LAYER_BYTES });
@@ -80,6 +83,22 @@ test('the errors in docs/measurements/simulator.md are those of the record', () 
         errors('predicted', 'seconds'),
       ],
     );
+  }
+});
+
+test('where 1 % of the memory decides what stays, a range is simulated; elsewhere its ends are the same', () => {
+  // Plans 24 and 19 of the record: measured inside the range, and below it, as docs/measurements/simulator.md says.
+  for (const [plan, isInside] of [
+    [24, true],
+    [19, false],
+    [4, false],
+  ] as const) {
+    const run = readRecorded('datasets/measured/three-answers-draw-2')[plan] as RecordedRun;
+    const { least, most } = simulatedRange(recordedCase(run, drawn[plan] as LabCell, MODEL, 7));
+    assert.is(run.measured.seconds >= least && run.measured.seconds <= most, isInside);
+    const own = (SETS.drawn[plan] as ComparedCell).simulated.seconds;
+    assert.ok(least <= own && own <= most);
+    if (plan === 4) near(most, least, 0.01);
   }
 });
 

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { errorsOf, findings, judged } from '../../../experiments/three-answers/summary.ts';
+import { errorsOf, findings, judged, rangeFindings } from '../../../experiments/three-answers/summary.ts';
 import { resultOf } from '../lab/result.ts';
 
 const CELL = { policy: 'none', rounds: 1, memoryShare: 0.62, diskRate: 1e8 } as const;
@@ -24,6 +24,19 @@ test('bytes are judged only where a token reads a share of the model worth count
   assert.equal(judged(RESULTS, 'bytes', 2 * GB), [NEAR, FAR]);
   assert.equal(judged(RESULTS, 'seconds', 2 * GB), RESULTS);
   assert.is(findings([FITS], 2 * GB)[2], 'Bytes read: no plan reads anything.');
+});
+
+test('ranges are counted by whether the measured time lies in them or near, and whether they are wide', () => {
+  const ranges = [
+    { least: 9, most: 11 },
+    { least: 10.5, most: 11 },
+    { least: 12, most: 20 },
+  ];
+  assert.match(
+    rangeFindings(ranges.map((range) => ({ ...NEAR, range })))[0] ?? '',
+    /, 1 of 3 measured TPOT lie inside the simulated range and 2 within 10 % of it; 1 ranges are wider than ±15 %\.$/,
+  );
+  assert.equal(rangeFindings(RESULTS), []);
 });
 
 test.run();
