@@ -10,11 +10,24 @@ export const blockMessage = z.strictObject({
   role: z.enum(['user', 'assistant']),
   content: z.union(
     [z.string(), parameters.list(z.looseObject({ type: z.string() }), parameters.MOST_MESSAGES)],
-    'must be a text, or a list of blocks of type "text", "tool_use" or "tool_result"',
+    'must be a text, or a list of blocks of type "text", "document", "search_result", "tool_use" or "tool_result"',
   ),
 });
 
 const text = z.looseObject({ text: z.string() });
+/** A document whose text is sent with it, or as blocks of text. */
+const textDocument = z.looseObject({
+  source: z.union(
+    [
+      z.looseObject({ type: z.literal('text'), data: z.string() }),
+      z.looseObject({ type: z.literal('content'), content: parameters.content('text') }),
+    ],
+    'must be of type "text" with "data", or of type "content" with "content": other files are not read here',
+  ),
+  title: z.string().nullish(),
+  context: z.string().nullish(),
+});
+const found = z.looseObject({ source: z.string(), title: z.string(), content: parameters.content('text') });
 /** Blocks that only the server that wrote them can use. */
 const ELSEWHERE = /^(?:redacted_thinking|server_tool_use|\w+_tool_result|mcp_tool_use|container_upload)$/;
 
@@ -40,7 +53,13 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
   for (const [number, block] of content.entries()) {
     const where = `messages[${index}].content[${number}]`;
     if (block.type === 'text') texts.push(parsed(text, block, where).text);
-    else if (block.type === 'tool_use' && role === 'assistant') {
+    else if (block.type === 'document' && role === 'user') {
+      const { source, title, context } = parsed(textDocument, block, where);
+      texts.push(titled([title, context], source.type === 'text' ? source.data : source.content));
+    } else if (block.type === 'search_result' && role === 'user') {
+      const { source, title, content: passage } = parsed(found, block, where);
+      texts.push(titled([title, source], passage));
+    } else if (block.type === 'tool_use' && role === 'assistant') {
       const { id, name, input } = parsed(use, block, where);
       calls.push({ id, name, arguments: JSON.stringify(input) });
     } else if (block.type === 'thinking' && role === 'assistant') {
@@ -58,6 +77,11 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
   if (texts.length === 0 && calls.length === 0 && results.length > 0) return results;
   const more = { ...(calls.length > 0 ? { calls } : {}), ...(reasoning === '' ? {} : { reasoning }) };
   return [...results, { role, content: texts.join(''), ...more }];
+}
+
+/** A document as text: what is known of it on lines of their own, and then what it says. */
+function titled(heads: readonly (string | null | undefined)[], body: string): string {
+  return `${[...heads.filter((head) => head), body].join('\n')}\n\n`;
 }
 
 function parsed<Shape extends z.ZodObject>(shape: Shape, block: unknown, where: string): z.output<Shape> {
