@@ -2,10 +2,7 @@ import { tokenFigures } from '../../engine/trace/token-figures.ts';
 import { type AnswersCase, simulateCell } from './answers.ts';
 import { planOf, shareBytes } from './cell.ts';
 
-/**
- * Shares of a device's memory with which a range is simulated: page tables, buffers and slabs of one program differ by
- * about as much from run to run.
- */
+/** Shares of a device's memory with which a range is simulated. Assumed: nobody measured by how much it differs from run to run. */
 const MEMORY_SHARES = [0.99, 0.995, 1, 1.005, 1.01];
 
 /** TPOT, seconds. */

@@ -15,9 +15,11 @@ import { held } from './problem.ts';
 import { inferences, type Study } from './study.ts';
 
 export function consistencyPage(studies: readonly Study[]): NonNullable<Results['page']> {
+  const count = (cells: (study: Study) => number): number => studies.reduce((sum, study) => sum + cells(study), 0);
+  const all = count(({ after }) => after.length);
   return {
     title: 'What the testbeds must have been for the tables to hold',
-    headline: 'With a few unknown values of the testbeds chosen, more of the printed cells hold.',
+    headline: `With unknown values of the testbeds chosen, ${count(({ after }) => held(after))} of ${all} printed cells hold, in place of ${count(({ before }) => held(before))}.`,
     findings: studies
       .slice(0, 3)
       .map(

@@ -5,7 +5,7 @@ import type { Sweep, SweepPoint } from './sweeps.ts';
 /** Smaller gains count as none. */
 const GAIN = 0.01;
 
-/** Shares of a token’s time that phones save under `optimal`, by model, in order. */
+/** The time of a model’s token that phones save under `optimal`. */
 interface Saving {
   readonly model: string;
   /** Share saved with phones, GPU and NPU, of the time without phones. */
@@ -24,16 +24,24 @@ function savings(rows: readonly PhonesRow[]): Saving[] {
   });
 }
 
-/** At most three lines for the top of the page, the largest saving first. */
-export function phonesLines(rows: readonly PhonesRow[]): string[] {
-  return savings(rows)
+/** What the page says first: the largest saving, and at most three lines with the next. */
+export function phonesTop(rows: readonly PhonesRow[]): { headline: string; findings: string[] } {
+  const most = savings(rows)
     .filter(({ all }) => all > GAIN)
-    .sort((one, other) => other.all - one.all)
-    .slice(0, 3)
-    .map(
-      ({ model, all, npu }) =>
-        `−${formatPercent(all)} time per token: ${model} (−${formatPercent(Math.max(0, npu))} compared with the phones’ GPUs alone).`,
-    );
+    .sort((one, other) => other.all - one.all);
+  const [first] = most;
+  return {
+    headline:
+      first === undefined
+        ? 'The phones shorten no token.'
+        : `With the phones in the ring, a token of ${first.model} takes ${formatPercent(first.all)} less time.`,
+    findings: most
+      .slice(0, 3)
+      .map(
+        ({ model, all, npu }) =>
+          `−${formatPercent(all)} time per token: ${model} (−${formatPercent(Math.max(0, npu))} compared with the phones’ GPUs alone).`,
+      ),
+  };
 }
 
 /** One sentence: the simulated gain of phones and their NPUs under `optimal`, and where it ends. */

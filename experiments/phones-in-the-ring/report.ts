@@ -7,7 +7,7 @@ import type { Results } from '../report/experiment.ts';
 import type { Block } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { cutTable, PLAN_COLUMNS } from './columns.ts';
-import { phonesLines } from './finding.ts';
+import { phonesTop } from './finding.ts';
 import type { PhonesRow } from './plans.ts';
 import { SWEEP_TITLES, SWEEPS, type Sweep, type SweepPoint } from './sweeps.ts';
 
@@ -27,14 +27,9 @@ export function phonesPage({ rows, points, swept, loaded }: PhonesReport): NonNu
   const cut = rows.find(
     ({ model, planner, variant }) => model === swept.name && planner === 'optimal' && variant === VARIANTS[2],
   );
-  const gained = phonesLines(rows);
   return {
     title: 'Phones in the ring',
-    headline:
-      gained.length === 0
-        ? 'The phones shorten no token.'
-        : 'Two phones with NPUs shorten the tokens of models that the other devices can’t hold.',
-    findings: gained,
+    ...phonesTop(rows),
     sections: [
       {
         title: 'What phones and their NPUs gain',

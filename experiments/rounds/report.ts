@@ -110,16 +110,17 @@ export function roundsPage(rows: readonly RoundsRow[], reclaims: readonly Reclai
   );
   // prima.cpp's way of prefetching comes first.
   const preferred = [...variants.slice(1, 2), ...variants.slice(0, 1), ...variants.slice(2)];
-  const best = bestOf(rows, reclaims[0] ?? 'os').slice(0, 3);
-  const gained = best.map(
+  const bests = bestOf(rows, reclaims[0] ?? 'os').slice(0, 3);
+  const gained = bests.map(
     ({ model, policy, rounds, ratio }) => `−${formatPercent(1 - ratio)}: ${model}, ${policy}, k = ${rounds}.`,
   );
+  const [most] = bests;
   return {
     title: 'What rounds do for a ring that does not fit',
     headline:
-      gained.length === 0
+      most === undefined
         ? 'No model gains from more rounds than one.'
-        : 'With more than one round, models that exceed memory take less time per token.',
+        : `With ${most.rounds} rounds in place of one, a token of ${most.model} takes ${formatPercent(1 - most.ratio)} less time.`,
     findings: gained,
     sections: [
       {

@@ -24,12 +24,11 @@ const RULES = {
  */
 export async function tokenize({ tokenizer, contextLength }: ServedModel, json: unknown): Promise<object> {
   const body = readBody(RULES, json);
-  const [name, other] = body.prompt === undefined ? ['content', 'prompt'] : ['prompt', 'content'];
-  const text = body.prompt ?? body.content;
-  if (text === undefined) throw new ApiError(400, `${name}: is missing; send a text`, name, 'invalid_value');
-  if (body.prompt !== undefined && body.content !== undefined)
-    throw new ApiError(400, `${name}: is sent together with ${other}; send one of them`, name, 'invalid_value');
   const isPrompt = body.prompt !== undefined;
+  const text = body.prompt ?? body.content;
+  if (text === undefined) throw new ApiError(400, 'content: is missing; send a text', 'content', 'invalid_value');
+  if (isPrompt && body.content !== undefined)
+    throw new ApiError(400, 'prompt: is sent together with content; send one of them', 'prompt', 'invalid_value');
   const tokens = await tokenizer.encodeInTurns(text, {
     addSpecial: body.add_special ?? body.add_special_tokens ?? isPrompt,
     parseSpecial: body.parse_special ?? true,
