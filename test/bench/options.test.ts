@@ -27,9 +27,9 @@ testIf(
     const [code, errors] = run('kernels.ts', '--types', 'Q4_K,Q9');
     assert.is(code, 2);
     assert.match(errors, /^--types: unknown "Q9"; allowed: F32, .*\n$/);
-    const [other, set] = run('kernels.ts', '--instructions', 'mmx');
+    const [other, set] = run('kernels.ts', '--instructions', 'altivec');
     assert.is(other, 2);
-    assert.match(set, /^--instructions: unknown "mmx"; allowed: auto, .*scalar\n$/);
+    assert.match(set, /^--instructions: unknown "altivec"; allowed: auto, .*scalar\n$/);
   },
 );
 
@@ -38,9 +38,9 @@ testIf(
   'the addon is not built',
   'npm run bench:engine refuses what it would find out only after an hour',
   () => {
-    const [code, errors] = run('engine/run.ts', '--instructions', 'mmx');
+    const [code, errors] = run('engine/run.ts', '--instructions', 'altivec');
     assert.is(code, 2);
-    assert.match(errors, /^--instructions: unknown "mmx"; allowed: auto, .*scalar\n$/);
+    assert.match(errors, /^--instructions: unknown "altivec"; allowed: auto, .*scalar\n$/);
     const [other, out] = run('engine/run.ts', '--out', join(import.meta.filename, 'bench.json'));
     assert.is(other, 2);
     assert.match(out, /^--out .*options\.test\.ts: is a file; give the path of a folder\n$/);
