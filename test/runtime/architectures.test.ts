@@ -100,12 +100,14 @@ for (const model of MODELS) {
   });
 }
 
-test('weights in BF16 are as exact by default as those in F16: with a cache in F32, nothing is rounded', async () => {
+test('weights in BF16 are exact with a cache in F32, by default where the processor has no bf16: else activations of many tokens are rounded to it', async () => {
   const path = await madeFile({ folder, name: 'llama-BF16', mix: 'BF16' });
   const truth = plainForward(path, TOKENS).flat();
   for (const set of NATIVE_SETS) {
-    const error = nmse(logits(path, { implementation: 'native', instructionSet: set }), truth);
-    assert.ok(error <= 1e-10, `${set}: ${error}`);
+    for (const exact of [true, false]) {
+      const error = nmse(logits(path, { implementation: 'native', instructionSet: set, exact }), truth);
+      assert.ok(error <= (!exact && BF16_SETS.includes(set) ? 1e-5 : 1e-10), `${set}: ${error}`);
+    }
   }
 });
 

@@ -26,14 +26,14 @@ template <bool First>
 inline void dotGroup(const std::uint8_t* weights, std::size_t stride, const std::int8_t* x, std::int32_t* dots) {
   if constexpr (First) {
     _tile_zero(0);
-    _tile_loadd(4, weights, stride);
-    _tile_loadd(6, x, 64);
+    loadTile<4>(weights, stride);
+    loadTile<6>(x, 64);
     _tile_dpbssd(0, 4, 6);
     _tile_stored(0, dots, 64);
   } else {
     _tile_zero(1);
-    _tile_loadd(5, weights, stride);
-    _tile_loadd(7, x, 64);
+    loadTile<5>(weights, stride);
+    loadTile<7>(x, 64);
     _tile_dpbssd(1, 5, 7);
     _tile_stored(1, dots, 64);
   }

@@ -28,12 +28,22 @@ class TileSession {
       configuration.rowBytes[tile] = weights ? depth : 64;
       configuration.rows[tile] = static_cast<std::uint8_t>(activations ? depth / 4 : 16);
     }
-    _tile_loadconfig(&configuration);
+    // By hand: as the operand of _tile_loadconfig GCC 12 has the first 8 bytes alone, and may leave out stores to the others.
+    asm volatile("ldtilecfg %0" : : "m"(configuration) : "memory");
   }
   ~TileSession() { _tile_release(); }
   TileSession(const TileSession&) = delete;
   TileSession& operator=(const TileSession&) = delete;
 };
+
+/**
+ * Loads a tile of rows at a distance of `stride` bytes. By hand: GCC 12's _tile_loadd doesn't say that it reads memory, so
+ * that stores to the rows may come after it.
+ */
+template <int Tile>
+[[gnu::always_inline]] inline void loadTile(const void* rows, std::size_t stride) {
+  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(rows), "r"(stride), "i"(Tile) : "memory");
+}
 
 }  // namespace
 }  // namespace hearth
