@@ -14,9 +14,10 @@ namespace {
 template <bool Bytes>
 double tileProducts(std::size_t rounds, float& result) {
   alignas(64) std::byte zeros[1024]{};
+  storeFor(zeros);
   const TileSession session;
-  loadTile<4>(zeros, 64);
-  loadTile<6>(zeros, 64);
+  _tile_loadd(4, zeros, 64);
+  _tile_loadd(6, zeros, 64);
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);

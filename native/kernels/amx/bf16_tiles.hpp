@@ -11,20 +11,21 @@ inline void addTiles(const std::byte* const (&weights)[2], const std::byte* cons
                      float* sums) {
   constexpr int sumStride = 128;
   float* const below = sums + 16 * 32;
-  loadTile<0>(sums, sumStride);
-  if constexpr (V == 2) loadTile<1>(sums + 16, sumStride);
-  if constexpr (R == 2) loadTile<2>(below, sumStride);
-  if constexpr (R == 2 && V == 2) loadTile<3>(below + 16, sumStride);
+  storeFor(packs[0]);
+  _tile_loadd(0, sums, sumStride);
+  if constexpr (V == 2) _tile_loadd(1, sums + 16, sumStride);
+  if constexpr (R == 2) _tile_loadd(2, below, sumStride);
+  if constexpr (R == 2 && V == 2) _tile_loadd(3, below + 16, sumStride);
   for (std::size_t block = 0; block < blocks; block++) {
-    loadTile<4>(weights[0] + 1024 * block, 64);
-    loadTile<6>(packs[0] + 1024 * block, 64);
+    _tile_loadd(4, weights[0] + 1024 * block, 64);
+    _tile_loadd(6, packs[0] + 1024 * block, 64);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (V == 2) {
-      loadTile<7>(packs[1] + 1024 * block, 64);
+      _tile_loadd(7, packs[1] + 1024 * block, 64);
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (R == 2) {
-      loadTile<5>(weights[1] + 1024 * block, 64);
+      _tile_loadd(5, weights[1] + 1024 * block, 64);
       _tile_dpbf16ps(2, 5, 6);
       if constexpr (V == 2) _tile_dpbf16ps(3, 5, 7);
     }

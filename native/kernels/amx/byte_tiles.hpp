@@ -26,14 +26,14 @@ template <bool First>
 inline void dotGroup(const std::uint8_t* weights, std::size_t stride, const std::int8_t* x, std::int32_t* dots) {
   if constexpr (First) {
     _tile_zero(0);
-    loadTile<4>(weights, stride);
-    loadTile<6>(x, 64);
+    _tile_loadd(4, weights, stride);
+    _tile_loadd(6, x, 64);
     _tile_dpbssd(0, 4, 6);
     _tile_stored(0, dots, 64);
   } else {
     _tile_zero(1);
-    loadTile<5>(weights, stride);
-    loadTile<7>(x, 64);
+    _tile_loadd(5, weights, stride);
+    _tile_loadd(7, x, 64);
     _tile_dpbssd(1, 5, 7);
     _tile_stored(1, dots, 64);
   }
@@ -47,6 +47,7 @@ template <std::size_t Group, class Add>
 [[gnu::always_inline]] inline void forEachGroup(const std::uint8_t* weights, std::size_t stride, const std::int8_t* x,
                                                 std::size_t groups, const Add& add) {
   alignas(64) std::int32_t dots[2][byteTileRows * packLanes];
+  storeFor(x);
   // Two by turns, so that a product doesn't wait for the sums before to be stored.
   std::size_t g = 0;
   const auto addGroup = [&]<bool First>() __attribute__((always_inline)) {

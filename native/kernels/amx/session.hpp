@@ -8,6 +8,12 @@
 namespace hearth {
 namespace {
 
+/**
+ * Everything is stored before tiles read it. GCC 12's intrinsics don't say what they read: of a configuration its first 8
+ * bytes alone, so that stores to the others are left out, and nothing of a tile's rows.
+ */
+[[gnu::always_inline]] inline void storeFor(const void* read) { asm volatile("" : : "r"(read) : "memory"); }
+
 /** Configures the tiles, and releases them on destruction: until then they are saved at every thread switch. */
 class TileSession {
  public:
@@ -28,22 +34,13 @@ class TileSession {
       configuration.rowBytes[tile] = weights ? depth : 64;
       configuration.rows[tile] = static_cast<std::uint8_t>(activations ? depth / 4 : 16);
     }
-    // By hand: as the operand of _tile_loadconfig GCC 12 has the first 8 bytes alone, and may leave out stores to the others.
-    asm volatile("ldtilecfg %0" : : "m"(configuration) : "memory");
+    storeFor(&configuration);
+    _tile_loadconfig(&configuration);
   }
   ~TileSession() { _tile_release(); }
   TileSession(const TileSession&) = delete;
   TileSession& operator=(const TileSession&) = delete;
 };
-
-/**
- * Loads a tile of rows at a distance of `stride` bytes. By hand: GCC 12's _tile_loadd doesn't say that it reads memory, so
- * that stores to the rows may come after it.
- */
-template <int Tile>
-[[gnu::always_inline]] inline void loadTile(const void* rows, std::size_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(rows), "r"(stride), "i"(Tile) : "memory");
-}
 
 }  // namespace
 }  // namespace hearth
