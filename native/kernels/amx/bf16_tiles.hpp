@@ -11,7 +11,6 @@ inline void addTiles(const std::byte* const (&weights)[2], const std::byte* cons
                      float* sums) {
   constexpr int sumStride = 128;
   float* const below = sums + 16 * 32;
-  storeFor(packs[0]);
   _tile_loadd(0, sums, sumStride);
   if constexpr (V == 2) _tile_loadd(1, sums + 16, sumStride);
   if constexpr (R == 2) _tile_loadd(2, below, sumStride);
@@ -44,6 +43,7 @@ struct TileMultiplier {
   static void multiply(const std::byte* weights, std::size_t tiles, std::size_t stride,
                        const std::byte* const (&packs)[2], std::size_t blocks, float* sums) {
     constexpr std::size_t tileSums = 16 * 32;
+    storeFor(packs[0]);
     std::size_t tile = 0;
     for (; tile + 2 <= tiles; tile += 2) {
       const std::byte* const rows[2] = {weights + tile * stride, weights + (tile + 1) * stride};
