@@ -135,6 +135,10 @@ async function openServedModel(request: ServeRequest): Promise<OpenedModel & { c
   const model = {
     name,
     created: Math.floor(statSync(path).mtimeMs / 1000),
+    file: {
+      ...{ architecture: whole.fields.text('general.architecture'), bytes: shape.bytes, mix: shape.mix },
+      parameters: shape.tensors.reduce((sum, { rows, columns }) => sum + rows * columns, 0),
+    },
     contextLength: context,
     hiddenSize: shape.hiddenSize,
     tokenizer,

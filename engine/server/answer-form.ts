@@ -43,6 +43,11 @@ export interface Asked {
   readonly form: AnswerForm;
 }
 
+/** A request for a text that has its answer without one. */
+export interface Answered {
+  readonly body: object;
+}
+
 /** Tokens of the prompts, of which each has `count` choices, of their cached parts, and of all texts. */
 export function usageOf(choices: readonly FinishedChoice[], count: number) {
   const byPrompt = choices.filter(({ index }) => index % count === 0).map(({ result }) => result);

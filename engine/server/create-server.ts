@@ -5,7 +5,7 @@ import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { accessCheck, type CheckAccess } from './access.ts';
 import { type Admission, createAdmission, type Place } from './admission.ts';
-import type { Asked } from './answer-form.ts';
+import type { Answered, Asked } from './answer-form.ts';
 import { ApiError, answeredError, anthropicError, ollamaError, openAiError } from './api-error.ts';
 import { type ConnectionLimits, createConnections } from './connections.ts';
 import { askChat } from './forms/chat.ts';
@@ -13,19 +13,13 @@ import { askCompletion } from './forms/completions.ts';
 import { askEmbeddings, embed } from './forms/embeddings.ts';
 import { askInfill } from './forms/infill.ts';
 import { askMessage, countMessageTokens } from './forms/messages.ts';
-import {
-  askOllamaChat,
-  askOllamaEmbedding,
-  askOllamaEmbeddings,
-  askOllamaText,
-  ollamaEmbed,
-  ollamaEmbedding,
-  ollamaFacts,
-} from './forms/ollama.ts';
+import { askOllamaChat, askOllamaText } from './forms/ollama.ts';
+import { askOllamaEmbedding, askOllamaEmbeddings, ollamaEmbed, ollamaEmbedding } from './forms/ollama-model.ts';
 import { askResponse } from './forms/responses.ts';
 import { detokenize, tokenize, tokenizerInfo } from './forms/tokenize.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { addOllamaFacts, OLLAMA_FACTS } from './ollama-routes.ts';
 import { PAGE_PATHS, readPage } from './page-files.ts';
 import { readJsonInTurns } from './read-json.ts';
 import type { ServedModel } from './served-model.ts';
@@ -54,7 +48,7 @@ export interface HttpServer {
   stop(seconds: number): Promise<void>;
 }
 
-type AskText = (model: ServedModel, body: unknown, signal: AbortSignal) => Promise<Asked>;
+type AskText = (model: ServedModel, body: unknown, signal: AbortSignal) => Promise<Asked | Answered>;
 
 /** Endpoints that write texts: how their requests are read. */
 const TEXTS: Readonly<Record<string, AskText>> = {
@@ -70,8 +64,6 @@ const TEXTS: Readonly<Record<string, AskText>> = {
 const EMBEDDINGS = '/v1/embeddings';
 /** The newer path and the older one. */
 const OLLAMA_EMBED = ['/api/embed', '/api/embeddings'] as const;
-/** The version of Ollama's API that this server's answers follow. */
-const OLLAMA_VERSION = '0.12.0';
 
 /** Endpoints that count tokens. */
 const COUNTS: Readonly<Record<string, (model: ServedModel, body: unknown) => Promise<object>>> = {
@@ -101,7 +93,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   });
   const routes: string[] = [];
   app.addHook('onRoute', ({ method, url }) => {
-    if (method === 'GET' || method === 'POST') routes.push(`${method} ${url}`);
+    if (method === 'GET' || method === 'POST' || method === 'DELETE') routes.push(`${method} ${url}`);
   });
   readBodies(app);
   const admission = createAdmission(options.mostTexts);
@@ -199,6 +191,7 @@ function writeAnswer({ ask, ...answering }: Answering & { readonly ask: AskText 
   const { model } = options;
   return inPlace(answering, async (place) => {
     const asked = await ask(model, request.body, place.signal);
+    if ('body' in asked) return asked.body;
     if (asked.ignored.length > 0) tellIgnored(reply, asked.ignored, options.log);
     const atOnce = place.extend(Math.min(asked.request.prompts.length * asked.request.count, MOST_AT_ONCE) - 1);
     const open = () => {
@@ -234,7 +227,7 @@ function answerEmbeddings({
   const { request, metrics, options } = answering;
   return inPlace(answering, async (place) => {
     const asked = await ask(options.model, request.body);
-    const atOnce = place.extend(Math.min(asked.texts.length, MOST_AT_ONCE) - 1);
+    const atOnce = place.extend(Math.max(1, Math.min(asked.texts.length, MOST_AT_ONCE)) - 1);
     const body = await answer(options.model, { ...asked, atOnce }, place.signal);
     metrics.embedded(asked.texts.reduce((sum, { length }) => sum + length, 0));
     return body;
@@ -323,8 +316,7 @@ function spellings(path: string): string[] {
 
 const FACTS = [
   ...['/v1/models', '/health', '/props', '/slots', '/tokenizer_info', '/metrics', '/ring'].map((one) => `GET ${one}`),
-  ...['/api/tags', '/api/ps', '/api/version'].map((one) => `GET ${one}`),
-  'POST /api/show',
+  ...OLLAMA_FACTS,
 ];
 
 interface FactSources {
@@ -351,11 +343,7 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
         'reranking needs a model with a classification head, and this server continues texts; use /v1/embeddings';
       throw new ApiError(501, problem, null, 'not_supported_error');
     });
-  const ollama = ollamaFacts(model);
-  app.get('/api/tags', async () => ollama.tags);
-  app.get('/api/ps', async () => ollama.running);
-  app.get('/api/version', async () => ({ version: OLLAMA_VERSION }));
-  app.post('/api/show', async () => ollama.shown);
+  addOllamaFacts(app, model);
   app.get('/health', async ({ headers }) =>
     check(headers) === undefined ? { status: 'ok', load: model.engine.load } : { status: 'ok' },
   );

@@ -7,7 +7,7 @@ const COMMENT_SECONDS = 8;
 const COMMENT = ':\n\n';
 
 const EVENTS_TYPE = 'text/event-stream; charset=utf-8';
-const LINES_TYPE = 'application/x-ndjson';
+export const LINES_TYPE = 'application/x-ndjson';
 
 /** The body of a response in events. */
 export interface EventStream {

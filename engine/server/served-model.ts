@@ -8,12 +8,24 @@ import type { Tokenizer } from '../text/tokenizer.ts';
 import type { CallForm, Tool } from '../text/tools/tool.ts';
 import type { RingState } from './ring-state.ts';
 
+/** Facts about a model's file. */
+export interface ServedFile {
+  /** Such as `llama`. */
+  readonly architecture: string;
+  readonly parameters: number;
+  /** Bytes of its weights. */
+  readonly bytes: number;
+  /** Formats of its weights by one name, such as Q4_K_M. */
+  readonly mix: string;
+}
+
 /** Parts of a model that the server needs. */
 export interface ServedModel {
   /** By which requests name it. */
   readonly name: string;
   /** Time of its file, in seconds since 1970. */
   readonly created: number;
+  readonly file: ServedFile;
   /** Tokens of a prompt and its answer. */
   readonly contextLength: number;
   /** Values of a hidden state, and so of an embedding. */

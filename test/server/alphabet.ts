@@ -3,6 +3,7 @@ import { createHttpServer, type ServerOptions } from '../../engine/server/create
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import type { RewindableModel } from '../../engine/text/conversation.ts';
 import { createGrammars } from '../../engine/text/grammar/grammars.ts';
+import type { FillMarks } from '../../engine/text/tokenizer.ts';
 import { callFormOf } from '../../engine/text/tools/tool.ts';
 import { createOneByOneEngine } from './one-by-one.ts';
 
@@ -74,6 +75,7 @@ export interface AlphabetOptions extends Partial<Omit<ServerOptions, 'model'>> {
   readonly milliseconds?: number;
   readonly chat?: boolean;
   readonly ring?: ServedModel['ring'];
+  readonly fillMarks?: FillMarks;
 }
 
 /** A server on a free port of loopback, with that model. */
@@ -84,12 +86,13 @@ export async function alphabetServer({
   script,
   reasoning,
   isThinking = false,
+  fillMarks,
   ...options
 }: AlphabetOptions = {}) {
   const lines: string[] = [];
   const encode = (text: string): number[] => [...new TextEncoder().encode(text)];
-  const tokenizer = {
-    ...{ size: END + 1, stops: new Set([END]), fillMarks: undefined },
+  const tokenizer: ServedModel['tokenizer'] = {
+    ...{ size: END + 1, stops: new Set([END]), fillMarks },
     encodeInTurns: async (text: string) => encode(text),
     bytesOf: (token: number) => Uint8Array.of(...(token === END ? [] : [token])),
     spell: (token: number) => (token === END ? '</s>' : String.fromCharCode(token)),
@@ -102,6 +105,7 @@ export async function alphabetServer({
     ...{
       name: 'alphabet',
       created: 1_700_000_000,
+      file: { architecture: 'letters', parameters: 26, bytes: 104, mix: 'F32' },
       contextLength: CONTEXT,
       hiddenSize: HIDDEN,
       tokenizer,

@@ -8,8 +8,12 @@ const server = await alphabetServer();
 const CALL = '<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>';
 const caller = await alphabetServer({ script: `<think>Hm</think>${CALL}` });
 const slow = await alphabetServer({ milliseconds: 20 });
+const [prefix, suffix, middle] = [112, 115, 119];
+const filler = await alphabetServer({
+  fillMarks: { prefix, suffix, middle, repository: undefined, file: undefined, ends: [] },
+});
 test.after(async () => {
-  for (const one of [server, caller, slow]) await one.stop();
+  for (const one of [server, caller, slow, filler]) await one.stop();
 });
 const client = new Ollama({ host: server.url });
 const model = 'alphabet';
@@ -65,6 +69,36 @@ test('generate: raw, in the template, in a stream, and held to a schema', async 
   assert.equal(JSON.parse(response), { a: 'bear' });
 });
 
+test('log probabilities, whole and in a stream, and a text between two others', async () => {
+  const asked = { model, messages, options: { temperature: 0, num_predict: 2 }, logprobs: true, top_logprobs: 2 };
+  const { logprobs = [] } = await client.chat(asked);
+  assert.equal(
+    logprobs.map(({ token, top_logprobs: top = [] }) => [token, top.length, top[0]?.token]),
+    [
+      ['a', 2, 'a'],
+      ['b', 2, 'b'],
+    ],
+  );
+  const parts = [];
+  for await (const part of await client.chat({ ...asked, stream: true })) parts.push(...(part.logprobs ?? []));
+  assert.equal(parts, logprobs);
+  const plain = await client.generate({ model, prompt: 'x', raw: true, logprobs: true, options });
+  assert.equal(
+    plain.logprobs?.map((one) => [one.token, one.top_logprobs]),
+    [
+      ['y', undefined],
+      ['z', undefined],
+    ],
+  );
+  const fills = new Ollama({ host: filler.url });
+  assert.is((await fills.generate({ model, prompt: 'a', suffix: 'b', options })).response, 'xyz');
+  assert.match((await fills.show({ model })).template, /\.Suffix.*p.*s.*w/);
+  await client.generate({ model, prompt: 'a', suffix: 'b' }).then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.match(message, /suffix: this model’s vocabulary has no marks/),
+  );
+});
+
 test('the model, what runs, the version and embeddings', async () => {
   assert.equal(
     (await client.list()).models.map(({ model: name }) => name),
@@ -97,7 +131,7 @@ test('a stream that the client aborts frees its place, and mistakes are named', 
   for (const other of [client.chat({ model: 'other', messages }), client.pull({ model: 'other' })])
     await other.then(
       () => assert.unreachable(),
-      ({ message }: Error) => assert.match(message, /there is no model "other" here|is not served here/),
+      ({ message }: Error) => assert.match(message, /^model "other" not found/),
     );
 });
 

@@ -70,8 +70,15 @@ test('what the server has', async () => {
     [model],
   );
   assert.match((await get('/api/version')).version ?? '', /^\d+\.\d+\.\d+$/);
-  const shown = (await (await server.post('/api/show', { model })).json()) as { capabilities: string[] };
+  const shown = (await (await server.post('/api/show', { model })).json()) as {
+    capabilities: string[];
+    model_info: Readonly<Record<string, unknown>>;
+  };
   assert.equal(shown.capabilities, ['completion']);
+  assert.equal(
+    [shown.model_info['general.architecture'], shown.model_info['letters.context_length']],
+    ['letters', 256],
+  );
   const { embeddings } = (await (await server.post('/api/embed', { model, input: ['a', 'b'] })).json()) as {
     embeddings: number[][];
   };
@@ -81,9 +88,41 @@ test('what the server has', async () => {
 test('mistakes in the form of the API', async () => {
   const answer = await server.post('/api/chat', { model: 'other', messages });
   assert.is(answer.status, 404);
-  assert.equal(await answer.json(), { error: 'model: there is no model "other" here; this server has "alphabet"' });
+  const error = 'model "other" not found; this server has "alphabet", and no other can be loaded';
+  assert.equal(await answer.json(), { error });
   const image = await server.post('/api/chat', { model, messages: [{ ...messages[0], images: ['x'] }] });
   assert.match(((await image.json()) as { error: string }).error, /images: are not supported; send text/);
+});
+
+test('a request without a text asks for the model, whose pull has nothing to do; others are refused', async () => {
+  const said = async (path: string, body: object) => (await (await server.post(path, body)).json()) as Line;
+  assert.is((await said('/api/generate', { model })).done_reason, 'load');
+  assert.is((await said('/api/generate', { model, prompt: '', keep_alive: '0s' })).done_reason, 'unload');
+  assert.is((await said('/api/chat', { model: 'Alphabet', messages: [] })).done_reason, 'load');
+  assert.equal(await lines('/api/pull', { name: model }), [{ status: 'pulling manifest' }, { status: 'success' }]);
+  assert.equal(await said('/api/pull', { model, stream: false }), { status: 'success' });
+  for (const path of ['/api/pull', '/api/show']) {
+    assert.is((await server.post(path, { model: 'other' })).status, 404);
+    assert.is((await server.post(path, {})).status, 400);
+  }
+  const gone = await fetch(`${server.url}/api/delete`, {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model }),
+  });
+  assert.equal([gone.status, (await server.post('/api/create', { model: 'x', from: model })).status], [501, 501]);
+});
+
+test('embeddings of no text, of a long one, and of fewer dimensions', async () => {
+  const vectors = async (body: object) => {
+    const answer = await server.post('/api/embed', { model, ...body });
+    return [answer.status, ((await answer.json()) as { embeddings?: number[][] }).embeddings];
+  };
+  assert.equal(await vectors({ input: [] }), [200, []]);
+  assert.equal(await vectors({ input: 'a', dimensions: 1 }), [200, [[1]]]);
+  const long = 'a'.repeat(300);
+  assert.equal(await vectors({ input: long, dimensions: 1 }), [200, [[1]]]);
+  assert.equal(await vectors({ input: long, truncate: false }), [400, undefined]);
 });
 
 test('paths without /v1, HEAD, and pages of another origin', async () => {

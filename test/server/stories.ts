@@ -34,6 +34,7 @@ export async function storiesServer(
   const chat = createChatPrompts(gguf, tokenizer, undefined);
   const model: ServedModel = {
     ...{ name: 'stories', created: 1_700_000_000, contextLength: CONTEXT, hiddenSize: 192, tokenizer, engine },
+    file: { architecture: 'llama', parameters: 3_000_000, bytes: 3_000_000, mix: 'Q8_0' },
     grammars: createGrammars(tokenizer),
     chatPrompt: chat.of,
     chatTemplate: chatTemplate(gguf),

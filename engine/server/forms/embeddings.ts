@@ -12,6 +12,8 @@ export interface AskedEmbeddings {
   /** The tokens of each text. */
   readonly texts: readonly (readonly number[])[];
   readonly format: 'float' | 'base64';
+  /** Values of a vector, the first of its mean; default: all. */
+  readonly dimensions?: number;
 }
 
 const RULES = {
@@ -25,15 +27,24 @@ const RULES = {
   unsupported: {},
 } satisfies BodyRules<z.ZodObject>;
 
-/** Reads `POST /v1/embeddings`. @throws ApiError, also for texts without tokens or with more than the context has */
-export async function askEmbeddings(model: ServedModel, json: unknown): Promise<AskedEmbeddings> {
+/**
+ * Reads `POST /v1/embeddings`.
+ * @param isCut whether a text that is longer than the context is cut to it
+ * @throws ApiError, also for texts without tokens or, unless they are cut, with more than the context has
+ */
+export async function askEmbeddings(
+  model: ServedModel,
+  json: unknown,
+  { isCut = false }: { readonly isCut?: boolean } = {},
+): Promise<AskedEmbeddings> {
   const body = readBody(RULES, json);
   checkModel(model, body.model);
   if (body.dimensions !== undefined && body.dimensions !== model.hiddenSize) {
     const problem = `dimensions: ${body.dimensions} is not supported; this model has ${model.hiddenSize}, leave it out`;
     throw new ApiError(400, problem, 'dimensions', 'unsupported_value');
   }
-  const texts = await tokensOfPrompts(model, body.input, 'input');
+  const whole = await tokensOfPrompts(model, body.input, 'input');
+  const texts = isCut ? whole.map((tokens) => tokens.slice(0, model.contextLength)) : whole;
   for (const [index, { length }] of texts.entries()) {
     if (length === 0) throw new ApiError(400, `input[${index}]: is empty`, 'input', 'invalid_value');
     if (length <= model.contextLength) continue;
@@ -54,7 +65,7 @@ export async function embed(
   asked: AskedEmbeddings & { readonly atOnce: number },
   signal: AbortSignal,
 ) {
-  const { texts, format, atOnce } = asked;
+  const { texts, format, dimensions, atOnce } = asked;
   const means = Array<Float32Array | undefined>(texts.length);
   const waiting = texts.entries();
   const one = async (): Promise<void> => {
@@ -69,7 +80,7 @@ export async function embed(
     object: 'list',
     data: means.map((mean, index) => {
       if (mean === undefined) throw STOPPED;
-      const vector = ofLengthOne(mean);
+      const vector = ofLengthOne(mean.subarray(0, dimensions));
       return { object: 'embedding', index, embedding: format === 'float' ? [...vector] : base64(vector) };
     }),
     model: model.name,

@@ -5,9 +5,9 @@ import type { ToolCall } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
 import * as parameters from './parameters.ts';
 
-/** A message of Anthropic's API: a text, or blocks. */
+/** A message of Anthropic's API: a text, or blocks. `system`: instructions in the course of a conversation. */
 export const blockMessage = z.strictObject({
-  role: z.enum(['user', 'assistant']),
+  role: z.enum(['user', 'assistant', 'system']),
   content: z.union(
     [z.string(), parameters.list(z.looseObject({ type: z.string() }), parameters.MOST_MESSAGES)],
     'must be a text, or a list of blocks of type "text", "document", "search_result", "tool_use" or "tool_result"',

@@ -1,19 +1,22 @@
 import { z } from 'zod';
+import type { GeneratedPiece } from '../../runtime/batch/batch-engine.ts';
 import type { TextForm } from '../../text/grammar/text-form.ts';
 import type { Message } from '../../text/message.ts';
 import type { CallReading } from '../../text/tools/read-calls.ts';
-import { type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answer-form.ts';
+import { type Answered, type AnswerForm, type Asked, type ServerEvent, usageOf } from '../answer-form.ts';
 import { ApiError, ollamaError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
-import { checkModel, type FinishedChoice, promptOf, samplingOf, type TextRequest } from '../text-request.ts';
-import { askEmbeddings, embed } from './embeddings.ts';
+import { type FinishedChoice, promptOf, samplingOf, type TextRequest } from '../text-request.ts';
+import { filledBetween, filling } from './infill.ts';
+import { shownTokens } from './logprobs.ts';
+import { checkName } from './ollama-model.ts';
 import * as parameters from './parameters.ts';
 import { grammarOf } from './text-format.ts';
 import { thinkingVariables } from './thinking.ts';
 import { argumentsText, chatTools, offered, toolUse } from './tools.ts';
 
-/** Forms of Ollama's API, which some editors speak alone. */
+/** Texts in the forms of Ollama's API, which some editors speak alone. */
 
 const options = z.looseObject({
   ...{
@@ -41,8 +44,12 @@ const common = {
   format: z.unknown().optional(),
   options: options.optional(),
   think: z.union([z.boolean(), z.string()]).optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: parameters.topLogprobs.optional(),
+  /** Seconds, or such as "5m", for which the model stays in memory; here it always does. */
+  keep_alive: z.union([z.string(), z.number()]).optional(),
 };
-const HARMLESS = ['keep_alive', 'template', 'context', 'truncate', 'shift'];
+const HARMLESS = ['template', 'context', 'truncate', 'shift'];
 
 const CHAT = {
   shape: z.object({
@@ -70,25 +77,17 @@ const GENERATE = {
     prompt: z.string().optional(),
     system: z.string().optional(),
     raw: z.boolean().optional(),
+    suffix: z.string().optional(),
   }),
   harmless: HARMLESS,
-  unsupported: {
-    suffix: { neutral: [''], remedy: 'leave it out, since texts are only continued' },
-    images: { neutral: [[]], remedy: 'send text' },
-  },
+  unsupported: { images: { neutral: [[]], remedy: 'send text' } },
 } satisfies BodyRules<z.ZodObject>;
 
-/** Ollama names a model with a tag. */
-export const TAG = ':latest';
-
-function checkName(model: ServedModel, name: string): void {
-  checkModel(model, name.endsWith(TAG) ? name.slice(0, -TAG.length) : name);
-}
-
-/** Reads `POST /api/chat`. @throws ApiError */
-export async function askOllamaChat(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
+/** Reads `POST /api/chat`. Without messages it asks whether the model is loaded. @throws ApiError */
+export async function askOllamaChat(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked | Answered> {
   const body = readBody(CHAT, json);
   checkName(model, body.model);
+  if (body.messages.length === 0) return loaded(model, body, { message: { role: 'assistant', content: '' } });
   const { own, leftOut } = offered(body.tools, isFunctionTool);
   const use = toolUse(model, {
     tools: own.map((tool) => ({ ...tool.function, schema: tool.function.parameters })),
@@ -99,22 +98,42 @@ export async function askOllamaChat(model: ServedModel, json: unknown, signal: A
   return answerTo(model, body, { ...asked, prompts: [asked.prompt], leftOut, kind: 'chat', signal });
 }
 
-/** Reads `POST /api/generate`: a message in the chat template or, with `raw`, a text to continue. @throws ApiError */
-export async function askOllamaText(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
+/**
+ * Reads `POST /api/generate`: a message in the chat template, with `raw` a text to continue, with `suffix` the text before
+ * another one. Without a prompt it asks whether the model is loaded.
+ * @throws ApiError
+ */
+export async function askOllamaText(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked | Answered> {
   const body = readBody(GENERATE, json);
   checkName(model, body.model);
-  const { prompt = '', system } = body;
+  const { prompt = '', system, suffix = '' } = body;
+  if (prompt === '' && suffix === '') return loaded(model, body, { response: '' });
   const form = formOf(body.format);
+  const plain = { form, reading: undefined, leftOut: [], kind: 'generate', signal } as const;
+  if (suffix !== '') {
+    const tokens = await filledBetween(model, { prefix: prompt, suffix });
+    return answerTo(model, body, { ...plain, prompts: [tokens], isFilling: true });
+  }
   if (body.raw === true || model.chatPrompt === undefined) {
     const tokens = await model.tokenizer.encodeInTurns(prompt, { addSpecial: true, parseSpecial: true });
-    const read = { prompts: [tokens], form, reading: undefined, leftOut: [] };
-    return answerTo(model, body, { ...read, kind: 'generate', signal });
+    return answerTo(model, body, { ...plain, prompts: [tokens] });
   }
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
   const messages: readonly Message[] = [...begin, { role: 'user', content: prompt }];
   const reading = { form: undefined, names: [], isRequired: false };
   const asked = await promptOf(model, { messages, tools: [], form, reading, variables: variablesOf(body.think) });
-  return answerTo(model, body, { ...asked, prompts: [asked.prompt], leftOut: [], kind: 'generate', signal });
+  return answerTo(model, body, { ...plain, ...asked, prompts: [asked.prompt] });
+}
+
+/** The answer to a request without a text, with which clients load a model, or let it go with `keep_alive: 0`. */
+function loaded(
+  { name }: ServedModel,
+  { keep_alive: kept }: { readonly keep_alive?: string | number | undefined },
+  empty: object,
+): Answered {
+  const isLetGo = kept !== undefined && Number.parseFloat(String(kept)) === 0;
+  const common = { model: name, created_at: new Date().toISOString() };
+  return { body: { ...common, ...empty, done: true, done_reason: isLetGo ? 'unload' : 'load' } };
 }
 
 type ChatTool = z.output<typeof chatTools>[number];
@@ -160,6 +179,8 @@ interface AskedText {
   readonly reading: CallReading | undefined;
   readonly leftOut: readonly string[];
   readonly kind: 'chat' | 'generate';
+  /** Whether the text lies between two others. */
+  readonly isFilling?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -167,26 +188,32 @@ const PLACES = { text: 'format', tool: (index: number) => `tools[${index}].funct
 
 async function answerTo(
   model: ServedModel,
-  {
-    stream = true,
-    options: given = {},
-  }: { readonly stream?: boolean | undefined; readonly options?: z.output<typeof options> | undefined },
-  { prompts, form, reading, leftOut, kind, signal }: AskedText,
+  body: Pick<z.output<typeof GENERATE.shape>, 'stream' | 'options' | 'logprobs' | 'top_logprobs'>,
+  { prompts, form, reading, leftOut, kind, isFilling = false, signal }: AskedText,
 ): Promise<Asked> {
+  const { stream = true, options: given = {}, logprobs = false, top_logprobs: top = 0 } = body;
   const { grammar, ignored } = await grammarOf(model, form, PLACES, signal);
   const { num_predict: most = -1 } = given;
+  const topLogprobs = logprobs ? top : undefined;
+  const unasked = top > 0 && !logprobs ? ['top_logprobs'] : [];
   return {
-    ...{ stream, reading, ignored: [...leftOut, ...ignored], isLines: true },
-    form: ollamaForm(model, kind),
+    ...{ stream, reading, ignored: [...leftOut, ...unasked, ...ignored], isLines: true },
+    form: ollamaForm(model, kind, topLogprobs),
     request: {
       ...{ prompts, count: 1, tokens: most > 0 ? most : undefined, sampling: samplingOf(given), seed: given.seed },
       penalties: { frequency: given.frequency_penalty ?? 0, presence: given.presence_penalty ?? 0 },
-      ...{ stops: parameters.stopList(given.stop), topLogprobs: undefined, grammar },
+      ...(isFilling ? filling(model, { stopTokens: new Set<number>() }) : {}),
+      ...{ stops: parameters.stopList(given.stop), topLogprobs, grammar },
     },
   };
 }
 
-function ollamaForm({ name }: ServedModel, kind: AskedText['kind']): AnswerForm {
+/** @param topLogprobs likely tokens to name with the probability of each; `undefined`: no probabilities */
+function ollamaForm(
+  { name, tokenizer }: ServedModel,
+  kind: AskedText['kind'],
+  topLogprobs: number | undefined,
+): AnswerForm {
   const start = performance.now();
   const line = (more: object): object => ({ model: name, created_at: new Date().toISOString(), ...more });
   const said = (content: string, thinking: string, calls: readonly object[] = []): object =>
@@ -200,8 +227,15 @@ function ollamaForm({ name }: ServedModel, kind: AskedText['kind']): AnswerForm 
       : { response: content, ...(thinking === '' ? {} : { thinking }) };
   const written = ({ calls }: Pick<FinishedChoice, 'calls'>): object[] =>
     calls.map((call) => ({ function: { name: call.name, arguments: JSON.parse(call.arguments) as unknown } }));
-  const event = (content: string, thinking: string, calls?: readonly object[]): ServerEvent => ({
-    data: line({ ...said(content, thinking, calls), done: false }),
+  const probabilities = (pieces: readonly GeneratedPiece[]): { readonly logprobs?: readonly object[] } => {
+    if (topLogprobs === undefined) return {};
+    const logprobs = shownTokens(tokenizer, pieces, topLogprobs).map(({ top_logprobs: top, ...token }) =>
+      top.length === 0 ? token : { ...token, top_logprobs: top },
+    );
+    return logprobs.length === 0 ? {} : { logprobs };
+  };
+  const event = (content: string, thinking: string, more: object = {}, calls?: readonly object[]): ServerEvent => ({
+    data: line({ ...said(content, thinking, calls), done: false, ...more }),
   });
   /** Durations are in nanoseconds. */
   const ended = (choices: readonly FinishedChoice[]): object => {
@@ -222,82 +256,18 @@ function ollamaForm({ name }: ServedModel, kind: AskedText['kind']): AnswerForm 
   return {
     whole(choices) {
       const choice = choices[0] as FinishedChoice;
-      return line({ ...said(choice.text, choice.reasoning, written(choice)), ...ended(choices) });
+      const more = { ...ended(choices), ...probabilities(choice.pieces) };
+      return line({ ...said(choice.text, choice.reasoning, written(choice)), ...more });
     },
     begin: () => [],
-    think: (_index, reasoning) => [event('', reasoning)],
-    more: (_index, text) => (text === '' ? [] : [event(text, '')]),
-    call: (_index, part) => (part.kind === 'end' ? [event('', '', written({ calls: [part.call] }))] : []),
+    think: (_index, reasoning, piece) => [event('', reasoning, probabilities(piece === undefined ? [] : [piece]))],
+    more(_index, text, piece) {
+      const more = probabilities(piece === undefined ? [] : [piece]);
+      return text === '' && more.logprobs === undefined ? [] : [event(text, '', more)];
+    },
+    call: (_index, part) => (part.kind === 'end' ? [event('', '', {}, written({ calls: [part.call] }))] : []),
     finish: () => [],
     end: (choices) => [{ data: line({ ...said('', ''), ...ended(choices) }) }],
     fail: (error) => ({ data: ollamaError(error) }),
-  };
-}
-
-/** Facts about the model in the form of Ollama's API, as far as a server of one file knows them. */
-export function ollamaFacts({ name, created, contextLength, callForm, reasoning }: ServedModel) {
-  const details = {
-    format: 'gguf',
-    family: '',
-    families: [],
-    parameter_size: '',
-    quantization_level: '',
-    parent_model: '',
-  };
-  const modified = new Date(1000 * created).toISOString();
-  const listed = { ...{ name: name + TAG, model: name + TAG, modified_at: modified, size: 0, digest: '' }, details };
-  const capabilities = [
-    'completion',
-    ...(callForm.isTaught ? ['tools'] : []),
-    ...(reasoning === undefined ? [] : ['thinking']),
-  ];
-  return {
-    tags: { models: [listed] },
-    running: { models: [{ ...listed, expires_at: modified, size_vram: 0, context_length: contextLength }] },
-    shown: {
-      ...{ modelfile: '', parameters: '', template: '', details, capabilities, modified_at: modified },
-      model_info: { 'general.basename': name, 'general.context_length': contextLength },
-    },
-  };
-}
-
-const EMBED = {
-  shape: z.object({ model: z.string(), input: z.union([z.string(), z.array(z.string()).min(1)]) }),
-  harmless: [...HARMLESS, 'options', 'dimensions'],
-  unsupported: {},
-} satisfies BodyRules<z.ZodObject>;
-
-/** `POST /api/embed`. @throws ApiError */
-export function askOllamaEmbeddings(model: ServedModel, json: unknown) {
-  const { model: name, input } = readBody(EMBED, json);
-  checkName(model, name);
-  return askEmbeddings(model, { input });
-}
-
-const EMBED_ONE = {
-  shape: z.object({ model: z.string(), prompt: z.string() }),
-  harmless: EMBED.harmless,
-  unsupported: {},
-} satisfies BodyRules<z.ZodObject>;
-
-/** `POST /api/embeddings`, the older path for one text. @throws ApiError */
-export function askOllamaEmbedding(model: ServedModel, json: unknown) {
-  const { model: name, prompt } = readBody(EMBED_ONE, json);
-  checkName(model, name);
-  return askEmbeddings(model, { input: prompt });
-}
-
-export async function ollamaEmbedding(...given: Parameters<typeof embed>) {
-  const { data } = await embed(...given);
-  return { embedding: data[0]?.embedding };
-}
-
-export async function ollamaEmbed(...given: Parameters<typeof embed>) {
-  const [model] = given;
-  const { data, usage } = await embed(...given);
-  return {
-    model: model.name,
-    embeddings: data.map(({ embedding }) => embedding),
-    prompt_eval_count: usage.prompt_tokens,
   };
 }
