@@ -73,7 +73,8 @@ export async function chatTokens(gguf: Gguf, tokenizer: Tokenizer, messages: rea
  * The prompt of a conversation that awaits an answer: the messages as written by the model's own template (Jinja), and
  * the beginning of the assistant's turn or, where the last message is the assistant's, that message without its end.
  * Only the template's own marks become control tokens; those in messages are text. Where the template rejects a system
- * message, as Gemma's and older ones of Mistral do, its text begins the user's first message. The token at the beginning
+ * message, as Gemma's and older ones of Mistral do, its text begins the user's next message, and where it wants roles to
+ * alternate, neighbours of one role become one message. The token at the beginning
  * of a text occurs once, whether the template or the tokenizer adds it.
  * @throws InputError for a file without a template, for one that is malformed or exceeds a bound (template-process.ts),
  *   and if it rejects the messages
@@ -116,9 +117,15 @@ export async function chatPrompt(
   const accepted = async (own: readonly Message[], isAnswered = false): Promise<string | TemplateError> => {
     const guarded = await inTurns(guard.messages(templateMessages(own, tools, form, reasoningKeyOf(source))));
     const first = await render(guarded, isAnswered);
-    const isSystemRefused = first instanceof TemplateError && first.kind === 'refused' && guarded[0]?.role === 'system';
-    const second = isSystemRefused ? await render(withoutSystem(guarded), isAnswered) : first;
-    return typeof second === 'string' ? second : first;
+    if (typeof first === 'string' || first.kind !== 'refused') return first;
+    let before = guarded;
+    for (const fewer of [inTurnsOfRoles(guarded, 1), inTurnsOfRoles(guarded, 0)]) {
+      if (fewer.length === before.length) continue;
+      before = fewer;
+      const text = await render(fewer, isAnswered);
+      if (typeof text === 'string') return text;
+    }
+    return first;
   };
   /** The prompt and, at its end, the beginning of the answer, if there is one. */
   const written = async (): Promise<string | TemplateError> => {
@@ -159,9 +166,24 @@ function withoutAnswer(messages: readonly Message[]): {
   return { turns: messages.slice(0, -1), answer: last.content === '' ? undefined : last };
 }
 
-function withoutSystem([system, ...others]: readonly TemplateMessage[]): TemplateMessage[] {
-  const [next] = others;
-  const content = system?.content ?? '';
-  if (next?.role !== 'user') return [{ role: 'user', content }, ...others];
-  return [{ ...next, content: `${content}\n\n${next.content}` }, ...others.slice(1)];
+/**
+ * Messages for templates that reject some: system messages after the first few become a part of the message before or,
+ * if that isn't the user's, of the user's message after; and neighbours of one role become one message.
+ * @param systems system messages that stay, at the beginning
+ */
+function inTurnsOfRoles(messages: readonly TemplateMessage[], systems: number): TemplateMessage[] {
+  const kept: TemplateMessage[] = [];
+  for (const message of messages) {
+    const last = kept.at(-1);
+    const isKept = message.role !== 'system' || (kept.length === 0 && systems > 0);
+    const role = isKept ? message.role : last?.role === 'system' ? 'system' : 'user';
+    const isJoined = last?.role === role && role !== 'tool' && last.tool_calls === undefined;
+    if (!isJoined) kept.push({ ...message, role });
+    else kept.splice(-1, 1, { ...last, ...message, role, content: joined(last.content, message.content) });
+  }
+  return kept;
+}
+
+function joined(...texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n\n');
 }

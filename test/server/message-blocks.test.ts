@@ -13,6 +13,12 @@ test('documents and results of a search are text, under their titles', () => {
   assert.equal(user(written, blocks, found, question), ['Cats\nMew.\n\nWuff.\n\nA\na.txt\nOne.\n\nSo?']);
 });
 
+test('instructions in the course of a conversation are text', () => {
+  const content = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }];
+  assert.equal(readBlocks({ role: 'system', content }, 1), [{ role: 'system', content: 'Be brief.' }]);
+  assert.throws(() => readBlocks({ role: 'system', content: [{ type: 'tool_result' }] }, 1), /send text/);
+});
+
 test('files are refused with what can be sent', () => {
   const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'aa' } };
   assert.throws(() => user(pdf), /^messages\[0\]\.content\[0\]\.source\.type: must be "text" or "content"/);

@@ -116,12 +116,17 @@ const NO_SYSTEM = `{% if messages[0].role == 'system' %}{{ raise_exception('no s
 test('where a template rejects a system message, it begins the user’s first one', async () => {
   assert.is(await spelled(NO_SYSTEM), '<|begin_of_text|>[user] Be brief.\n\nHi\n[model]');
   assert.is(await spelled(NO_SYSTEM, [USER]), '<|begin_of_text|>[user] Hi\n[model]');
+});
+
+test('where a template wants roles to alternate, neighbours become one message', async () => {
+  const two = '<|begin_of_text|>[user] Be brief.\n\nHi\n\nHi\n[model]';
+  assert.is(await spelled(NO_SYSTEM, [SYSTEM, USER, USER]), two);
+  const later = '<|begin_of_text|>[user] Hi\n[assistant] Yes\n[user] Be brief.\n\nHi\n[model]';
+  assert.is(await spelled(NO_SYSTEM, [USER, { role: 'assistant', content: 'Yes' }, SYSTEM, USER]), later);
+  const around = '<|begin_of_text|>[user] Be brief.\n\nHi\n\nBe brief.\n[model]';
+  assert.is(await spelled(NO_SYSTEM, [SYSTEM, USER, SYSTEM]), around);
   assert.is(
-    await message(spelled(NO_SYSTEM, [SYSTEM, USER, USER])),
-    'm.gguf: metadata tokenizer.chat_template: does not accept this conversation: "no system messages"',
-  );
-  assert.is(
-    await message(spelled(NO_SYSTEM, [USER, USER])),
+    await message(spelled(NO_SYSTEM, [{ role: 'assistant', content: 'Yes' }, USER])),
     'm.gguf: metadata tokenizer.chat_template: does not accept this conversation: "turns must alternate"',
   );
 });
