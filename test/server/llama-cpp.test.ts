@@ -71,6 +71,18 @@ test('a prompt is echoed with the probability of each token, as if it had been g
   }
 });
 
+// llama.cpp's server and vLLM, whose `add_special_tokens` it is, put the token at the beginning before texts alone.
+test('a text has the probabilities of its tokens, with the one at the beginning or without', async () => {
+  const asked = { model: 'stories', temperature: 0, max_tokens: 1, logprobs: 1, seed: 1, echo: true };
+  const text = 'One day, Mia and Max';
+  const tokens = await tokensOf(text);
+  const found = async (more: object) => (await post('/v1/completions', { ...asked, ...more })).choices[0]?.logprobs;
+  assert.equal((await found({ prompt: text }))?.token_logprobs, (await found({ prompt: tokens }))?.token_logprobs);
+  const bare = await found({ prompt: text, add_special_tokens: false });
+  assert.equal(bare?.token_logprobs, (await found({ prompt: tokens.slice(1) }))?.token_logprobs);
+  assert.is(bare?.tokens.length, tokens.length);
+});
+
 test('a prompt is echoed alone, as text and in a stream', async () => {
   const prompt = 'One day, Mia';
   const { choices, usage } = await post('/v1/completions', { prompt, max_tokens: 0, echo: true, logprobs: 0 });

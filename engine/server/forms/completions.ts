@@ -34,6 +34,7 @@ const RULES = {
     best_of: parameters.count.optional(),
     echo: z.boolean().optional(),
     suffix: z.string().optional(),
+    add_special_tokens: z.boolean().optional(),
     ...extraFormats,
   }),
   harmless: parameters.HARMLESS,
@@ -90,9 +91,9 @@ export async function askCompletion(model: ServedModel, json: unknown, signal: A
 /** The prompts' tokens; with a suffix, a prompt is what the text lies between. @throws ApiError */
 async function promptsOf(
   model: ServedModel,
-  { prompt, suffix = '' }: Pick<z.output<typeof RULES.shape>, 'prompt' | 'suffix'>,
+  { prompt, suffix = '', add_special_tokens: addSpecial }: z.output<typeof RULES.shape>,
 ): Promise<TextRequest['prompts']> {
-  if (suffix === '') return await tokensOfPrompts(model, prompt, 'prompt');
+  if (suffix === '') return await tokensOfPrompts(model, prompt, 'prompt', addSpecial);
   if (typeof prompt !== 'string')
     throw new ApiError(400, 'suffix: needs one prompt, as a text', 'suffix', 'invalid_value');
   return [await filledBetween(model, { prefix: prompt, suffix })];

@@ -32,14 +32,17 @@ function isToken(value: unknown): boolean {
 }
 
 /**
- * The tokens of each text.
+ * The tokens of each text. As in llama.cpp's server and in vLLM, a text has the tokens that the tokenizer adds, such as
+ * the one at the beginning, and a list of tokens is taken as it is.
  * @param name the parameter
+ * @param addSpecial whether texts have those tokens
  * @throws ApiError 400 for too many texts, or tokens that the model doesn't have
  */
 export async function tokensOfPrompts(
   { tokenizer }: Pick<ServedModel, 'tokenizer'>,
   given: Prompts,
   name: string,
+  addSpecial = true,
 ): Promise<readonly (readonly number[])[]> {
   const list = listOf(given);
   if (list.length > MOST_PROMPTS) {
@@ -49,7 +52,7 @@ export async function tokensOfPrompts(
   const found: (readonly number[])[] = [];
   for (const [index, one] of list.entries()) {
     if (typeof one === 'string') {
-      found.push(await tokenizer.encodeInTurns(one, { addSpecial: true, parseSpecial: true }));
+      found.push(await tokenizer.encodeInTurns(one, { addSpecial, parseSpecial: true }));
       continue;
     }
     const unknown = one.find((id) => id >= tokenizer.size);
