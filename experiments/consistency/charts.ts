@@ -39,7 +39,7 @@ export function countChart(one: Study, { unknown, points }: Scan): Figure {
     y: { title: `cells within ±${100 * one.problem.tolerance} %`, range: [0, most * 1.12] },
     series,
   });
-  return marked(figure, marksOf(one, unknown));
+  return marked(figure, marksOf(one, unknown), rangeOf(x));
 }
 
 const STATES = { fails: 0, holds: 1 } as const;
@@ -89,6 +89,7 @@ export function cellChart(one: Study, { unknown, points }: Scan): Figure {
       },
     },
     marks,
+    [0, points.length - 1],
   );
 }
 
@@ -177,8 +178,15 @@ function marksOf(one: Study, unknown: Scan['unknown']): MarkedValue[] {
   return marks;
 }
 
-/** The figure with a vertical line and a label for every mark; labels of neighbours stand at different heights. */
-function marked(figure: Figure, marks: readonly MarkedValue[]): Figure {
+/**
+ * The figure with a vertical line and a label for every mark. Labels of neighbours stand at different heights, and those
+ * near an end of the axis on the inner side of their line.
+ */
+function marked(figure: Figure, marks: readonly MarkedValue[], [least, most]: readonly [number, number]): Figure {
+  const sideOf = (value: number): 'left' | 'center' | 'right' => {
+    const share = (value - least) / (most - least);
+    return share < 1 / 3 ? 'left' : share > 2 / 3 ? 'right' : 'center';
+  };
   const shapes = marks.map(
     ({ value, dash }): Partial<Shape> => ({
       type: 'line',
@@ -197,6 +205,7 @@ function marked(figure: Figure, marks: readonly MarkedValue[]): Figure {
       x: value,
       xref: 'x',
       y: 1,
+      xanchor: sideOf(value),
       yref: 'paper',
       yanchor: 'bottom',
       yshift: 14 * index,

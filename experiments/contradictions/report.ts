@@ -1,5 +1,5 @@
 import type { UntriedFinding } from '../../datasets/experts.ts';
-import { formatDeviation, formatPercent, threeDigits } from '../../engine/input/format.ts';
+import { enumerate, formatDeviation, formatPercent, threeDigits } from '../../engine/input/format.ts';
 import { lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
@@ -7,7 +7,7 @@ import type { Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
 import { SLOTS, type SlotsCurve } from './curves.ts';
 import { SIZE_WITHIN } from './judge.ts';
-import type { ContradictionRow } from './table.ts';
+import { type ContradictionRow, countRows } from './table.ts';
 
 const valueText = ({ finding: { unit } }: ContradictionRow, value: number | undefined): string =>
   value === undefined ? '?' : unit === 'share' ? `${(100 * value).toFixed(0)} %` : threeDigits(value);
@@ -108,6 +108,7 @@ export function contradictionsPage(
   });
   return {
     title: 'What contradicts itself about experts on a disk',
+    ...topOf(rows, curves),
     search: true,
     sections: [
       { title: 'More slots: faster, slower, or no matter', blocks: [slotsChart(curves)] },
@@ -115,6 +116,26 @@ export function contradictionsPage(
       ...pairs,
       { title: 'All findings', blocks: [tableBlock({ columns: COLUMNS, rows })] },
       { title: 'Not tried', blocks: [tableBlock({ columns: UNTRIED, rows: untried })] },
+    ],
+  };
+}
+
+/** The sentence above the picture, from its curves, and the counts below it. */
+function topOf(
+  rows: readonly ContradictionRow[],
+  curves: readonly SlotsCurve[],
+): { readonly headline: string; readonly findings: readonly string[] } {
+  const { series, signs, sizes, findings, findingsRight } = countRows(rows);
+  const [fewest, most] = [SLOTS[0], SLOTS.at(-1) as number];
+  const changes = curves
+    .filter(({ system, rates }) => system === curves[0]?.system && (rates[0] as number) > 0)
+    .map(({ memory, rates }) => `${threeDigits((rates.at(-1) as number) / (rates[0] as number))} × with ${memory}`);
+  return {
+    headline: `With ${most} slots a layer rather than ${fewest}, one mixture on one disk runs at ${enumerate(changes)} GiB of memory.`,
+    findings: [
+      `${signs} of ${series} published effects have the right sign in simulation.`,
+      `${sizes} of ${series} have the right size within ${100 * SIZE_WITHIN} %.`,
+      `${findingsRight} of ${findings} numbered findings have the right sign in all their series.`,
     ],
   };
 }

@@ -1,4 +1,6 @@
 import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
+import { barChart, type Figure } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { HOW_TO_READ, timelineBlocks } from '../timeline/blocks.ts';
@@ -43,7 +45,19 @@ export function timelinesPage(
   }));
   return {
     title: 'Where a ring’s time goes',
+    ...topOf(results, claims),
     sections: [
+      {
+        title: 'Seconds of a token',
+        blocks: [
+          {
+            kind: 'chart',
+            title: 'Time per token of each timeline',
+            note: 'Letters are the panels of prima.cpp’s Fig. 6.',
+            variants: [{ label: '', figure: tokenBars(results) }],
+          },
+        ],
+      },
       {
         title: 'In numbers',
         blocks: [
@@ -59,6 +73,49 @@ export function timelinesPage(
     ],
   };
 }
+
+/** The sentence above the picture and the lines below it. */
+function topOf(
+  results: readonly TimelineResult[],
+  claims: readonly Claim[],
+): { readonly headline: string; readonly findings: readonly string[] } {
+  const of = (key: TimelineResult['key']): TimelineResult => results.find((one) => one.key === key) as TimelineResult;
+  const [a, b, d, e, f, reference] = [of('a'), of('b'), of('d'), of('e'), of('f'), of('b, PP')];
+  const held = claims.filter(({ holds }) => holds).length;
+  return {
+    headline: `On four different devices, a token takes ${formatSeconds(f.tokenSeconds)} in a pipelined ring (PRP) whose windows match them, and ${formatSeconds(d.tokenSeconds)} in pipeline parallelism (PP).`,
+    findings: [
+      `${threeDigits(e.readBytes / d.readBytes)} × the bytes: PP with prefetching (e) compared with PP without (d); a token takes ${formatSeconds(e.tokenSeconds)} and ${formatSeconds(d.tokenSeconds)}.`,
+      `${formatSeconds(b.stallSeconds)} of waiting for slow disks per token in PRP (b), ${formatSeconds(reference.stallSeconds)} in PP; with fast disks PRP waits ${formatSeconds(a.stallSeconds)} (a).`,
+      `${held} of ${claims.length} statements of the paper about Fig. 6 hold here.`,
+    ],
+  };
+}
+
+/** Seconds per token of every timeline, in the order of the table, coloured by PP and PRP. */
+function tokenBars(results: readonly TimelineResult[]): Figure {
+  const rows = results.toReversed();
+  const series = [
+    { name: 'PP, one round', is: isPipeline, colour: colour(1) },
+    { name: 'PRP, four rounds', is: (row: TimelineResult) => !isPipeline(row), colour: colour(0) },
+  ];
+  return barChart({
+    horizontal: true,
+    arrange: 'stack',
+    categories: rows.map(({ key, title }) => `(${key}) ${title.replaceAll(', ', '<br>').replace(/^P[RP]*P<br>/, '')}`),
+    categoryTitle: '',
+    value: { title: 'seconds per token' },
+    totals: rows.map(({ tokenSeconds }) => ` ${formatSeconds(tokenSeconds)}`),
+    series: series.map((one) => ({
+      name: one.name,
+      colour: one.colour,
+      values: rows.map((row) => (one.is(row) ? row.tokenSeconds : null)),
+    })),
+    height: 460,
+  });
+}
+
+const isPipeline = ({ title }: TimelineResult): boolean => title.startsWith('PP');
 
 /** The caption of a panel, with its own numbers. */
 function whatToSee(results: readonly TimelineResult[], result: TimelineResult): string {

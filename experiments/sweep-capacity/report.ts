@@ -107,25 +107,82 @@ function isCarried({ workersBusy, jobsPerSecond, jobSeconds, workers }: Capacity
   return workersBusy >= GOOD && jobsPerSecond * jobSeconds >= READ * workers * workersBusy;
 }
 
+/** One length of jobs: how many workers are busy with points, and what bounds the rate. */
+interface Carried {
+  readonly jobSeconds: number;
+  /** The most workers that spend 95 % of their time in points; 0: not even the fewest. */
+  readonly workers: number;
+  readonly pointsPerSecond: number;
+  readonly limit: 'Redis' | 'the submitter';
+  /** Share of the time for which the limit is busy at the highest rate. */
+  readonly busy: number;
+}
+
+function carriedBy(rows: readonly CapacityRow[]): Carried[] {
+  return [...byJob(rows)].map(([jobSeconds, own]) => {
+    const [most] = own.toSorted((one, other) => other.pointsPerSecond - one.pointsPerSecond);
+    const { redisBusy = 0, submitterBusy = 0, pointsPerSecond = 0 } = most ?? {};
+    return {
+      jobSeconds,
+      workers: own.filter(isCarried).at(-1)?.workers ?? 0,
+      pointsPerSecond,
+      limit: redisBusy > submitterBusy ? 'Redis' : 'the submitter',
+      busy: Math.max(redisBusy, submitterBusy),
+    };
+  });
+}
+
+/** Three digits, with separators: `2,240,000`. */
+const roundedRate = (rate: number): string => Number(rate.toPrecision(3)).toLocaleString('en-US');
+
+/** `−12 % to +3 %`: the least and the most that a simulation of real sweeps is off by. */
+function errorRange(compared: readonly ComparedSweep[], of: (row: ComparedSweep) => number): string {
+  const errors = compared.map(of);
+  return `${formatDeviation(Math.min(...errors))} to ${formatDeviation(Math.max(...errors))}`;
+}
+
 /** For each length of jobs: workers with 95 % of their time in points, the most points per second, and what limits them. */
 export function capacityFindings(rows: readonly CapacityRow[], compared: readonly ComparedSweep[]): string[] {
-  const carried = [...byJob(rows)].map(([jobSeconds, own]) => {
-    const good = own.filter(isCarried).at(-1);
-    const [most] = own.toSorted((one, other) => other.pointsPerSecond - one.pointsPerSecond);
-    const carries = good === undefined ? 'no worker' : `${good.workers} workers`;
-    const limit = (most?.redisBusy ?? 0) > (most?.submitterBusy ?? 0) ? 'Redis' : 'the submitter';
-    const busy = Math.max(most?.redisBusy ?? 0, most?.submitterBusy ?? 0);
-    return `Jobs of ${formatSeconds(jobSeconds)}: ${carries} at ${formatPercent(GOOD)} or more of their time in points; at most ${threeDigits(most?.pointsPerSecond ?? 0)} points/s, where ${limit} is busy for ${formatPercent(busy)} of the time.`;
-  });
+  const carried = carriedBy(rows).map(
+    ({ jobSeconds, workers, pointsPerSecond, limit, busy }) =>
+      `Jobs of ${formatSeconds(jobSeconds)}: ${workers === 0 ? 'no worker' : `${workers} workers`} at ${formatPercent(GOOD)} or more of their time in points; at most ${threeDigits(pointsPerSecond)} points/s, where ${limit} is busy for ${formatPercent(busy)} of the time.`,
+  );
   if (compared.length === 0) return carried;
-  const range = (of: (row: ComparedSweep) => number): string => {
-    const errors = compared.map(of);
-    return `${formatDeviation(Math.min(...errors))} to ${formatDeviation(Math.max(...errors))}`;
-  };
   return [
     ...carried,
-    `Compared with ${compared.length} real sweeps the simulation is off by ${range(errorOf)}; with the processor time per job that each sweep took, by ${range(ownErrorOf)}.`,
+    `Compared with ${compared.length} real sweeps the simulation is off by ${errorRange(compared, errorOf)}; with the processor time per job that each sweep took, by ${errorRange(compared, ownErrorOf)}.`,
   ];
+}
+
+/** The sentence above the picture, for the length of jobs that keeps most workers busy, and the lines below it. */
+function topOf(
+  rows: readonly CapacityRow[],
+  compared: readonly ComparedSweep[],
+): { readonly headline: string; readonly findings: readonly string[] } {
+  const [best, ...others] = carriedBy(rows).sort((one, other) => other.workers - one.workers);
+  const [shortest] = others.toSorted((one, other) => one.jobSeconds - other.jobSeconds);
+  const counted = (one: Carried): string => (one.workers === 0 ? 'no worker' : `${one.workers} workers`);
+  return {
+    headline:
+      best === undefined
+        ? 'Nothing was simulated.'
+        : `One Redis keeps ${counted(best)} computing for ${formatPercent(GOOD)} of their time if a job takes ${formatSeconds(best.jobSeconds)}.`,
+    findings: [
+      ...(best === undefined
+        ? []
+        : [
+            `${roundedRate(best.pointsPerSecond)} points/s at most with jobs of ${formatSeconds(best.jobSeconds)}: there ${best.limit} is busy for ${formatPercent(best.busy)} of the time.`,
+          ]),
+      ...(shortest === undefined
+        ? []
+        : [
+            `${roundedRate(shortest.pointsPerSecond)} points/s at most with jobs of ${formatSeconds(shortest.jobSeconds)}: ${counted(shortest)} at ${formatPercent(GOOD)}.`,
+          ]),
+      ...(compared.length === 0
+        ? []
+        : [`${errorRange(compared, errorOf)} error of the simulation, compared with ${compared.length} real sweeps.`]),
+    ],
+  };
 }
 
 interface CostRow extends Cost {
@@ -175,6 +232,7 @@ export function capacityPage(
   };
   return {
     title: 'How many workers does one Redis carry?',
+    ...topOf(rows, compared),
     sections: [
       {
         title: 'Workers and points per second',
@@ -182,7 +240,7 @@ export function capacityPage(
           {
             kind: 'chart',
             title: 'Points per second by workers and length of jobs',
-            note: 'The dotted line is what the workers would compute without a queue.',
+            note: 'The dotted line is the rate without a queue.',
             variants: [{ label: '', figure: capacityChart(rows, pointSeconds) }],
           },
           {

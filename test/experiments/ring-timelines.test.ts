@@ -100,10 +100,10 @@ test('the script writes a report, tables and one Perfetto trace per timeline', a
 
 testReport(
   () => join(directory, 'report.html'),
-  6,
+  7,
   async (page) => {
     // The tooltip of a bar says what it is, when, for how long and how many bytes.
-    const bar = page.locator('figure').nth(3).locator('.trace.bars').nth(2).locator('path').first();
+    const bar = page.locator('figure').nth(4).locator('.trace.bars').nth(2).locator('path').first();
     await bar.hover({ force: true });
     const text = (await page.locator('.hoverlayer .hovertext').first().textContent()) ?? '';
     assert.match(text, /device 1 disk: page fault ?at 0.ms for 67\.1.ms ?128.MiB/);

@@ -30,24 +30,57 @@ export const CHARTS = `
     if (!dark.matches || print.matches) return text;
     return text.replace(/#[0-9a-fA-F]{6}/g, (colour) => darkColours[colour] ?? colour);
   };
-  const fitted = ({ data, layout }) => {
+  // Lines of at most so many letters, broken between words.
+  const broken = (text, letters) =>
+    text
+      .split('<br>')
+      .map((line) => line.split(' ').reduce((lines, word) => {
+        const last = lines.at(-1);
+        if (last !== undefined && last.length + word.length < letters) return [...lines.slice(0, -1), last + ' ' + word];
+        return [...lines, word];
+      }, []).join('<br>'))
+      .join('<br>');
+  const linesOf = (text) => text.split('<br>').length;
+  const LETTER = 7;
+  const LABEL = 24;
+  const titled = (axis, pixels) => {
+    const text = axis?.title?.text;
+    return text ? { ...axis, title: { ...axis.title, text: broken(text, pixels / LETTER) } } : axis;
+  };
+  // Labels of rows break, and rows grow with them.
+  const labelled = (axis) => {
+    if (axis?.categoryarray === undefined) return { axis, more: 0 };
+    const ticktext = axis.categoryarray.map((text) => broken(text, LABEL));
+    const lines = Math.max(...ticktext.map(linesOf)) - Math.max(...axis.categoryarray.map(linesOf));
+    return { axis: { ...axis, tickvals: axis.categoryarray, ticktext }, more: 11 * lines * ticktext.length };
+  };
+  const fitted = ({ data, layout }, width) => {
     if (!narrow.matches) return { data, layout };
-    const names = data.filter(({ name, showlegend }) => name !== undefined && showlegend !== false);
-    const legend = { ...layout.legend, orientation: 'h', x: 0, xanchor: 'left', yref: 'container', y: 0, yanchor: 'bottom' };
-    const { t = 30, r = 10, b } = layout.margin ?? {};
+    const names = data.filter(({ name, showlegend }) => name !== undefined && showlegend !== false).map(({ name }) => name);
+    const inPairs = names.every((name) => LETTER * name.length + 44 <= width / 2);
+    const rows = layout.showlegend === false ? 0 : inPairs ? Math.ceil(names.length / 2) : names.length;
+    const bars = data.some(({ colorbar }) => colorbar !== undefined) ? 70 : 0;
+    const { t = 30, r = 10, b = 60 } = layout.margin ?? {};
     // The toolbar always shows on phones: labels stand below it, and a finger that scrolls the page doesn't zoom.
     const top = Math.max(t, 56);
     const right = (layout.annotations ?? []).some(({ xref, x }) => xref === 'paper' && x >= 1) ? r : 10;
-    const height = (layout.height ?? 450) + top - t + (layout.showlegend === false ? 0 : 20 * Math.ceil(names.length / 2));
+    const { axis, more } = labelled(layout.yaxis);
+    const inner = (layout.height ?? 450) - t - b + more;
+    const height = inner + top + b + 20 * rows + bars;
+    const legend = { ...layout.legend, orientation: inPairs ? 'h' : 'v', x: 0, xanchor: 'left', yref: 'container', y: bars / height, yanchor: 'bottom' };
+    // Scales of colours lie below the chart.
+    const scale = { orientation: 'h', x: 0, xanchor: 'left', xref: 'container', y: 0, yref: 'container', yanchor: 'bottom', len: 1, tickangle: 0 };
+    const drawn = data.map((one) => (one.colorbar ? { ...one, colorbar: { ...one.colorbar, ...scale } } : one));
     const margin = { ...layout.margin, t: top, r: right, b, l: 50 };
-    return { data, layout: { ...layout, width: undefined, height, legend, margin, dragmode: false } };
+    const axes = { xaxis: titled(layout.xaxis, width - 110), yaxis: titled(axis, inner) };
+    return { data: drawn, layout: { ...layout, ...axes, width: undefined, height, legend, margin, dragmode: false } };
   };
   const drawings = Array.from(document.querySelectorAll('figure'), (figure) => {
     const text = figure.querySelector('script').textContent;
     const plot = figure.querySelector('.plot');
     const select = figure.querySelector('select');
     const draw = () => {
-      const { data, layout } = fitted(JSON.parse(coloured(text))[select ? select.selectedIndex : 0]);
+      const { data, layout } = fitted(JSON.parse(coloured(text))[select ? select.selectedIndex : 0], plot.clientWidth);
       return Plotly.react(plot, data, layout, options);
     };
     if (select) select.addEventListener('change', draw);
