@@ -11,7 +11,7 @@ import { RingError } from '../engine/ring/head/errors.ts';
 import { type RingHead, startHead } from '../engine/ring/head/head.ts';
 import { type RecoveringRing, recoveringRing } from '../engine/ring/head/lost-worker.ts';
 import { slowLinks } from '../engine/ring/head/measured-links.ts';
-import { layoutOf, planRing, type RingLayout, type RingPlanning } from '../engine/ring/head/planning.ts';
+import { layoutOf, pageTokensOf, planRing, type RingLayout, type RingPlanning } from '../engine/ring/head/planning.ts';
 import { activationBytes } from '../engine/ring/wire/activations.ts';
 import { deviceProfile } from './device-profile.ts';
 import { findRingGpu } from './found-gpu.ts';
@@ -29,8 +29,8 @@ export interface OpenRingOptions extends RingRequest {
   readonly context: number;
   /** Texts at the same time. */
   readonly requests: number;
-  /** Tokens of a page of keys and values. */
-  readonly pageTokens: number;
+  /** Tokens of a page of keys and values; `undefined`: those of a text, as far as the plan lets them (pageTokensOf). */
+  readonly pageTokens: number | undefined;
   /** Whether spans are recorded. */
   readonly trace: boolean;
   readonly saveCluster: OutputFile | undefined;
@@ -43,6 +43,8 @@ export interface OpenedRing {
   readonly ring: RecoveringRing;
   readonly model: Model;
   readonly planning: RingPlanning;
+  /** Tokens of a page of keys and values. */
+  readonly pageTokens: number;
   close(): Promise<void>;
 }
 
@@ -51,7 +53,7 @@ export interface OpenedRing {
  * @throws InputError and RingError for a device that is missing or unfit, and a plan that the ring can't carry out
  */
 export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
-  const { context, requests, pageTokens, kvCache, activations, chunk, keys, trace, log } = options;
+  const { context, requests, kvCache, activations, chunk, keys, trace, log } = options;
   const file = readRing(options);
   const gpu = await findRingGpu({ name: options.device, exact: options.kernels.exact }, log);
   const kernels = openKernels(options.kernels);
@@ -60,6 +62,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
   const { model } = loaded.part;
   checkKvFormat(model, kvCache);
   const given = readRingPlan(options, model);
+  const pageTokens = options.pageTokens ?? pageTokensOf(given?.plan, context);
   const ending = new AbortController();
   const profile = deviceProfile({
     file: options.profile,
@@ -114,7 +117,7 @@ export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
     // A survey has measured the links of devices without facts.
     if (file.cluster !== undefined || !head.measured)
       await measureLinks(head, file.cluster, activationBytes(model.hiddenSize, activations), log);
-    return { head, ring, model, planning, close };
+    return { head, ring, model, planning, pageTokens, close };
   } catch (error) {
     await close();
     throw error;

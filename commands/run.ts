@@ -66,16 +66,16 @@ async function run(request: RunRequest): Promise<void> {
     return { prompt, stream, drafts };
   });
   const memory = request.memory - texts.reduce((sum, { drafts }) => sum + (drafts?.bytes ?? 0), 0);
-  const { head, ring, model, planning, close } = await openRing({
+  const { head, ring, model, planning, pageTokens, close } = await openRing({
     ...request,
-    ...{ context, memory, requests: prompts.length, pageTokens: context, trace, log },
+    ...{ context, memory, requests: prompts.length, pageTokens: undefined, trace, log },
   });
   try {
     if (request.savePlan !== undefined) {
       const plan = fittedPlan(planRing(planning, head.present()), head.weights);
       writeOutputFile(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
-    await generateAll({ ring, head, model, request, tokenizer, texts, context });
+    await generateAll({ ring, head, model, request, tokenizer, texts, context, pageTokens });
   } finally {
     await close();
     kernels?.close();
@@ -98,6 +98,7 @@ interface Generation {
   readonly tokenizer: Tokenizer;
   readonly texts: readonly TextRequest[];
   readonly context: number;
+  readonly pageTokens: number;
 }
 
 /** Generates the texts of all prompts together. */
@@ -109,10 +110,11 @@ async function generateAll({
   tokenizer,
   texts: requests,
   context,
+  pageTokens,
 }: Generation): Promise<void> {
   const intervals: TokenInterval[] = [];
   const streamed = requests.length === 1 && !request.json;
-  const size = { contextLength: context, pages: requests.length, pageTokens: context };
+  const size = { contextLength: context, pages: requests.length * Math.ceil(context / pageTokens), pageTokens };
   const ringTexts = createRingTexts(ring, { ...size, isRecurrent: isRecurrent(model) });
   const texts = await interruptible((signal) =>
     Promise.all(

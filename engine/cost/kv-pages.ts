@@ -11,6 +11,9 @@ export interface KvPaging {
 /** Page size and watermark: published, HELM 4.2.2. Two slices: as its Algorithm 3 needs. */
 export const HELM_PAGING: KvPaging = { pageTokens: 512, watermark: 0.8, passingSlices: 2 };
 
+/** Paging of a GPU that keeps the newest page alone: all others are in RAM, however much memory the GPU has. */
+export const NEWEST_PAGE: KvPaging = { ...HELM_PAGING, watermark: Number.MIN_VALUE };
+
 export interface KvPagesCase {
   readonly paging: KvPaging;
   /** Layers on the GPU. */

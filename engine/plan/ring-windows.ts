@@ -5,8 +5,8 @@ import { relaysOf, stopsBetween, type Window } from './windows.ts';
 /**
  * The windows of a plan in the order in which a token visits them, including relays between them. A relay only forwards
  * activations; its `from` equals `to`.
- * @throws InputError for what the ring can't carry out: layers that are cut or streamed, and a KV cache in RAM of
- *   layers on a GPU
+ * @throws InputError for what the ring can't carry out: layers that are cut or streamed, and experts on another processor than
+ *   their layer
  */
 export function ringWindows(plan: Plan): Window[] {
   const windows: Window[] = [];
@@ -19,17 +19,14 @@ export function ringWindows(plan: Plan): Window[] {
       'plan: kind',
       'is "chip"; the ring carries out plans of kind "ring", "split", "expert-parallel" and "tensor-parallel"',
     );
-  if (plan.kvCache === 'host' && plan.stages.some(({ processor }) => processor === 'gpu'))
-    throw new InputError(
-      'plan: kvCache',
-      'is "host"; a ring keeps the KV cache of a GPU’s layers on the GPU: "with-layers"',
-    );
   const relays = relaysOf(plan);
   let at = plan.embedding.device;
-  for (const [index, { device, processor, from, to, streamed, partition }] of plan.stages.entries()) {
+  for (const [index, { device, processor, from, to, streamed, partition, cpuExperts }] of plan.stages.entries()) {
     const where = `plan: stages[${index}]`;
     if (partition !== undefined) throw new InputError(where, 'is cut between GPU and NPU; the ring runs whole layers');
     if (streamed !== undefined) throw new InputError(where, 'is streamed; the ring runs layers where they lie');
+    if (cpuExperts !== undefined)
+      throw new InputError(`${where}.cpuExperts`, 'leaves experts on the CPU; a ring runs them where their layer is');
     const onGpu = processor === 'gpu' ? range(from, to) : [];
     const last = windows.at(-1);
     if (last?.device === device && last.to === from) {

@@ -105,11 +105,14 @@ export function attendWhole(cache: KeyValueCache, inputs: AttentionInputs): Oper
   ];
 }
 
+/** Pages of which some are not in memory. The slices of these are counted from 0, oldest first, in `passing`. */
+type AttendedPages = Pick<PagedCache, 'held' | 'evicted' | 'passing'>;
+
 /**
  * The same for keys and values in pages: the tokens are stored in the newest pages; attention covers the pages in memory,
  * then evicted ones as they arrive (HELM 4.2.3).
  */
-export function attendPaged(cache: PagedCache, layer: number, inputs: AttentionInputs): LayerBatches {
+export function attendPaged(cache: AttendedPages, layer: number, inputs: AttentionInputs): LayerBatches {
   const held = cache.held(layer);
   if (cache.evicted === 0) return { operations: attendHeld(held, inputs) };
   const first = [...storeInSlices(inputs, held), attendSlices(inputs, held, true)];
@@ -139,7 +142,7 @@ function storeInSlices({ keys, values, position, keysOf }: AttentionInputs, held
 
 /** One batch per group of evicted pages, the last one with the division. */
 function* evictedBatches(
-  cache: PagedCache,
+  cache: AttendedPages,
   layer: number,
   inputs: AttentionInputs,
   divide: Operation,

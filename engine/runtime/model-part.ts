@@ -9,7 +9,7 @@ import type { LayerBatches } from './attention.ts';
 import { type ChosenExperts, createChosenExperts } from './chosen-experts.ts';
 import { type CrossedExperts, createCrossedExperts } from './crossed-experts.ts';
 import { embedOperations, hiddenOperations, outputPart, type TokenRange } from './forward.ts';
-import type { SliceKernels } from './kv/page-pool.ts';
+import type { MovedSliceKernels } from './kv/page-pool.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { type ExpertsCrossing, promptExperts } from './layer-operations.ts';
@@ -41,7 +41,7 @@ export interface ModelPart {
   /** Loads the output layer unless it is loaded already; `logits` does so too. */
   loadOutput(): void;
   /** In whose memory a layer's keys and values, or its states, are. */
-  kernelsOf(layer: number): SliceKernels & StateKernels;
+  kernelsOf(layer: number): MovedSliceKernels & StateKernels;
   /**
    * Keys and values of layers `from` up to `to` in pages, the oldest of them in a file in `folder`, or in RAM for
    * kernels on a GPU (HELM 4.2.2).

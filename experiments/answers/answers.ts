@@ -1,3 +1,4 @@
+import { type KvPaging, NEWEST_PAGE } from '../../engine/cost/kv-pages.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Routing } from '../../engine/experts/routing.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
@@ -42,6 +43,12 @@ export interface PlanAnswer {
   readonly readBytes: number | undefined;
 }
 
+/** How layers on a GPU whose keys and values are in RAM have them, as it is carried out; `undefined` where none does. */
+function pagingOf({ kind, kvCache, stages }: Plan): { readonly paging?: KvPaging } {
+  const isPaged = (kind === 'ring' || kind === 'split') && kvCache === 'host';
+  return isPaged && stages.every(({ cpuExperts }) => cpuExperts === undefined) ? { paging: NEWEST_PAGE } : {};
+}
+
 /** @throws InputError for a plan that doesn't fit the cluster's memories, as predict does */
 export function predicted(asked: PlanCase): PlanAnswer {
   const { cluster: truth, model, plan, promptTokens, outputTokens, kvFormat, routing } = asked;
@@ -50,7 +57,7 @@ export function predicted(asked: PlanCase): PlanAnswer {
   const workload = createWorkload({ promptTokens, outputTokens, context, kvFormat });
   const known = routing && { routing: { kind: 'recorded', routing } as const };
   const answerOf = (phase: 'prefill' | 'decode') => {
-    const breakdown = predict({ plan, truth, model, workload, phase, ...known });
+    const breakdown = predict({ plan, truth, model, workload, phase, ...known, ...pagingOf(plan) });
     const [shortage] = breakdown.infeasible;
     if (shortage !== undefined) throw new InputError('--plan', `doesn’t fit: ${shortage.reason}`);
     const trace = traceOfBreakdown(breakdown);
@@ -85,6 +92,7 @@ export function simulated(asked: PlanCase): SimulatedAnswer {
     ...(isRing && { warm: true, chunkBytes: CHUNK_BYTES }),
     ...(isRing && model.bytes < LARGE_MODEL_BYTES && { extentBytes: FINE_EXTENT_BYTES }),
     ...(routing && { routing }),
+    ...pagingOf(plan),
   });
   const [shortage] = outOfMemory;
   if (shortage !== undefined) throw new InputError('--plan', `doesn’t fit: ${shortage.reason}`);

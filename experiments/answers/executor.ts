@@ -12,15 +12,14 @@ export type Executor = { readonly kind: 'ring' | 'split' } | { readonly kind: 'n
  */
 export function executorOf(plan: Plan, model: Model, file: string): Executor {
   const crosses = plan.stages.some(({ cpuExperts }) => cpuExperts !== undefined);
-  const keepsOnHost = plan.kvCache === 'host' && plan.stages.some(({ processor }) => processor === 'gpu');
   const streams = plan.output.streamed !== undefined || plan.stages.some(({ streamed }) => streamed !== undefined);
   if (plan.output.streamed !== undefined)
     return { kind: 'none', reason: 'plan: output is streamed; weights are run where they lie' };
-  if (plan.kind === 'split' && !streams && (crosses || keepsOnHost)) {
+  if (plan.kind === 'split' && !streams && crosses) {
     if (Object.keys(plan.weights).length === 0) return { kind: 'split' };
     return {
       kind: 'none',
-      reason: 'plan: weights has policies; with a GPU whose KV cache or experts are in RAM, none is',
+      reason: 'plan: weights has policies; with a GPU whose experts are in RAM, none is',
     };
   }
   try {

@@ -16,7 +16,7 @@ import { surveyLinks } from '../../engine/ring/head/link-survey.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { measuredCluster } from '../../engine/ring/head/measured-links.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
-import { fittedPlan, sharersOf } from '../../engine/ring/head/planning.ts';
+import { fittedPlan, pageTokensOf, sharersOf } from '../../engine/ring/head/planning.ts';
 import { createRingTexts, type RingModel, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { clock as ringClock } from '../../engine/ring/wire/clock.ts';
@@ -113,10 +113,11 @@ async function withHead<Result>(
 ): Promise<Result> {
   const { plan, gpu, members, keys, memory, memoryLimit, kvFormat, log } = asked;
   const context = contextOf(asked);
+  const pageTokens = pageTokensOf(plan, context);
   const head = startHead({
     ...{ name: plan.embedding.device, loaded, gpu, keys, members, memory, memoryLimit, log },
     settings: {
-      ...{ context, requests: 1, pageTokens: context, kvCache: kvFormat, activations: 'F32', trace },
+      ...{ context, requests: 1, pageTokens, kvCache: kvFormat, activations: 'F32', trace },
       chunk: MOST_CHUNK_TOKENS,
     },
   });
@@ -158,9 +159,9 @@ async function openText(asked: RingCase, head: RingHead, { part: { model } }: Lo
   );
   await ring.ready();
   const context = contextOf(asked);
-  return ringModel(
-    createRingTexts(ring, { contextLength: context, pages: 1, pageTokens: context, isRecurrent: isRecurrent(model) }),
-  );
+  const pageTokens = pageTokensOf(asked.plan, context);
+  const pages = { contextLength: context, pages: Math.ceil(context / pageTokens), pageTokens };
+  return ringModel(createRingTexts(ring, { ...pages, isRecurrent: isRecurrent(model) }));
 }
 
 /** Tokens whose time is known to be like that of any others: what they are doesn't matter. */

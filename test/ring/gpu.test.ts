@@ -104,6 +104,51 @@ for (const [name, windows, onGpu] of layouts) {
   });
 }
 
+testIf(
+  GPU_MISSING === undefined,
+  GPU_MISSING ?? '',
+  'keys and values of layers on GPUs may be in RAM, and pass through in pages, also those that texts share',
+  async () => {
+    const { worker, member } = await workerHere('a', path, { headKeys: undefined, gpu: countedGpu().gpu });
+    const settings = { ...SETTINGS, pageTokens: 3, context: 30, requests: 2 };
+    const { head } = headHere(path, [member], { gpu: countedGpu().gpu, settings });
+    const kernels = openKernels({ threads: 1 });
+    try {
+      await head.gather();
+      const [, [, windows]] = layouts as unknown as readonly [unknown, (typeof layouts)[number]];
+      await head.assemble({ ...layoutOf(windows), keysInRam: true });
+      const tokens = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+      const one = loadTransformer(path, { kernels, context: 30, kvCache: 'F32', warn: () => {} });
+      const check = async (
+        own: { readonly pages: readonly number[]; readonly position: number; readonly tokens: readonly number[] },
+        copies: Parameters<typeof head.evaluate>[1] = [],
+      ): Promise<void> => {
+        one.rewind(own.position);
+        const expected = one.evaluate(own.tokens);
+        const work = { request: 1, rows: 1, multiplied: undefined, ...own };
+        const [found] = await head.evaluate([work], copies);
+        const error = nmse(found as Float32Array, expected);
+        assert.ok(error < 1e-9, `${own.position} to ${own.position + own.tokens.length}: ${error}`);
+      };
+      const pages = [5, 2, 9, 4, 7];
+      await check({ pages: pages.slice(0, 3), position: 0, tokens: tokens.slice(0, 7) });
+      for (const position of [7, 8, 9, 10, 11, 12])
+        await check({
+          pages: pages.slice(0, Math.floor(position / 3) + 1),
+          position,
+          tokens: tokens.slice(position, position + 1),
+        });
+      // Back into a page that has left, and then in a copy of it, after pages that are shared.
+      await check({ pages: [5, 2], position: 4, tokens: [20] });
+      await check({ pages: [5, 1], position: 5, tokens: [21] }, [{ from: 2, to: 1, tokens: 2 }]);
+    } finally {
+      kernels.close();
+      await head.close();
+      await worker.close();
+    }
+  },
+);
+
 test('a device without a GPU refuses layers for one, with the way to give it one', async () => {
   const layout = layoutOf([{ device: 'a', from: 0, to: 6, onGpu: [5] }]);
   const error = await logitsOf(layout).then(String, ({ message }: Error) => message);

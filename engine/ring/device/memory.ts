@@ -9,14 +9,14 @@ import type { Assignment, HeldMemory, WeightsReport, WindowAssignment } from '..
 import type { LoadedPart } from './loaded-part.ts';
 
 type Layers = Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>;
-type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'pageTokens' | 'kvCache'>;
+type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'pageTokens' | 'kvCache' | 'keysInRam'>;
 
 /** The layers of a device's windows, in the order in which a token visits them. */
 export function layersOf(windows: Iterable<Pick<Layers, 'from' | 'to'>>): number[] {
   return [...windows].flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
 }
 
-/** Layers whose weights and KV caches are in RAM: those of the GPU have a memory of their own. */
+/** Layers whose weights are in RAM, and their KV caches with them: those of the GPU have a memory of their own. */
 export function layersInRam(windows: Iterable<Layers>): number[] {
   return [...windows].flatMap((window) => layersOf([window]).filter((layer) => !window.onGpu.includes(layer)));
 }
@@ -30,13 +30,21 @@ export function pageCount({
   return requests * Math.ceil(context / pageTokens);
 }
 
+/** Layers whose keys and values are in RAM. */
+function layersCached({ windows, keysInRam = false }: Pick<Caches, 'windows' | 'keysInRam'>): number[] {
+  return keysInRam ? layersOf(windows) : layersInRam(windows);
+}
+
 /** Bytes of all pages of keys and values of a device's layers in RAM, and of all requests' states there. */
-function cacheBytes({ windows, kvCache, ...pages }: Caches, shape: Shape): number {
+function cacheBytes(caches: Caches, shape: Shape): number {
+  const { windows, kvCache, ...pages } = caches;
   const tokens = pageCount(pages) * Math.min(pages.pageTokens, pages.context);
   const slices = sliceShapes(shape, kvCache, { from: 0, to: shape.layers });
-  return layersInRam(windows).reduce((sum, layer) => {
+  const withStates = new Set(layersInRam(windows));
+  return layersCached(caches).reduce((sum, layer) => {
     const slice = slices[layer];
-    const states = STATE_VALUE_BYTES * stateValues(shape, { from: layer, to: layer + 1 });
+    const values = withStates.has(layer) ? stateValues(shape, { from: layer, to: layer + 1 }) : 0;
+    const states = STATE_VALUE_BYTES * values;
     return sum + pages.requests * states + (slice === undefined ? 0 : tokens * kvBytesPerToken(slice, kvCache));
   }, 0);
 }
@@ -71,5 +79,5 @@ export function weightsRoom(assignment: Caches, { part, activationsBytes }: Load
 export function missingCacheMemory(assignment: Caches, shape: Shape, memory: number) {
   const needed = cacheBytes(assignment, shape);
   if (needed <= memory) return undefined;
-  return { layers: layersInRam(assignment.windows).length, needs: formatBytes(needed), has: formatBytes(memory) };
+  return { layers: layersCached(assignment).length, needs: formatBytes(needed), has: formatBytes(memory) };
 }

@@ -1,16 +1,17 @@
 import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { Vector } from '../../kernels/vector.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
-import { attendHeld, attendWhole, type MixerInputs, type TokenSlice, withSinks } from '../../runtime/attention.ts';
+import { attendHeld, attendWhole, type TokenSlice, withSinks } from '../../runtime/attention.ts';
 import type { LayersMixing } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
-import { createPagePool, type Page, type SliceKernels } from '../../runtime/kv/page-pool.ts';
-import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
+import { createPagePool, type MovedSliceKernels, type Page } from '../../runtime/kv/page-pool.ts';
+import { type SliceShape, sliceShapes } from '../../runtime/kv/slice-shapes.ts';
 import type { Segment } from '../../runtime/layer-batches.ts';
 import type { StateKernels } from '../../runtime/layer-states.ts';
 import { recur } from '../../runtime/recurrence.ts';
 import type { ActivationFrame, FrameSegment } from '../wire/frame.ts';
 import { FrameError } from '../wire/frame-error.ts';
+import { createHostPages, type HostPages, keysOf } from './host-pages.ts';
 import { createRequestStates } from './request-states.ts';
 
 /** A window's pages of keys and values by the numbers that the head gave them, and how far each is filled. */
@@ -31,13 +32,13 @@ export interface NumberedPages {
 
 type PagedTokens = Omit<FrameSegment, 'rows'>;
 
-interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
+export interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
   readonly segments: readonly PagedTokens[];
 }
 
 export interface NumberedPagesOptions {
   readonly part: {
-    kernelsOf(layer: number): SliceKernels & StateKernels;
+    kernelsOf(layer: number): MovedSliceKernels & StateKernels;
     readonly model: Pick<WindowPart['model'], 'kinds' | 'name' | 'hiddenSize'>;
   };
   /** The window's layers: `from` up to, not including, `to`. */
@@ -51,14 +52,20 @@ export interface NumberedPagesOptions {
   readonly pages: number;
   /** Requests at the same time. */
   readonly requests: number;
+  /** Layers on a GPU whose keys and values are in RAM; missing: none. */
+  readonly onHost?: readonly number[] | undefined;
 }
 
 export function createNumberedPages(options: NumberedPagesOptions): NumberedPages {
   const { part, from, to, kvCache, context, pageTokens } = options;
+  const shapes = sliceShapes(part.model, kvCache, { from, to });
+  const capacity = Math.min(pageTokens, context);
+  const host = hostPages(options, shapes, capacity);
   const pool = createPagePool({
     pages: options.pages,
     kernels: Array.from({ length: to - from }, (_, index) => part.kernelsOf(from + index)),
-    ...{ shapes: sliceShapes(part.model, kvCache, { from, to }), capacity: Math.min(pageTokens, context) },
+    shapes: shapes.map((shape, index) => (host?.has(from + index) ? undefined : shape)),
+    capacity,
   });
   const states = createRequestStates(options);
   const memory = new Map<number, Page>();
@@ -103,7 +110,9 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
           filled.set(pages[index] as number, Math.min(pageTokens, position + tokens - index * pageTokens));
       return true;
     },
-    begin({ copies, segments }) {
+    begin(frame) {
+      const { copies, segments } = frame;
+      host?.begin(frame);
       for (const copy of copies) {
         const old = memory.get(copy.to);
         if (old !== undefined) pool.giveBack(old);
@@ -111,7 +120,8 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
       }
       return segments.map((segment) => {
         const { pages, position, tokens, multiplied } = segment;
-        const attention = attentionTo(pages.map(memoryOf), position + tokens);
+        const own = attentionTo(pages.map(memoryOf), position + tokens);
+        const attention = host === undefined ? own : withHost(own, host, host.mix(pages, position + tokens));
         const stateOf = states?.begin(segment);
         return {
           cache: stateOf === undefined ? attention : withStates(attention, stateOf),
@@ -121,7 +131,10 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
         };
       });
     },
-    freeAll: pool.close,
+    freeAll() {
+      host?.freeAll();
+      pool.close();
+    },
   };
 
   /** So many tokens in pages, of which all but the last are full. */
@@ -147,9 +160,21 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
   }
 }
 
-/** The layer whose keys and values a layer attends to. */
-function keysOf(layer: number, inputs: MixerInputs): number {
-  return inputs.kind === 'attention' ? (inputs.keysOf ?? layer) : layer;
+function hostPages(
+  { part, from, onHost = [], pageTokens, pages, requests }: NumberedPagesOptions,
+  shapes: readonly SliceShape[],
+  capacity: number,
+): HostPages | undefined {
+  if (onHost.length === 0) return undefined;
+  const kernels = new Map(onHost.map((layer) => [layer, part.kernelsOf(layer)] as const));
+  return createHostPages({ kernels, shapes, from, pageTokens, capacity, pages, requests });
+}
+
+/** @param mix attention of the layers whose keys and values are in RAM next to a GPU */
+function withHost(attention: LayersMixing, host: HostPages, mix: LayersMixing['mix']): LayersMixing {
+  return {
+    mix: (layer, inputs, vectors) => (host.has(layer) ? mix : attention.mix)(layer, inputs, vectors),
+  };
 }
 
 function withStates(attention: LayersMixing, stateOf: (layer: number) => Vector): LayersMixing {

@@ -37,7 +37,16 @@ export interface WindowRunner {
 
 type Planned = Pick<
   Assignment,
-  'epoch' | 'windowCount' | 'windows' | 'context' | 'requests' | 'pageTokens' | 'kvCache' | 'activations' | 'chunk'
+  | 'epoch'
+  | 'windowCount'
+  | 'windows'
+  | 'context'
+  | 'requests'
+  | 'pageTokens'
+  | 'kvCache'
+  | 'keysInRam'
+  | 'activations'
+  | 'chunk'
 >;
 
 export interface WindowRunnerOptions extends Planned {
@@ -63,8 +72,11 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   const windows = new Map(options.windows.map((window) => [window.index, window]));
   /** By window, except for those of relays, which keep nothing. */
   const pages = new Map<number, NumberedPages>();
-  for (const { index, from, to } of options.windows)
-    if (to > from) pages.set(index, createNumberedPages({ ...options, from, to, pages: pageCount(options) }));
+  for (const { index, from, to, onGpu } of options.windows)
+    if (to > from) {
+      const onHost = options.keysInRam ? onGpu : [];
+      pages.set(index, createNumberedPages({ ...options, from, to, onHost, pages: pageCount(options) }));
+    }
   const jobs = createJobQueue();
   /** Frames that each window has got. */
   const received = new Map<number, number>();

@@ -17,7 +17,7 @@ export interface RingAddress {
 
 /** Each device's share of a plan by its name, including the head's own, with a new epoch. */
 export function assignments(
-  { windows, weights, holders, cut }: RingLayout,
+  { windows, weights, holders, cut, keysInRam }: RingLayout,
   head: string,
   addressOf: (device: string) => RingAddress,
   settings: RingSettings,
@@ -56,6 +56,7 @@ export function assignments(
         device,
         {
           ...settings,
+          keysInRam,
           weights: weights[device] ?? NO_WEIGHTS_POLICY,
           held: holders?.find((holder) => holder.device === device)?.experts ?? noExperts,
           cut: cut && {

@@ -1,3 +1,4 @@
+import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { type Cluster, withDevices } from '../../hardware/cluster.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
@@ -42,6 +43,8 @@ export interface RingLayout {
   readonly windows: readonly Window[];
   /** Parts other than layers that the head's GPU computes; missing: none. */
   readonly onGpu?: DevicePartOptions['outer'];
+  /** Whether keys and values of layers on GPUs are in RAM; missing: they are with their layers. */
+  readonly keysInRam?: boolean;
   /** By device; devices without an entry leave their weights to the operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** Which devices hold experts; missing: layers have theirs where they run. */
@@ -107,6 +110,14 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   );
 }
 
+/**
+ * Tokens of a page of keys and values for texts that need no pages otherwise: the whole context, or as many as HELM's if
+ * the plan keeps those of layers on GPUs in RAM, where they pass through in pages.
+ */
+export function pageTokensOf(plan: Pick<Plan, 'kvCache'> | undefined, context: number): number {
+  return plan?.kvCache === 'host' ? Math.min(context, HELM_PAGING.pageTokens) : context;
+}
+
 /** The devices that share what is in the head's layers. */
 export function sharersOf(plan: Plan): readonly { readonly device: string }[] {
   if (plan.kind === 'expert-parallel') return plan.holders;
@@ -119,7 +130,7 @@ export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   if (plan.kind === 'tensor-parallel') return cutLayout(plan, planning);
   const windows = checkedWindows(plan, planning);
   const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu');
-  return { windows, onGpu, weights: plan.weights };
+  return { windows, onGpu, weights: plan.weights, ...(plan.kvCache === 'host' && { keysInRam: true }) };
 }
 
 /** The layout of a plan that divides experts: the head has one window, of all layers. */

@@ -5,7 +5,7 @@ import { ACTIVATION_FORMATS, type ActivationFormat, activationBytes } from './ac
 import { FrameError } from './frame-error.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 9;
+export const PROTOCOL_VERSION = 10;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;

@@ -56,6 +56,8 @@ export interface Assignment {
   /** Tokens of a page of keys and values. */
   readonly pageTokens: number;
   readonly kvCache: KvFormat;
+  /** Whether keys and values of layers on a GPU are in RAM; missing: they are on the GPU. */
+  readonly keysInRam?: boolean | undefined;
   readonly activations: ActivationFormat;
   /** The most tokens in a frame. */
   readonly chunk: number;

@@ -145,6 +145,7 @@ const ASSIGNMENT = object<Assignment>({
   requests: whole(1, 1000),
   pageTokens: whole(1, 2 ** 31),
   kvCache: oneOf(...KV_FORMATS),
+  keysInRam: optional(truth),
   activations: oneOf(...ACTIVATION_FORMATS),
   chunk: whole(1, 65_536),
   weights: POLICY,

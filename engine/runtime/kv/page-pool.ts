@@ -13,6 +13,8 @@ export interface HeldSlice extends PageState {
 
 /** Makes, copies and frees slices in the memory of a processor. */
 export type SliceKernels = Pick<Kernels, 'cache' | 'copyCache' | 'freeCache'>;
+/** The same, with a second memory that slices go to. */
+export type MovedSliceKernels = SliceKernels & Pick<Kernels, 'cacheFile'>;
 
 export interface PagePoolOptions {
   /** Pages that fit into memory. */

@@ -24,6 +24,7 @@ function pagesOf(pageTokens: number) {
     },
     copyCache: (from: KeyValueCache, to: KeyValueCache) => void log.push(`copy ${layer}: ${from.id} to ${to.id}`),
     freeCache: ({ id }: KeyValueCache) => void log.push(`free ${layer}: ${id}`),
+    cacheFile: kernels.cacheFile,
     ...{ vector: kernels.vector, run: kernels.run, write: kernels.write },
   });
   const part = { kernelsOf, model: uniformShape({ ...TINY, layers: 5, heads: 1, kvHeads: 1, headSize: 4 }) };
