@@ -9,17 +9,22 @@ import { createProgress } from '../../../engine/terminal/progress.ts';
 
 /** Models of the catalogue by the names that --shape and --shapes take. */
 export const SHAPES = { '1b': 'TinyLlama-1.1B', '8b': 'Llama-3-8B' } as const;
-/** Mixtures by the names that --shape takes, and how many of their layers are made. */
-const MIXTURES = {
+/** Models of today by the names that --shape takes, and how many of their layers are made; default: all. */
+const OTHERS = {
   olmoe: { name: 'OLMoE-1B-7B', layers: 8 },
   'qwen3-mixture': { name: 'Qwen3-30B-A3B', layers: 12 },
   'gpt-oss': { name: 'gpt-oss-20b', layers: 8 },
+  deepseek2: { name: 'DeepSeek-V2-Lite', layers: 8 },
+  'gemma-3': { name: 'Gemma-3-1B' },
+  'qwen3.5': { name: 'Qwen3.5-4B', layers: 16 },
+  'qwen3-next': { name: 'Qwen3-Next-80B-A3B', layers: 4 },
+  'granite-hybrid': { name: 'Granite-4.0-H-Tiny', layers: 16 },
 } as const;
-const MADE = { '1b': { name: SHAPES['1b'] }, '8b': { name: SHAPES['8b'] }, ...MIXTURES } as const;
+const MADE = { '1b': { name: SHAPES['1b'] }, '8b': { name: SHAPES['8b'] }, ...OTHERS } as const;
 export type ShapeName = keyof typeof MADE;
 export const SHAPE_NAMES = Object.keys(MADE) as ShapeName[];
 
-/** Blocks of a mixture's weights that are made before they repeat: making all takes longer than timing them. */
+/** Pieces of such a model's weights that are made before they repeat: making all takes longer than timing them. */
 const DISTINCT = 8;
 
 const FOLDER = join(tmpdir(), 'hearth-bench');
@@ -47,7 +52,7 @@ export async function benchModel(mix: FileMix, name: ShapeName): Promise<string>
   try {
     await makeGguf({
       ...{ shape, mix, seed: 1, path },
-      ...(name in MIXTURES ? { distinct: DISTINCT } : {}),
+      ...(name in OTHERS ? { distinct: DISTINCT } : {}),
       onPiece(pieces, tensor) {
         progress ??= createProgress(pieces);
         progress.step(tensor);

@@ -1,6 +1,6 @@
 import { type Model, readBytes } from '../../../engine/model/model.ts';
 import { quantile } from '../../../engine/trace/metrics.ts';
-import { type Discipline, middle, type Round } from './contest.ts';
+import { type Discipline, middle, type Requests, type Round } from './contest.ts';
 import type { Limits } from './contestant.ts';
 
 /** Values of all rounds: the median, the quartiles, the smallest and the largest. */
@@ -13,7 +13,9 @@ export interface Spread {
 }
 
 /** A cell of the table. Medians and ratios are over rounds: each ratio is of two turns of the same round. */
-export interface Cell extends Discipline {
+export type Cell = (Discipline | Requests) & Figures;
+
+interface Figures {
   readonly type: string;
   readonly threads: number;
   readonly rounds: number;
@@ -30,7 +32,7 @@ export interface Cell extends Discipline {
     /** The peer's rate over the limit, with the same bytes and operations for a token. */
     readonly share: Spread;
   }[];
-  /** Decode: bytes of weights per second; prefill: multiplications and additions per second. Median. */
+  /** Prefill: multiplications and additions per second; otherwise bytes of weights per second. Median. */
   readonly rate: number;
   /** The memory bandwidth or arithmetic peak with which rates are compared. Median. */
   readonly limit: number;
@@ -38,7 +40,8 @@ export interface Cell extends Discipline {
   readonly processorShare: number;
 }
 
-export interface CellOf extends Discipline {
+export interface CellOf {
+  readonly discipline: Discipline | Requests;
   readonly type: string;
   readonly threads: number;
   readonly model: Model;
@@ -46,16 +49,17 @@ export interface CellOf extends Discipline {
 }
 
 /** Summarises the rounds of one discipline. */
-export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): Cell {
-  const perToken = kind === 'decode' ? decodeBytes(model) : prefillOperations(model, tokens);
+export function cellOf({ discipline, type, threads, model, rounds }: CellOf): Cell {
+  const { kind } = discipline;
+  const tokens = kind === 'requests' ? discipline.requests * discipline.tokens : discipline.tokens;
+  const perToken = tokenWork(discipline, model);
   const limitIn = ({ limits }: Round): number => limitOf(kind, type, limits);
   const shareOf = (secondsOf: (round: Round) => number): Spread =>
     spreadOf(rounds.map((round) => (perToken * tokens) / secondsOf(round) / limitIn(round)));
   const hearth = middle(rounds.map((round) => tokens / round.hearth.seconds));
   const names = [...(rounds[0]?.peers.keys() ?? [])];
   return {
-    kind,
-    tokens,
+    ...discipline,
     type,
     threads,
     rounds: rounds.length,
@@ -77,9 +81,21 @@ export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): 
 }
 
 /** The limit of a discipline with these weights: bytes per second of reading them, or operations per second. */
-export function limitOf(kind: Discipline['kind'], type: string, limits: Limits): number {
-  if (kind === 'decode') return limits.readBandwidth;
+export function limitOf(kind: (Discipline | Requests)['kind'], type: string, limits: Limits): number {
+  if (kind !== 'prefill') return limits.readBandwidth;
   return type === 'F16' || type === 'BF16' || type === 'F32' ? limits.floatPeak : limits.bytePeak;
+}
+
+/** A token's share of the bytes or operations that a discipline takes at least. */
+function tokenWork(discipline: Discipline | Requests, model: Model): number {
+  switch (discipline.kind) {
+    case 'prefill':
+      return prefillOperations(model, discipline.tokens);
+    case 'decode':
+      return decodeBytes(model);
+    case 'requests':
+      return decodeBytes(model, discipline.requests) / discipline.requests;
+  }
 }
 
 /** Median, quartiles and extremes; NaN without values. */
@@ -89,12 +105,12 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /**
- * Weights that a token reads: all but the experts that it doesn't use, and the embedding, of which it reads one row; a tied
- * embedding is read as the output matrix.
+ * Weights that a pass of one token of each text reads: all but the experts that none uses, which all texts choose by
+ * chance, and the embedding, of which each reads one row; a tied embedding is read as the output matrix.
  */
-export function decodeBytes(model: Model): number {
+export function decodeBytes(model: Model, texts = 1): number {
   const { bytes, layer, layers, tiedEmbeddings, embedding } = model;
-  const unused = layers * (layer.bytes - readBytes(layer, 1));
+  const unused = layers * (layer.bytes - readBytes(layer, texts));
   return bytes - unused - (tiedEmbeddings ? 0 : embedding.bytes);
 }
 

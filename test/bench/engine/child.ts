@@ -51,6 +51,7 @@ export async function startChild(engine: keyof typeof NAMES, task: Task, signal?
     before: ready.before,
     prefill: async (tokens) => (await ask({ kind: 'prefill', tokens }, 'turn')).turn,
     decode: async (tokens) => (await ask({ kind: 'decode', tokens }, 'turn')).turn,
+    requests: async (requests, tokens) => (await ask({ kind: 'requests', requests, tokens }, 'turn')).turn,
     memory: async () => (await ask({ kind: 'memory' }, 'memory')).memory,
     limits: async (of = 'all') => (await ask({ kind: 'limits', of }, 'limits')).limits,
     close: () => void process_.kill(),

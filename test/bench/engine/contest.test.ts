@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue } from '../../../datasets/load.ts';
 import { cellOf, decodeBytes, spreadOf } from './cell.ts';
-import { contest } from './contest.ts';
+import { contest, disciplineName } from './contest.ts';
 import type { Limits } from './contestant.ts';
 import type { Engine } from './engine.ts';
 import { speedTable } from './report.ts';
@@ -49,6 +49,32 @@ test('engines decode eight tokens at a time, or all where one of them begins eac
   assert.equal(await decoded(false), ['Hearth prefill 1', 'Hearth decode 12', 'A decode 12']);
 });
 
+test('peers that have one text at a time sit out several requests, whose tokens and experts are those of all texts', async () => {
+  const log: string[] = [];
+  const requests = (name: string, tokenSeconds: number) => async (count: number, tokens: number) => {
+    log.push(`${name} ${count} × ${tokens}`);
+    return { seconds: tokens * tokenSeconds, processorSeconds: Number.NaN };
+  };
+  const hearth = { ...toyEngine(log, 'Hearth', 0), limits: async () => LIMITS, requests: requests('Hearth', 0.5) };
+  const peers = [toyEngine(log, 'A', 0), { ...toyEngine(log, 'B', 0), requests: requests('B', 1) }];
+  const discipline = { kind: 'requests', requests: 8, tokens: 4 } as const;
+  const rounds = await contest(discipline, hearth, peers, 2);
+  assert.equal(log, ['Hearth 8 × 4', 'B 8 × 4', 'B 8 × 4', 'Hearth 8 × 4']);
+  const model = createNamedModel(loadCatalogue(), 'OLMoE-1B-7B');
+  const cell = cellOf({ discipline, type: 'Q4_K_M', threads: 1, model, rounds });
+  assert.is(disciplineName(cell), '8 requests');
+  assert.is(cell.hearth, 8 / 0.5);
+  assert.equal(
+    cell.peers.map(({ name, ratio }) => [name, ratio.median]),
+    [['B', 2]],
+  );
+  // Eight texts choose 8 of 64 experts each: 64·(1 − (7/8)⁸) = 42 in a pass.
+  const experts = decodeBytes(model, 8) - decodeBytes(model);
+  const expert = (model.layers * (model.layer.routed[0]?.bytes ?? 0)) / 64;
+  assert.ok(Math.abs(experts / expert - (64 * (1 - (7 / 8) ** 8) - 8)) < 1e-6);
+  assert.ok(Math.abs(cell.share.median - (16 * decodeBytes(model, 8)) / 8 / LIMITS.readBandwidth) < 1e-9);
+});
+
 test('ratios and shares are of turns of the same round', () => {
   const model = createNamedModel(loadCatalogue(), 'TinyLlama-1.1B');
   const round = (hearth: number, peer: number, readBandwidth: number) => ({
@@ -58,7 +84,7 @@ test('ratios and shares are of turns of the same round', () => {
   });
   // The machine is half as fast in the second round, which is neither's merit.
   const rounds = [round(1, 2, 8e9), round(2, 4, 4e9), round(1, 1.5, 8e9)];
-  const cell = cellOf({ kind: 'decode', tokens: 8, type: 'Q4_K_M', threads: 1, model, rounds });
+  const cell = cellOf({ discipline: { kind: 'decode', tokens: 8 }, type: 'Q4_K_M', threads: 1, model, rounds });
   assert.is(cell.hearth, 8);
   const [peer] = cell.peers;
   assert.is(peer?.name, 'ik');
@@ -73,7 +99,7 @@ test('ratios and shares are of turns of the same round', () => {
 test('a peer that has no cell in a row is a dash there', () => {
   const model = createNamedModel(loadCatalogue(), 'TinyLlama-1.1B');
   const round = { hearth: { seconds: 1, processorSeconds: 1 }, limits: LIMITS };
-  const given = { kind: 'prefill', tokens: 8, type: 'F16', threads: 1, model } as const;
+  const given = { discipline: { kind: 'prefill', tokens: 8 }, type: 'F16', threads: 1, model } as const;
   const alone = cellOf({ ...given, rounds: [{ ...round, peers: new Map() }] });
   const beside = cellOf({ ...given, rounds: [{ ...round, peers: new Map([['ik', 1]]) }] });
   assert.equal(alone.peers, []);

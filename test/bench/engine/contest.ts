@@ -2,13 +2,22 @@ import type { Child } from './child.ts';
 import type { Limits, Turn } from './contestant.ts';
 import type { Engine } from './engine.ts';
 
-/** A task that all engines perform with a loaded model. */
+/** A task that all engines perform with a loaded model and one text. */
 export type Discipline = { readonly kind: 'prefill' | 'decode'; readonly tokens: number };
+
+/** So many texts are continued at once, each by `tokens` after its first. */
+export type Requests = { readonly kind: 'requests'; readonly requests: number; readonly tokens: number };
+
+/** The discipline as tables name it. */
+export function disciplineName(discipline: Discipline | Requests): string {
+  if (discipline.kind === 'requests') return `${discipline.requests} requests`;
+  return `${discipline.kind} ${discipline.tokens}`;
+}
 
 /** One repetition: the times of all engines, and the limits of the machine meanwhile. */
 export interface Round {
   readonly hearth: Turn;
-  /** Seconds of every peer, by name. */
+  /** Seconds of every peer that has the discipline, by name. */
   readonly peers: ReadonlyMap<string, number>;
   /** Medians of the measurements after each turn. */
   readonly limits: Limits;
@@ -25,14 +34,17 @@ const DECODE_PROMPT = 1;
 
 /**
  * Runs all engines in turns, `repetitions` times. Each round another one goes first, since the next finds its weights
- * in the caches. A peer that can't go on from its last token makes every engine decode all tokens in one turn.
+ * in the caches. A peer that can't go on from its last token makes every engine decode all tokens in one turn; one that
+ * has no requests is absent from theirs.
  */
 export async function contest(
-  { kind, tokens }: Discipline,
+  discipline: Discipline | Requests,
   hearth: Engine & Pick<Child, 'limits'>,
-  peers: readonly Engine[],
+  all: readonly Engine[],
   repetitions: number,
 ): Promise<Round[]> {
+  const { kind, tokens } = discipline;
+  const peers = kind === 'requests' ? all.filter((engine) => engine.requests !== undefined) : all;
   const engines: readonly Engine[] = [hearth, ...peers];
   const turnTokens = peers.every(({ continues }) => continues) ? TURN_TOKENS : tokens;
   const rounds: Round[] = [];
@@ -47,7 +59,9 @@ export async function contest(
         limits.push(await hearth.limits());
       }
     };
-    if (kind === 'prefill') {
+    if (kind === 'requests') {
+      await take((engine) => engine.requests?.(discipline.requests, tokens) ?? Promise.reject(noRequests(engine)));
+    } else if (kind === 'prefill') {
       await take((engine) => engine.prefill(tokens));
     } else {
       for (const engine of order) {
@@ -69,6 +83,10 @@ export async function contest(
     });
   }
   return rounds;
+}
+
+function noRequests({ name }: Engine): Error {
+  return new Error(`${name} has one text at a time`);
 }
 
 /** The median. */

@@ -8,6 +8,11 @@ export interface Contestant {
   prefill(tokens: readonly number[]): Promise<void>;
   /** Continues for `count` tokens: evaluates each and chooses the next one. */
   decode(count: number): Promise<void>;
+  /**
+   * Begins a text after each prompt, and returns when all have their first token, so that what is returned can be timed:
+   * it continues each for `count` tokens. Texts share passes. Default: there is one text at a time.
+   */
+  begin?(prompts: readonly (readonly number[])[], count: number): Promise<() => Promise<void>>;
   /** The current limits of memory and processors for as many threads as the model uses; only Hearth measures them. */
   limits?(of: LimitsOf): Limits | Promise<Limits>;
 }
@@ -35,6 +40,7 @@ export interface Turn {
 export type Request =
   | { readonly kind: 'prefill'; readonly tokens: number }
   | { readonly kind: 'decode'; readonly tokens: number }
+  | { readonly kind: 'requests'; readonly requests: number; readonly tokens: number }
   | { readonly kind: 'memory' }
   | { readonly kind: 'limits'; readonly of: LimitsOf };
 
@@ -50,6 +56,8 @@ export interface Task {
   readonly model: string;
   readonly threads: number;
   readonly context: number;
+  /** Texts that are continued at once, at most; default: one. */
+  readonly texts?: number;
   /** Tokens of prompts are below this; default: 31,000, which every model in use has. */
   readonly vocabulary?: number;
   /** Hearth's instruction set; default: the fastest available. */

@@ -9,5 +9,7 @@ export interface Engine {
   readonly continues: boolean;
   prefill(tokens: number): Promise<Turn>;
   decode(tokens: number): Promise<Turn>;
+  /** Continues so many texts at once, each by `tokens` after its first. Default: it has one text at a time. */
+  requests?(count: number, tokens: number): Promise<Turn>;
   close(): void;
 }

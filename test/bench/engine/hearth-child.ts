@@ -1,7 +1,9 @@
+import { tmpdir } from 'node:os';
 import { randomStream } from '../../../engine/input/random-stream.ts';
 import { loadAddon } from '../../../engine/kernels/native/addon.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
+import { createBatchEngine } from '../../../engine/runtime/batch/create-batch-engine.ts';
+import { loadSequences, loadTransformer } from '../../../engine/runtime/load-transformer.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../../engine/text/sampling/sampler.ts';
 import type { Contestant, Limits, Task } from './contestant.ts';
 import { serve } from './serve.ts';
@@ -14,10 +16,18 @@ const MIB = 2 ** 20;
 const PROBE_BYTES = 256 * MIB;
 const PIECE_BYTES = 64 * MIB;
 
-async function load({ model, threads, context, instructions = 'auto' }: Task): Promise<Contestant> {
+const PAGE_TOKENS = 64;
+/** Texts are continued to the end, whatever their tokens. */
+const TOKENIZER = { bytesOf: () => Uint8Array.of(97), stops: new Set<number>() };
+
+async function load({ model, threads, context, texts = 1, instructions = 'auto' }: Task): Promise<Contestant> {
   const kernels = openKernels({ implementation: 'native', threads, instructionSet: instructions });
   const transformer = loadTransformer(model, { kernels, context });
-  const choose = createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
+  const greedy = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
+  const choose = greedy();
+  const pages = texts * Math.ceil(context / PAGE_TOKENS);
+  const paging = { kernels, context, pages, pageTokens: PAGE_TOKENS, folder: tmpdir() };
+  const sequences = texts > 1 ? loadSequences(model, paging) : undefined;
   let logits: Float32Array = new Float32Array(0);
   let limits: (() => Limits) | undefined;
   return {
@@ -29,6 +39,18 @@ async function load({ model, threads, context, instructions = 'auto' }: Task): P
     async decode(count) {
       for (let i = 0; i < count; i++) logits = transformer.evaluate([choose(logits, [])]);
     },
+    ...(sequences !== undefined && {
+      async begin(prompts, count) {
+        const engine = createBatchEngine({ sequences, tokenizer: TOKENIZER });
+        const running = prompts.map((prompt) => engine.submit({ prompt, tokens: count + 1, sampler: greedy() }));
+        const pieces = running.map((request) => request[Symbol.asyncIterator]());
+        await Promise.all(pieces.map((each) => each.next()));
+        return async () => {
+          await Promise.all(running.map(({ result }) => result));
+          await engine.close();
+        };
+      },
+    }),
     limits() {
       limits ??= limitsBy(kernels.instructionSet, threads);
       return limits();

@@ -21,6 +21,7 @@ interface Llama {
   getGpuDeviceNames(): Promise<string[]>;
   loadModel(options: { modelPath: string; gpuLayers: 0 | 'max' }): Promise<{
     createContext(options: {
+      sequences: number;
       contextSize: number;
       batchSize: number;
       threads: { ideal: number; min: number };
@@ -36,7 +37,7 @@ interface Sequence {
 /** The same as Hearth's BATCH_TOKENS. */
 const BATCH_TOKENS = 512;
 
-async function load({ model, threads, context, gpu, library = '' }: Task): Promise<Contestant> {
+async function load({ model, threads, context, texts = 1, gpu, library = '' }: Task): Promise<Contestant> {
   const { getLlama } = (await import(pathToFileURL(join(library, 'dist/index.js')).href)) as LlamaLibrary;
   const log: string[] = [];
   const logger = (_level: string, message: string): void => void log.push(message);
@@ -50,8 +51,13 @@ async function load({ model, threads, context, gpu, library = '' }: Task): Promi
   const described =
     gpu === undefined ? describe(llama, log.join('\n')) : `llama.cpp ${release}, ${gpu.build}: ${names.join(', ')}`;
   const threadCounts = { ideal: threads, min: threads };
-  const made = await loaded.createContext({ contextSize: context, batchSize: BATCH_TOKENS, threads: threadCounts });
-  const sequence = made.getSequence();
+  const open = async (count: number): Promise<Sequence[]> => {
+    const size = { sequences: count, contextSize: context, batchSize: BATCH_TOKENS };
+    const made = await loaded.createContext({ ...size, threads: threadCounts });
+    return Array.from({ length: count }, () => made.getSequence());
+  };
+  const [sequence] = (await open(1)) as [Sequence];
+  const sequences = texts > 1 ? await open(texts) : [sequence];
   let tokens: AsyncGenerator<number> | undefined;
   return {
     description: described,
@@ -63,6 +69,22 @@ async function load({ model, threads, context, gpu, library = '' }: Task): Promi
     },
     async decode(count) {
       for (let i = 0; i < count; i++) await tokens?.next();
+    },
+    async begin(prompts, count) {
+      await tokens?.return(undefined);
+      tokens = undefined;
+      const running = prompts.map((prompt, text) => {
+        return (sequences[text] as Sequence).evaluate(prompt, { temperature: 0, yieldEogToken: true });
+      });
+      await Promise.all(sequences.map((each) => each.clearHistory()));
+      await Promise.all(running.map((each) => each.next()));
+      return async () => {
+        const continued = running.map(async (each) => {
+          for (let i = 0; i < count; i++) await each.next();
+        });
+        await Promise.all(continued);
+        for (const each of running) await each.return(undefined);
+      };
     },
   };
 }

@@ -1,5 +1,6 @@
 import { threeDigits } from '../../../engine/input/format.ts';
 import type { Cell, Spread } from './cell.ts';
+import { disciplineName } from './contest.ts';
 
 /** The output of `npm run bench:engine -- --json`. */
 export interface RecordedBench {
@@ -24,13 +25,7 @@ export function performanceTable({ model, processor, load, engines, cells }: Rec
     ...names.flatMap((name) => [`${name}, tokens/s`, 'share of the limit', 'Hearth’s ratio (quartiles)']),
   ];
   const rows = cells.map((cell) => [
-    ...[
-      cell.type,
-      String(cell.threads),
-      `${cell.kind} ${cell.tokens}`,
-      threeDigits(cell.hearth),
-      shareText(cell.share),
-    ],
+    ...[cell.type, String(cell.threads), disciplineName(cell), threeDigits(cell.hearth), shareText(cell.share)],
     ...names.flatMap((name) => {
       const peer = cell.peers.find((each) => each.name === name);
       if (peer === undefined) return ['–', '–', '–'];

@@ -1,6 +1,7 @@
 import { formatBytes, formatPercent, threeDigits } from '../../../engine/input/format.ts';
 import { formatTable } from '../../../engine/terminal/table.ts';
 import type { Cell, Spread } from './cell.ts';
+import { disciplineName } from './contest.ts';
 import type { MemoryUse } from './memory-use.ts';
 
 /** Memory of one engine with one model. */
@@ -36,7 +37,7 @@ export function speedTable(cells: readonly Cell[]): string {
     cells.map((cell) => [
       cell.type,
       String(cell.threads),
-      `${cell.kind} ${cell.tokens}`,
+      disciplineName(cell),
       threeDigits(cell.hearth),
       rateText(cell.kind, cell.rate),
       rateText(cell.kind, cell.limit),
@@ -88,5 +89,5 @@ function ratioText({ median, lower, upper }: Spread): string {
 }
 
 function rateText(kind: Cell['kind'], perSecond: number): string {
-  return `${threeDigits(perSecond / 1e9)} ${kind === 'decode' ? 'GB/s' : 'Gop/s'}`;
+  return `${threeDigits(perSecond / 1e9)} ${kind === 'prefill' ? 'Gop/s' : 'GB/s'}`;
 }

@@ -15,7 +15,7 @@ import { reportError } from '../../../engine/terminal/report-error.ts';
 import { benchModel, madeShape, SHAPE_NAMES } from './bench-model.ts';
 import { type Cell, cellOf } from './cell.ts';
 import { type Child, startChild } from './child.ts';
-import { contest, type Discipline } from './contest.ts';
+import { contest, type Discipline, disciplineName, type Requests } from './contest.ts';
 import type { Task } from './contestant.ts';
 import type { Engine } from './engine.ts';
 import { findLlama, NODE_LLAMA } from './find-llama.ts';
@@ -31,10 +31,13 @@ to stdout: medians of tokens per second, and medians and quartiles of the ratio 
   --types F16,Q8_0,Q4_K_M  weights; the models (random weights) are made once, in the folder of temporary files;
                            any mix that hearth make-model writes
   --shape 1b               TinyLlama’s; 8b: Llama 3’s; olmoe, qwen3-mixture and gpt-oss: the first 8, 12 and 8 layers of
-                           OLMoE-1B-7B, Qwen3-30B-A3B and gpt-oss-20b (--types MXFP4_MOE)
+                           OLMoE-1B-7B, Qwen3-30B-A3B and gpt-oss-20b (--types MXFP4_MOE); deepseek2: 8 layers of
+                           DeepSeek-V2-Lite; gemma-3: Gemma-3-1B; qwen3.5, qwen3-next and granite-hybrid: 16, 4 and 16
+                           layers of Qwen3.5-4B, Qwen3-Next-80B-A3B and Granite-4.0-H-Tiny
   --threads 1,2            of all engines
   --what decode:128,prefill:128,prefill:512
-                           what is timed, and with how many tokens
+                           what is timed, and with how many tokens; requests:8 is eight texts at once, each continued by
+                           16 tokens
   --repeat 7               rounds
   --quick                  short for --what decode:32,prefill:128 --repeat 3
   --peer <name=path>       a program llama-bench, of llama.cpp or ik_llama.cpp, under any name; may be repeated
@@ -51,6 +54,9 @@ See also: npm run bench:engine:kernels (each kernel against bandwidth and peak).
 
 /** Tokens by which llama.cpp's cache grows. */
 const CONTEXT_STEP = 256;
+const MOST_REQUESTS = 64;
+/** Tokens by which each of several texts is continued. */
+const REQUEST_TOKENS = 16;
 /** Tokens of context beyond those decoded: the prompt and a reserve. */
 const CONTEXT_SPARE = 8;
 
@@ -58,7 +64,7 @@ const CONTEXT_SPARE = 8;
 type PeerStarter = (task: Task) => Promise<Engine | undefined>;
 
 interface Settings {
-  readonly disciplines: readonly Discipline[];
+  readonly disciplines: readonly (Discipline | Requests)[];
   readonly repetitions: number;
   readonly instructions: string;
   readonly peers: readonly PeerStarter[];
@@ -138,12 +144,12 @@ async function readPeers(texts: readonly string[]): Promise<PeerStarter[]> {
 }
 
 /** @throws InputError unless it is like "decode:128" */
-function readDiscipline(text: string): Discipline {
-  const [kind = '', tokens = ''] = text.split(':');
-  return {
-    kind: readChoice('--what', kind, ['decode', 'prefill'] as const),
-    tokens: readCount('--what', tokens, 1, 2 ** 16),
-  };
+function readDiscipline(text: string): Discipline | Requests {
+  const [name = '', count = ''] = text.split(':');
+  const kind = readChoice('--what', name, ['decode', 'prefill', 'requests'] as const);
+  if (kind === 'requests')
+    return { kind, requests: readCount('--what', count, 1, MOST_REQUESTS), tokens: REQUEST_TOKENS };
+  return { kind, tokens: readCount('--what', count, 1, 2 ** 16) };
 }
 
 async function llamaOrSilence(task: Task): Promise<Child | undefined> {
@@ -164,7 +170,8 @@ async function benchModelWith(
   const model = withFile(path, (bytes) => modelFromGguf(readGguf(bytes)));
   const most = Math.max(...disciplines.map(({ tokens }) => tokens)) + CONTEXT_SPARE;
   const context = Math.ceil(most / CONTEXT_STEP) * CONTEXT_STEP;
-  const task = { model: path, threads, context };
+  const texts = Math.max(1, ...disciplines.map((one) => (one.kind === 'requests' ? one.requests : 1)));
+  const task = { model: path, threads, context, texts };
   const started: Engine[] = [];
   try {
     const hearth = await startChild('hearth', { ...task, instructions });
@@ -182,16 +189,17 @@ async function benchModelWith(
       if (!engine.continues) continue;
       await engine.prefill(longest);
       await engine.decode(2);
+      if (texts > 1) await engine.requests?.(texts, 2);
       if (isChild(engine)) {
         memory.push({ engine: engine.name, type, threads, before: engine.before, memory: await engine.memory() });
       }
     }
     for (const discipline of disciplines) {
       const rounds = await contest(discipline, hearth, started.slice(1), repetitions);
-      const cell = cellOf({ ...discipline, type, threads, model, rounds });
+      const cell = cellOf({ discipline, type, threads, model, rounds });
       cells.push(cell);
       const ratios = cell.peers.map(({ name, ratio }) => `${ratio.median.toFixed(2)} × ${name}`);
-      process.stderr.write(`  ${cell.kind} ${cell.tokens}: ${ratios.join(', ') || 'done'}\n`);
+      process.stderr.write(`  ${disciplineName(cell)}: ${ratios.join(', ') || 'done'}\n`);
     }
   } finally {
     for (const engine of started) engine.close();

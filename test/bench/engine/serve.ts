@@ -1,6 +1,9 @@
 import type { Answer, Contestant, Request, Task, Turn } from './contestant.ts';
 import { memoryUse } from './memory-use.ts';
 
+/** Prompt tokens of each of several texts. */
+const REQUEST_PROMPT = 16;
+
 /** Runs in the child: loads a contestant, then serves the parent's requests one at a time until it is ended. */
 export async function serve(load: (task: Task) => Promise<Contestant>): Promise<void> {
   const answer = (message: Answer): void => void process.send?.(message);
@@ -26,6 +29,13 @@ async function perform(contestant: Contestant, request: Request, { vocabulary = 
       return { kind: 'turn', turn: await timed(() => contestant.prefill(someTokens(request.tokens, vocabulary))) };
     case 'decode':
       return { kind: 'turn', turn: await timed(() => contestant.decode(request.tokens)) };
+    case 'requests': {
+      if (contestant.begin === undefined) throw new Error('this contestant has one text at a time');
+      const prompts = Array.from({ length: request.requests }, (_, text) =>
+        someTokens(REQUEST_PROMPT, vocabulary, text),
+      );
+      return { kind: 'turn', turn: await timed(await contestant.begin(prompts, request.tokens)) };
+    }
     case 'memory':
       return { kind: 'memory', memory: memoryUse() };
     case 'limits':
@@ -34,9 +44,9 @@ async function perform(contestant: Contestant, request: Request, { vocabulary = 
   }
 }
 
-/** Tokens for both engines; their values don't matter, since the weights are random. */
-function someTokens(count: number, vocabulary: number): number[] {
-  return Array.from({ length: count }, (_, index) => (7919 * index + 1) % vocabulary);
+/** Tokens for both engines; their values don't matter, since the weights are random, but texts differ. */
+function someTokens(count: number, vocabulary: number, text = 0): number[] {
+  return Array.from({ length: count }, (_, index) => (7919 * index + 131 * text + 1) % vocabulary);
 }
 
 async function timed(run: () => Promise<void>): Promise<Turn> {
