@@ -1,11 +1,12 @@
-import { type Breakdown, totalSeconds } from '../engine/cost/breakdown.ts';
+import type { Breakdown } from '../engine/cost/breakdown.ts';
 import { predict } from '../engine/cost/predict.ts';
 import { createPlan } from '../engine/plan/create-plan.ts';
-import { cachesExperts, chipPartitions, type Plan } from '../engine/plan/plan.ts';
+import { cachesExperts, type Plan } from '../engine/plan/plan.ts';
 import { FIT_POLICY, type WeightsPolicy } from '../engine/plan/weights-policy.ts';
 import { believed } from './belief.ts';
 import { type Candidate, candidates, closedFormSeconds } from './candidates.ts';
 import { withExperts } from './expert-plans.ts';
+import { leastSeconds } from './least-seconds.ts';
 import { planningProblem, type Question } from './question.ts';
 import { simulatedTokenSeconds } from './simulated-times.ts';
 
@@ -83,10 +84,10 @@ function fastest(question: Question, found: readonly Candidate[], limit: number)
     ranked.push({ plan, predictedSeconds, seconds });
     ranked.sort((one, other) => one.seconds - other.seconds);
   }
-  return fastestSimulated(
-    question,
-    ranked.slice(0, REFINED_PLANS).map((one) => refined(question, one)),
-  );
+  const plans: RankedPlan[] = [];
+  for (const one of ranked.slice(0, REFINED_PLANS))
+    plans.push(refined(question, one, Math.min(one.seconds, ...plans.map(mostSeconds))));
+  return fastestSimulated(question, plans);
 }
 
 /** The fastest of plans of which those that cache experts aren't simulated yet: they are, until one of the others is faster. */
@@ -118,17 +119,27 @@ const rankedByForm = ({ plan, seconds }: Candidate): RankedPlan => ({ plan, pred
 /** How a device may keep and read weights that exceed its memory: as much as fits stays, the rest is read ahead or not. */
 const POLICIES: readonly WeightsPolicy[] = [FIT_POLICY, { ...FIT_POLICY, prefetch: 'none' }];
 
-/** A plan with the fastest weights policy of each device that reads from its disk for every token, one device after another. */
-function refined(question: Question, start: RankedPlan): RankedPlan {
+/**
+ * A plan with the fastest weights policy of each device that reads from its disk for every token, one device after another.
+ * @param limit seconds that it is compared with: a plan that can't be faster stays as it is
+ */
+function refined(question: Question, start: RankedPlan, limit: number): RankedPlan {
   const { cluster, model, workload } = question;
   if (start.plan.kind !== 'ring' && start.plan.kind !== 'split') return start;
   if (!isSimulated(question, start.plan) || cachesExperts(start.plan)) return start;
   const problem = planningProblem({ belief: cluster, model, workload });
-  const reading = memoryOf(question, start.plan).devices.filter(({ reloadedBytes }) => reloadedBytes > 0);
+  const reading = memoryOf(question, start.plan)
+    .devices.filter(({ reloadedBytes }) => reloadedBytes > 0)
+    .map(({ device }) => device);
+  const withPolicy = (plan: Plan, devices: readonly string[], policy: WeightsPolicy): Plan =>
+    createPlan({ ...plan, weights: { ...plan.weights, ...Object.fromEntries(devices.map((one) => [one, policy])) } });
+  const others = POLICIES.map((policy) => withPolicy(start.plan, reading, policy));
+  if (reading.length === 0 || leastSeconds(question, start.plan, others) >= limit) return start;
   return reading.reduce(
-    (best, { device }) =>
+    (best, device) =>
       POLICIES.reduce((fastest, policy) => {
-        const plan = createPlan({ ...best.plan, weights: { ...best.plan.weights, [device]: policy } });
+        const plan = withPolicy(best.plan, [device], policy);
+        if (leastSeconds(question, plan) >= fastest.seconds) return fastest;
         const seconds = simulatedTokenSeconds(question, plan);
         if (seconds >= fastest.seconds) return fastest;
         return { plan, seconds, predictedSeconds: closedFormSeconds(problem, plan) };
@@ -141,20 +152,4 @@ function refined(question: Question, start: RankedPlan): RankedPlan {
 export function memoryOf({ cluster, model, workload }: Question, plan: Plan): Breakdown {
   const { belief, runtime } = planningProblem({ belief: cluster, model, workload });
   return predict({ plan, truth: believed(belief), model, workload, runtime, reclaim: 'lru' });
-}
-
-/**
- * Seconds that no simulation of a plan is faster than: the token's way around a ring without its disks, and for every
- * device the reading of what exceeds its memory. 0 where computing overlaps with other things.
- */
-export function leastSeconds({ cluster, model, workload }: Question, plan: Plan): number {
-  if (plan.kind === 'chip' || chipPartitions(plan).size > 0) return 0;
-  const { belief, runtime } = planningProblem({ belief: cluster, model, workload });
-  const { seconds, devices } = predict({ plan, truth: belief, model, workload, runtime, reclaim: 'overflow' });
-  if (plan.kind === 'tensor-parallel') return totalSeconds({ ...seconds, link: 0 });
-  const reading = devices.map(({ device, ramBytes, ramAvailable, reloadedBytes }) => {
-    const own = cluster.devices.find(({ name }) => name === device);
-    return Math.min(ramBytes - ramAvailable, reloadedBytes) / (own?.disk.sequential ?? Number.POSITIVE_INFINITY);
-  });
-  return Math.max(totalSeconds({ ...seconds, disk: 0 }), ...reading);
 }
