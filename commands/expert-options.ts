@@ -35,7 +35,7 @@ export interface ExpertTexts {
 const EXPERT_OPTIONS = {
   slots: new Option(
     '--expert-slots <n>',
-    'experts of each layer that stay in memory; others are read when tokens choose them (default: as --memory has room for)',
+    'experts of each layer that stay in memory; others are read when tokens choose them (default: as many as --memory allows)',
   ),
   pool: new Option(
     '--expert-pool <which>',
@@ -43,16 +43,13 @@ const EXPERT_OPTIONS = {
   ).choices(POOLS),
   eviction: new Option(
     '--expert-eviction <policy>',
-    'with --expert-slots or --memory: which leave for others (default: lru)',
+    'with --expert-slots or --memory: which experts are evicted (default: lru)',
   ).choices(EXPERTS_EVICTIONS),
   reads: new Option(
     '--expert-reads <way>',
-    'how experts come from the file: past the page cache or through it into slots, or as pages of the mapped file, without slots (default: direct)',
+    'how experts are read: past the page cache or through it, into slots, or as pages of the mapped file, without slots (default: direct)',
   ).choices(READ_METHODS),
-  depth: new Option(
-    '--expert-depth <n>',
-    `reads of experts that are under way at once (default: ${USUAL_EXPERTS.depth})`,
-  ),
+  depth: new Option('--expert-depth <n>', `parallel reads of experts (default: ${USUAL_EXPERTS.depth})`),
   packed: new Option(
     '--packed-experts <file>',
     'with --expert-slots or --memory: a file of hearth pack-experts, from which an expert is one read (default: the model’s file)',
@@ -66,7 +63,7 @@ const EXPERT_OPTIONS = {
 /** Replays recorded experts; for commands that evaluate one text. */
 const ROUTING = new Option(
   '--routing <file>',
-  'tokens use the experts of this record of hearth routing, whatever routers choose: for measurements with random weights',
+  'use the experts recorded in this file by hearth routing instead of the routers’ choices: for measurements with random weights',
 );
 
 /** Adds the options of experts to a command. @param replays whether it takes --routing too */

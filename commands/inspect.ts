@@ -32,7 +32,7 @@ interface Options {
 export function inspectCommand(): Command {
   return new Command('inspect')
     .description(
-      'Shows the contents of a GGUF file: architecture, shapes, formats, bytes per layer, tokenizer. Or the GPUs of this machine.',
+      'Shows the contents of a GGUF file (architecture, shapes, formats, bytes per layer, tokenizer), or the GPUs of this machine.',
     )
     .option('--model <file>', 'a GGUF file')
     .option('--devices', 'list the GPUs that --gpu-layers can use')

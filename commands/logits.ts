@@ -38,7 +38,7 @@ export function logitsCommand(): Command {
     .addOption(OPTIONS.model)
     .requiredOption('--tokens <ids>', 'ids, separated by commas')
     .option('--all', 'the logits of all positions')
-    .option('--json', `print all logits as JSON (else the ${SHOWN} largest)`)
+    .option('--json', `print all logits as JSON, not only the ${SHOWN} largest`)
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
@@ -47,7 +47,7 @@ export function logitsCommand(): Command {
     .addOption(OPTIONS.memory)
     .option(
       '--context <n>',
-      `tokens that the run has room for, which decides how angles are scaled where a model has two ways (longrope; default: what the model was trained for, at most ${USUAL_CONTEXT})`,
+      `tokens that the run has room for, which selects the rotary scaling of models that have two (longrope; default: what the model was trained for, at most ${USUAL_CONTEXT})`,
     )
     .action(run);
 }

@@ -16,10 +16,10 @@ interface Options {
 export function packExpertsCommand(): Command {
   return new Command('pack-experts')
     .description(
-      'Writes the experts of a mixture to a file in which the matrices of each lie together, for --packed-experts; the model’s file is needed besides.',
+      'Writes the experts of a mixture to a file that has the matrices of each next to one another, for --packed-experts; the model’s file is still needed.',
     )
     .argument('<model>', 'a GGUF file')
-    .requiredOption('--out <file>', 'the file to write, of the size of all experts')
+    .requiredOption('--out <file>', 'the file to write, as large as all experts')
     .addOption(FORCE)
     .action(run);
 }

@@ -57,7 +57,7 @@ export function planCommand(): Command {
     .option(
       '--device <name>',
       'instead of --cluster: a machine of datasets/devices.csv, such as "Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB"; ' +
-        'a GPU, a disk or RAM such as "64 GiB" may be joined to it; may be repeated',
+        'a GPU, a disk or RAM such as "64 GiB" may be added to it; may be repeated',
       repeated,
       [],
     )
@@ -83,11 +83,11 @@ export function planCommand(): Command {
     .addOption(OPTIONS.kvCache)
     .option(
       '--draft <name>',
-      'with --model: a small model with the same vocabulary, named as --model is; says how many tokens it should guess at a time, and what that gains',
+      'with --model: a small model with the same vocabulary, named as --model is; shows how many tokens it should draft at a time, and what that gains',
     )
     .option(
       '--acceptance <list>',
-      `with --draft: shares of its guesses that are accepted (default: ${ACCEPTANCE_RATES.join(',')})`,
+      `with --draft: shares of drafted tokens that are accepted (default: ${ACCEPTANCE_RATES.join(',')})`,
     )
     .option('--save-plan <file>', 'writes the plan, for hearth run and experiments; with one --model')
     .option(

@@ -65,9 +65,9 @@ export function profileCommand(): Command {
     .option('--seed <n>', 'seed of the weights that are multiplied', '1')
     .option(
       '--formats <list>',
-      `formats of weights to measure besides F16, whose rates stand for the others (default: all; with --quick ${USUAL.join(', ')})`,
+      `formats to measure in addition to F16; other formats use their rates (default: all; with --quick ${USUAL.join(', ')})`,
     )
-    .option('--quick', 'measure everything once, and the usual formats alone: faster, less exact')
+    .option('--quick', 'measure everything once, and only the common formats: faster, less exact')
     .option('--json', 'print all measurements as JSON')
     .option(PROGRESS_LINES, 'progress as lines of JSON on stderr, for programs')
     .action(run);

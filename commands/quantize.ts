@@ -30,7 +30,10 @@ export function quantizeCommand(): Command {
     .requiredOption('--in <file>', 'a GGUF file with the original weights: F32, F16 or BF16')
     .requiredOption('--out <file>', 'the file to write')
     .option('--mix <name>', `a mix, or one format for all matrices: ${FILE_MIXES.join(', ')}`, 'Q4_K_M')
-    .option('--importance <file>', 'what each column counts: an importance matrix of hearth importance or llama.cpp')
+    .option(
+      '--importance <file>',
+      'how much each column counts: an importance matrix from hearth importance or llama.cpp',
+    )
     .option('--requantize', 'also quantize tensors that are quantized already, which adds to their error')
     .option('--json', 'print it as JSON; sizes in bytes, errors as shares')
     .addOption(FORCE)

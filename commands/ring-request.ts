@@ -82,10 +82,10 @@ export function addRingOptions(command: Command): Command {
       'format of activations between devices: F32 (exact) or F16 (half the bytes)',
       'F32',
     )
-    .option('--chunk <n>', 'most tokens that go through a window of the ring together', String(MOST_CHUNK_TOKENS))
+    .option('--chunk <n>', 'tokens that go through a window of the ring together, at most', String(MOST_CHUNK_TOKENS))
     .option(
       '--max-pressure <share>',
-      'most memory that a device may hold and not reclaim, as a share of its RAM, such as 0.06: for plans that --scheduler ring-aware makes',
+      'with --scheduler ring-aware: largest share of a device’s RAM that can’t be reclaimed, such as 0.06',
     )
     .option(
       '--prefetch <how>',

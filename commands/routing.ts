@@ -39,7 +39,7 @@ export function routingCommand(): Command {
     .addOption(OPTIONS.model)
     .requiredOption('--text <file>', 'a text of the kind that the model will meet, in UTF-8')
     .requiredOption('--out <file>', 'the file to write (JSON)')
-    .option('--tokens <n>', 'most tokens of the text', '1024')
+    .option('--tokens <n>', 'read at most this many tokens of the text', '1024')
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(FORCE)

@@ -62,7 +62,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     )
     .option('--chat', 'take the prompts as users’ messages, in the model’s chat template')
     .addOption(OPTIONS.system)
-    .option('--tokens <n>', 'the most tokens to generate', '128')
+    .option('--tokens <n>', 'generate at most this many tokens', '128')
     .addOption(OPTIONS.temperature)
     .addOption(OPTIONS.seed)
     .addOption(OPTIONS.context)
@@ -74,7 +74,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .addOption(OPTIONS.fast);
   return addRingOptions(command)
     .option('--save-cluster <file>', 'writes the devices and links as measured, for --cluster and experiments')
-    .option('--save-plan <file>', 'writes the plan that is carried out, for hearth split and experiments')
+    .option('--save-plan <file>', 'writes the plan that is run, for hearth split and experiments')
     .addOption(SPECULATION_OPTIONS.draft)
     .addOption(SPECULATION_OPTIONS.lookup)
     .addOption(SPECULATION_OPTIONS.draftTokens)

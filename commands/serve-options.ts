@@ -90,32 +90,28 @@ export const CONTEXT = 4096;
 export function createServeCommand(run: (request: ServeRequest) => Promise<void>): Command {
   const command = new Command('serve')
     .description(
-      'Serves a model over HTTP, with OpenAI’s and Anthropic’s APIs and a page to chat, until it is stopped. With ' +
+      'Serves a model over HTTP, with OpenAI’s and Anthropic’s APIs and a chat page, until it is stopped. With ' +
         '--worker or --cluster its layers run on the devices of a ring, and this one is the head.',
     )
     .addOption(OPTIONS.modelPartOrOwn)
     .option('--name <text>', 'the model’s name in requests (default: the file’s, without .gguf)')
-    .option('--host <address>', 'the address to listen at; one that other machines reach needs a key', '127.0.0.1')
-    .option('--port <n>', '0: a free one', '8080')
+    .option('--host <address>', 'address to listen on; one that other machines can reach requires a key', '127.0.0.1')
+    .option('--port <n>', 'port to listen on; 0: any free port', '8080')
     .option('--api-key-file <file>', 'a file with the key that clients must send, which only its owner can read')
     .option(
       '--api-key <text>',
-      `that key itself, which other users of this machine can see; better: the file, or ${KEY_VARIABLE} in the environment`,
+      `the key itself, which other users of this machine can see; prefer the file, or ${KEY_VARIABLE} in the environment`,
     )
     .option('--cors <origin>', 'the origin whose pages may use the server from a browser, or * for all')
-    .option('--max-texts <n>', 'most texts that are written or wait; further requests are refused (429)', '64')
-    .option('--max-connections <n>', 'most connections at the same time', '256')
-    .option('--max-body <size>', 'most bytes of a request', '1MiB')
-    .option('--grace <seconds>', 'on Ctrl-C: the time that texts under way have to end', '30')
+    .option('--max-texts <n>', 'texts that may run or wait at once; further requests are refused (429)', '64')
+    .option('--max-connections <n>', 'connections that may be open at once', '256')
+    .option('--max-body <size>', 'size of the largest request', '1MiB')
+    .option('--grace <seconds>', 'on Ctrl-C: time that running texts have to finish', '30')
     .option(
       '--context <n>',
-      `most tokens of a prompt and its answer (default: ${CONTEXT}, or fewer if the model was trained so)`,
+      `tokens of a prompt and its answer, at most (default: ${CONTEXT}, or what the model was trained for if that is less)`,
     )
-    .option(
-      '--parallel <n>',
-      'texts of full length whose keys and values have room at the same time; shorter ones take less',
-      '4',
-    )
+    .option('--parallel <n>', 'full-length texts that the KV cache has room for at once; more if they are shorter', '4')
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .addOption(SPECULATION_OPTIONS.draft)

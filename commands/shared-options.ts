@@ -33,13 +33,13 @@ export const OPTIONS = {
   ),
   fast: new Option(
     '--fast',
-    'round weights in F16 to bfloat16 for prompts, where the processor multiplies that: eight bits of eleven',
+    'round F16 weights to bfloat16 (8 significant bits of 11) for prompts, on processors that multiply it: faster',
   ).conflicts('exact'),
   threads: new Option('--threads <n>', 'threads that compute (default: one for each processor)'),
   memory: new Option('--memory <size>', 'limit of the process, such as 600MiB; weights beyond it are streamed'),
   measure: new Option(
     '--measure',
-    'measure the devices again, in place of what was measured of them before with this version and these formats',
+    'measure the devices again, instead of reusing earlier measurements with this version and these formats',
   ),
   ringDevice: new Option(
     '--device <name>',
@@ -47,11 +47,11 @@ export const OPTIONS = {
   ),
   gpuLayers: new Option(
     '--gpu-layers <n>',
-    'the last n layers, or all, and the output run on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',
+    'run the last n layers, or all, and the output layer on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',
   ),
   cpuMoe: new Option(
     '--cpu-moe',
-    'with --gpu-layers: the experts of all layers stay on the CPU, all else of the layers is on the GPU',
+    'with --gpu-layers: keep the experts of all layers on the CPU, and the rest of the layers on the GPU',
   ),
   nCpuMoe: new Option('--n-cpu-moe <n>', 'the same for the experts of the first n layers of the model'),
   device: new Option(

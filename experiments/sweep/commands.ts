@@ -13,9 +13,9 @@ export function sweepWorkerCommand(): Command {
     .description('Computes points of sweeps that experiments submit with --on redis://HOST:PORT.')
     .addOption(ON)
     .option('--threads <n>', 'threads (default: one per core)')
-    .option('--lost-after <seconds>', 'a worker that says nothing for so long loses its jobs to others', '15')
-    .option('--grace <seconds>', 'on Ctrl-C: the time that jobs under way have to end; then others compute them', '30')
-    .option('--idle <seconds>', 'end after so long without work (default: wait for ever)')
+    .option('--lost-after <seconds>', 'a worker that is silent for this long loses its jobs to others', '15')
+    .option('--grace <seconds>', 'on Ctrl-C: time that running jobs have to finish; then others compute them', '30')
+    .option('--idle <seconds>', 'exit after this long without work (default: never)')
     .action(async ({ on, threads, lostAfter, grace, idle }: Readonly<Record<string, string>>) => {
       const { runSweepWorker } = await import('./redis/worker.ts');
       await runSweepWorker({
