@@ -40,7 +40,7 @@ function laboratory(): string {
   const cells = drawnCells({ count: 60, seed: 2, layerBytes: model.layer.bytes, standardLayerBytes: LAYER_BYTES });
   const { results } = recordedResults('datasets/measured/three-answers-draw-2', cells, 'small', 7);
   const { median, worst } = errorsOf(results, 'simulated', 'seconds');
-  return `- **Laboratory**: over ${results.length} drawn plans on four devices, simulated time per token is off by ${formatPercent(median)} in the median, ${formatPercent(worst)} at worst ([lab](docs/measurements/simulator.md)).`;
+  return `- **Laboratory**: over ${results.length} random plans on four devices, the simulated time per token is off by ${formatPercent(median)} in the median, ${formatPercent(worst)} at worst ([lab](docs/measurements/simulator.md)).`;
 }
 
 function field(): string {
@@ -48,7 +48,7 @@ function field(): string {
   const [, signs, series, sizes] = /(\d+) of (\d+) signs are right, and (\d+) sizes within 15 %/.exec(text) ?? [];
   const measured = readFileSync('docs/measurements/field.md', 'utf8');
   const [, machines, off] = /^Tier A, decode, \d+ cells of (\d+) machines: (off by .*?);/m.exec(measured) ?? [];
-  return `- **Field**: tokens per second that others measured on ${machines} machines are ${off}, from predictions by specification with an efficiency for each program ([field](docs/measurements/field.md)); of ${series} effects published by users of mixtures on disks, ${signs} have the right sign in simulation, ${sizes} the right size within 15 % ([findings](docs/measurements/contradictions.md)).`;
+  return `- **Field**: predicted from specifications and one efficiency per program, tokens per second that others measured on ${machines} machines are ${off} ([field](docs/measurements/field.md)). Of ${series} effects that users of mixtures on disks published, ${signs} have the right sign in simulation, and ${sizes} the right size within 15 % ([findings](docs/measurements/contradictions.md)).`;
 }
 
 function papers(): string {
@@ -60,7 +60,7 @@ function papers(): string {
     .map((row) => row.split('|').map((cell) => cell.trim()));
   const simulated = rows.map(([, , , , cell = '']) => /^([\d.]+ %) \((.*)\)$/.exec(cell) ?? []);
   const list = rows.map(([, paper], index) => `${paper} ${simulated[index]?.[1]} (${simulated[index]?.[2]})`);
-  return `- **Papers**: printed figures are simulated with these median and worst errors: ${list.join(', ')} ([tables](docs/measurements/reproduction.md)).`;
+  return `- **Papers**: median (and worst) errors of simulating the printed figures: ${list.join(', ')} ([tables](docs/measurements/reproduction.md)).`;
 }
 
 function speed(): string {
