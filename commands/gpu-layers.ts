@@ -14,7 +14,7 @@ import { cpuGpuSplit, partitionUnits, splitPlan } from '../engine/schedule/helm/
 import { readCount } from '../engine/terminal/options.ts';
 import { deviceProfile } from './device-profile.ts';
 
-/** How many layers a GPU computes: `auto` is the plan of cpu-gpu-split for this machine. */
+/** Number of layers that a GPU computes: `auto` is the plan of cpu-gpu-split for this machine. */
 export type GpuLayers = number | 'all' | 'auto';
 
 /** Reads `--gpu-layers`. @throws InputError */

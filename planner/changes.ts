@@ -16,7 +16,7 @@ import type { Question } from './question.ts';
 
 /** A change of a cluster, and the TPOT of the best plan with it. */
 export interface Change {
-  /** Such as `laptop: memory 16 → 32 GiB`. */
+  /** The change in words, e.g. `laptop: memory 16 → 32 GiB`. */
   readonly what: string;
   /** Simulated or predicted, as the answer that it is compared with; infinite if no plan runs. */
   readonly seconds: number;

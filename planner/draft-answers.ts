@@ -52,7 +52,7 @@ export interface PlannedDrafts {
 const SIMULATED_TOKENS = 256;
 
 /**
- * How many tokens to draft at a time, and what that gains: Leviathan et al. 2023, Theorem 3.8, with the closed form of a
+ * Number of tokens to draft at a time, and what that gains: Leviathan et al. 2023, Theorem 3.8, with the closed form of a
  * verification (`bestDraftTokens`), and the same γ simulated. The draft takes memory of the head; the plan is the best
  * with what is left, and gains are over the best one without a draft.
  * @throws InputError if there is no room next to the draft, and for plans that cut tensors, whose verifications are not

@@ -136,7 +136,7 @@ export function createPrefixIndex<Page>(pageTokens: number): PrefixIndex<Page> {
   };
 }
 
-/** How many first tokens two runs have in common. */
+/** Length of the prefix that two runs have in common. */
 function commonTokens(one: readonly number[], other: readonly number[]): number {
   const end = Math.min(one.length, other.length);
   for (let index = 0; index < end; index++) if (one[index] !== other[index]) return index;

@@ -31,7 +31,7 @@ export function independentDraws(shares: ArrayLike<number>, used: number): Float
 /** The probability of each expert to be drawn, given that just `used` are. */
 function inclusions(draws: Float64Array, used: number): Float64Array {
   const count = draws.length;
-  /** How many of the experts from the e-th on are drawn. */
+  /** Number of drawn experts from the e-th on. */
   const after: Float64Array[] = [];
   after[count] = Float64Array.of(1);
   for (let expert = count - 1; expert >= 0; expert--)

@@ -68,7 +68,7 @@ export function layersOf(routing: Routing, layers: readonly number[]): Routing {
   return { ...routing, layers: layers.length, chosen };
 }
 
-/** How many tokens use each expert: [layers][experts]. */
+/** Number of tokens that use each expert: [layers][experts]. */
 export function usesOf(routing: Routing): Uint32Array[] {
   const { tokens, layers, experts } = routing;
   return Array.from({ length: layers }, (_, layer) => {

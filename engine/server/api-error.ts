@@ -29,7 +29,7 @@ export const STOPPED = new ApiError(503, 'the server is stopping', null, 'stoppi
 export function answeredError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof GrammarError) return new ApiError(400, error.message, null, 'invalid_value');
-  // Such as a device that a ring can't do without.
+  // For instance, a ring can't do without the lost device.
   if (error instanceof InputError)
     return new ApiError(503, 'the server can’t compute now; its log says why', null, 'unavailable');
   return new ApiError(500, 'the server failed; its log says why');

@@ -10,7 +10,7 @@ import type { RingState } from './ring-state.ts';
 
 /** Facts about a model's file. */
 export interface ServedFile {
-  /** Such as `llama`. */
+  /** Name of the architecture, e.g. `llama`. */
   readonly architecture: string;
   readonly parameters: number;
   /** Bytes of its weights. */

@@ -4,7 +4,7 @@ import { held, type Judged, shown } from './problem.ts';
 import type { Contradicted } from './scan.ts';
 import { fittedCells, type Inferred, inferences, type Part, type Study, sizeOf } from './study.ts';
 
-/** How many cells hold, by where the values come from. */
+/** Numbers of cells that hold, by the source of the values. */
 export const OVERVIEW_COLUMNS: readonly Column<Study>[] = [
   { title: 'testbed', key: 'testbed', value: ({ problem }) => problem.name, label: true },
   { title: 'plans by', key: 'planner', value: ({ planner }) => planner, label: true },

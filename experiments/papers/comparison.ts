@@ -31,7 +31,7 @@ export function isTest({ use }: { readonly use: Use }): boolean {
   return USES[use].isTest;
 }
 
-/** How many independent configurations comparisons are about: prints of one quantity count once (PROTOCOL.md). */
+/** Number of independent configurations of comparisons: prints of one quantity count once (PROTOCOL.md). */
 export function configurationCount(comparisons: readonly Comparison[]): number {
   const keys = comparisons.map(({ configuration, cell: { table, row, column } }) =>
     configuration === undefined ? [table, row, column].join('\n') : configuration,

@@ -21,7 +21,7 @@ export interface SummaryRow {
   readonly fit: number;
   /** The group of the prints that nothing was fitted to; seen unless given. */
   readonly group?: 'seen' | 'blind';
-  /** How many independent configurations the prints are about that nothing was fitted to. */
+  /** Number of independent configurations of the prints that nothing was fitted to. */
   readonly configurations?: number;
   /** Errors of both answers over them. */
   readonly answers?: Readonly<Record<Answer, Accuracy | undefined>>;
@@ -30,7 +30,7 @@ export interface SummaryRow {
   readonly worst: number | undefined;
   /** The answer that is judged against the target; '' where both are the same or neither is judged. */
   readonly answer: Answer | '';
-  /** How many outcomes, splits and the like agree. */
+  /** Number of outcomes, splits and the like that agree. */
   readonly agreeing: { readonly agree: number; readonly of: number } | undefined;
   readonly target: number | undefined;
   readonly met: boolean | undefined;
@@ -190,7 +190,7 @@ export function summaryMarkdown(rows: readonly SummaryRow[]): string {
     .join('');
 }
 
-/** How many targets are kept, paper by paper, and how many cells were fitted to; every number is counted. */
+/** Number of targets that are met, paper by paper, and of cells that were fitted to; every number is counted. */
 export function summarySentences(summary: readonly SummaryRow[], comparisons: readonly Comparison[]): string[] {
   const kept = (Object.keys(PAPER_TITLES) as PaperName[]).map((paper) => {
     const aimed = summary.filter((row) => row.paper === paper && row.met !== undefined);

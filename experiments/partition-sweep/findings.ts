@@ -62,7 +62,7 @@ function policyText(judged: readonly JudgedChoice[], best: number): string {
   return `Under the policy ${first.policy}, the layers of ${first.scheduler} would take ${formatSeconds(first.seconds)} (${formatDeviation(first.seconds / best)}).`;
 }
 
-/** How many plans can't be run and why, with an example of each kind; empty if all can. */
+/** Number of plans that can't be run and why, with an example of each kind; empty if all can. */
 export function failuresText({ failures, simulated, runnable }: Summary): string {
   if (simulated === runnable) return '';
   const kinds = Object.values(failures).map(

@@ -104,7 +104,7 @@ function nextState(from: number, to: number, holders: number): number {
   return stateOf(to, Math.min(2, holders + (to > from ? 1 : 0)));
 }
 
-/** How many numbers of GPU layers are tried per window: `all`, or this many, evenly from none to as many as fit. */
+/** Count of the numbers of GPU layers tried per window: `all`, or this many, evenly from none to as many as fit. */
 export type GpuLevels = 'all' | number;
 
 /**

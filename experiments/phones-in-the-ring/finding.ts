@@ -24,7 +24,7 @@ function savings(rows: readonly PhonesRow[]): Saving[] {
   });
 }
 
-/** What the page says first: the largest saving, and at most three lines with the next. */
+/** Headline and findings of the page: the largest saving, and at most three lines with the next. */
 export function phonesTop(rows: readonly PhonesRow[]): { headline: string; findings: string[] } {
   const most = savings(rows)
     .filter(({ all }) => all > GAIN)

@@ -21,7 +21,7 @@ export interface SceneAnswer {
   readonly from: number;
   readonly to: number;
   readonly tokens: number;
-  /** How many times a layer of the device is loaded per token; median over its layers. */
+  /** Number of times that a layer of the device is loaded per token; median over its layers. */
   readonly loads: number;
 }
 

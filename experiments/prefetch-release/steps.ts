@@ -22,7 +22,7 @@ export interface SceneResult {
   readonly scene: Scene;
   /** Steps of one token in steady state. */
   readonly steps: readonly Step[];
-  /** How many times each layer is loaded per token. */
+  /** Number of times that each layer is loaded per token. */
   readonly loads: ReadonlyMap<number, number>;
 }
 

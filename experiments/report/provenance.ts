@@ -14,7 +14,7 @@ const VERBS: Readonly<Record<StatementKind, string>> = {
   unstated: 'without a stated source',
 };
 
-/** How many quantities describe a cluster, by the kind of their source. */
+/** Number of quantities that describe a cluster, by the kind of their source. */
 export function provenanceSentence(cluster: string, statements: readonly Statement[]): string {
   const counts = STATEMENT_KINDS.map((kind) => ({ kind, count: statements.filter((one) => one.kind === kind).length }));
   const parts = counts.filter(({ count }) => count > 0).map(({ kind, count }) => `${count} ${VERBS[kind]}`);

@@ -49,7 +49,7 @@ const NEAR = 0.1;
 /** Half the width of a range, as a share of its middle, from which on it says little. */
 const WIDE = 0.15;
 
-/** How many measured times lie in their simulated range, or next to it; nothing where no range was simulated. */
+/** Number of measured times within their simulated range, or next to it; nothing where no range was simulated. */
 export function rangeFindings(results: readonly ComparedCell[]): string[] {
   const ranged = results.flatMap(({ measured, range }) => (range ? [{ seconds: measured.seconds, ...range }] : []));
   if (ranged.length === 0) return [];

@@ -22,7 +22,7 @@ export function diskSeconds({ measured, diskRates }: Pick<CellResult, 'measured'
   return measured.bytes / diskRates.length / rate;
 }
 
-/** How many times faster the last way, pinning, is than each of the others, in their order. */
+/** Speed-up of the last policy, pinning, over each of the others, in their order. */
 export function speedups(results: readonly WayResult[]): number[] {
   const pinned = results.at(-1)?.result.measured.seconds ?? Number.NaN;
   return results.slice(0, -1).map(({ result }) => result.measured.seconds / pinned);

@@ -51,7 +51,7 @@ export function seconds(value: number): string {
   return `${Number(value.toPrecision(12))} s`;
 }
 
-/** How many names a message lists before it only counts them. */
+/** Most names that a message lists; further ones are only counted. */
 const LISTED = 8;
 
 /** `a, b and 3 more`: the first few entries of a list. */

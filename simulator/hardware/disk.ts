@@ -62,7 +62,7 @@ export interface ThrottledReads {
   busySeconds(now: number): number;
 }
 
-/** How many slices in which less was requested than allowed are made up for later. */
+/** Number of slices whose unused allowance can be used later. */
 const SLICES_KEPT = 1;
 
 /**

@@ -16,7 +16,7 @@ export interface ListStatistics {
   beforeChange(reclaims: boolean): void;
 }
 
-/** How many times as long as the inactive list the active one may be (inactive_is_low, mm/vmscan.c). @param bytes of both */
+/** Largest ratio of the active list to the inactive one (inactive_is_low, mm/vmscan.c). @param bytes of both */
 function longestRatio(bytes: number): number {
   const gibibytes = Math.floor(bytes / GIB);
   return gibibytes === 0 ? 1 : Math.floor(Math.sqrt(10 * gibibytes));

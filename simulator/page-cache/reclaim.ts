@@ -77,7 +77,7 @@ export function createMetal(state: CacheState, budget: Budget): Reclaimer {
 export function createOverflow(state: CacheState, budget: Budget): Reclaimer {
   const { lists, runs, extentBytes, bytesOf } = state;
 
-  /** How many of a run's extents fit, in order, after other apps have been swapped out. */
+  /** Number of a run's extents that fit, in order, after other apps have been swapped out. */
   const fitting = ({ from, to }: Run): number => {
     const room = (): number => budget.capacity() - lists.inactive.bytes - lists.pinned.bytes;
     budget.swapOut(bytesOf(from, to) - room());

@@ -50,7 +50,7 @@ export interface BatchRequest {
   /** Ends it after the current pass, also while it waits. */
   readonly signal?: AbortSignal;
   /**
-   * How many of the most probable tokens to report with each generated one, which is always among them.
+   * Number of the most probable tokens to report with each generated one, which is always among them.
    * `undefined`: none, nor the generated one.
    */
   readonly topLogprobs?: number;

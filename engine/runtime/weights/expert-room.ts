@@ -12,7 +12,7 @@ export interface ExpertRoomCase {
   readonly room: number;
 }
 
-/** How many slots each cache of experts may have: that of a layer, or the one for all layers. */
+/** Most slots of each cache of experts: that of a layer, or the one for all layers. */
 export interface SlotRange {
   /** The fewest with which a token can be computed. */
   readonly least: number;

@@ -117,7 +117,7 @@ function isBetter(one: SplitCandidate, other: SplitCandidate): boolean {
   return one.feasible && !(other.feasible && other.tokenSeconds <= one.tokenSeconds);
 }
 
-/** How many of the GPU's first layers may have their experts on the CPU: up to each that has some. */
+/** Numbers of the GPU's first layers that may have their experts on the CPU: up to each layer that has some. */
 function expertCounts(shape: Shape, cpuUnits: number): number[] {
   const first = cpuLayersOf(shape, cpuUnits);
   const own = shape.kinds.slice(first);

@@ -11,7 +11,7 @@ import { assignWindows, createOthers, type RingAwareAssignment, type WindowsProb
 export interface RingAwareOptions {
   /** Seconds per token of a plan by simulation, infinite if it can't run; without it the predicted time decides. */
   readonly simulated?: (plan: Plan) => number;
-  /** How many of the plans with the least predicted time are simulated. */
+  /** Number of plans that are simulated, those with the least predicted time. */
   readonly candidates?: number;
   /** Granularity of the page cache, bytes: decides how much memory pinning leaves free. */
   readonly extentBytes?: number;

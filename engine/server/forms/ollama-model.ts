@@ -4,7 +4,7 @@ import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { type AskedEmbeddings, askEmbeddings, embed } from './embeddings.ts';
 
-/** What the server has, in the forms of Ollama's API, and embeddings in them. */
+/** The server's model in the forms of Ollama's API, and embeddings in them. */
 
 /** Ollama names a model with a tag. */
 const TAG = ':latest';

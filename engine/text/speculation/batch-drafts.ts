@@ -30,7 +30,7 @@ export interface BatchPass {
   readonly seconds: number;
 }
 
-/** How many tokens to draft for each text of a batch. */
+/** Decides the number of tokens to draft for each text of a batch. */
 export interface BatchDrafts {
   /** Whether to see what could be drafted: in small models that alone takes a noticeable part of a pass. */
   mayDraft(texts: number): boolean;

@@ -10,7 +10,7 @@ export interface SpeculationOptions {
   readonly earlier?: readonly number[];
   readonly lookup?: PromptLookup | undefined;
   readonly drafter?: ModelDrafter | undefined;
-  /** How many tokens to draft, by what earlier texts with these models and this drafter taught. Default: by this text alone. */
+  /** Decides the number of tokens to draft from earlier texts with these models and this drafter. Default: from this text alone. */
   readonly length?: DraftLength;
   /** Seconds of a pass of the drafter in passes of the model, assumed until it is measured. */
   readonly drafterShare?: number;

@@ -37,7 +37,7 @@ export interface DoneDraft extends DonePass, VerifiedDraft {
 }
 
 /**
- * How many tokens to draft: as many as pay, by what was accepted and what passes cost so far, in this and earlier
+ * Number of tokens to draft: as many as pay, by what was accepted and what passes cost so far, in this and earlier
  * texts.
  */
 export interface DraftLength {

@@ -53,7 +53,7 @@ const HALF = 0.5;
 const LAPTOP = 'helm-4060';
 const FALLBACK_FLOPS = FALLBACK_BANDWIDTH;
 
-/** How many times as fast as the fallback's loop HELM's kernel for prompts is, if both are bound by arithmetic. */
+/** Speed-up of HELM's kernel for prompts over the fallback's loop, if both are bound by arithmetic. */
 function promptSpeedup({ constants, clusterOf }: RemarkInputs): number {
   const specified = clusterOf(LAPTOP).devices[0]?.cpu.flops.F32 ?? Number.NaN;
   return ((promptRateOf(constants, LAPTOP) ?? 1) * specified) / FALLBACK_FLOPS;

@@ -114,7 +114,7 @@ function groupRow({ name, comparisons }: HelmGroup): SummaryRow {
   });
 }
 
-/** How many cells keep the target, and how many don't. */
+/** Number of cells that meet the target, and of those that don't. */
 function verdictNote(verdicts: readonly (Verdict | undefined)[]): string {
   const texts: Readonly<Record<Exclude<Verdict, 'kept'>, string>> = {
     missed: 'missed',
@@ -232,7 +232,7 @@ function contextRow(contexts: readonly ContextComparison[]): SummaryRow {
   return { ...row, met: agree >= CONTEXT_TARGET };
 }
 
-/** How many cells of a table agree on whether the system runs, and those that don't; batches on splits stand apart. */
+/** Number of a table's cells that agree on whether the system runs, and those that don't; batches on splits are separate. */
 export function feasibility(
   comparisons: readonly HelmComparison[],
   table: string,

@@ -34,7 +34,7 @@ export const ENGINE_LENGTHS: Readonly<Record<Engine, readonly number[]>> = {
 };
 
 /**
- * How many times slower each engine is on Llama-8B, as printed: than Hetero-layer in a prompt, by its tokens, and than
+ * Printed slow-down of each engine on Llama-8B: compared with Hetero-layer in a prompt, by its tokens, and with
  * Hetero-tensor in decoding.
  */
 export type EngineGains = Readonly<

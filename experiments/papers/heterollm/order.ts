@@ -4,7 +4,7 @@ import type { ChipDevice } from '../../../engine/hardware/chip.ts';
 /** K over which the orders of Fig. 5 are compared, which the paper doesn't state: the lengths of prepared graphs. */
 export const ORDER_COLUMNS = [32, 64, 128, 256, 512, 1024] as const;
 
-/** How many times faster [14336, 4096] × [4096, K] is on an NPU than [K, 4096] × [4096, 14336] (HeteroLLM 3.2). */
+/** Speed-up of [14336, 4096] × [4096, K] over [K, 4096] × [4096, 14336] on an NPU (HeteroLLM 3.2). */
 export function orderGain(device: ChipDevice, columns: number): number {
   const seconds = (product: MatrixProduct): number => npuTask(product, promptSpeed(device)).seconds;
   const [rows, inner] = [14336, 4096];

@@ -20,7 +20,7 @@ export interface Quantities {
   graphs(model: string, tokens: number): number;
   /** A prompt of 256 tokens of Llama-8B next to a game; undefined for predictions, which have no queue. */
   game(system: ChipSystemName): BesideGame | undefined;
-  /** How many times faster an NPU multiplies in its own order than in the other, at most (Fig. 5). */
+  /** Largest speed-up of an NPU's products in its own order over the other (Fig. 5). */
   orderGain(): number;
   /** Seconds of a prompt, and of a token, on another engine (engines.ts). */
   enginePrefill(engine: Engine, model: string, tokens: number): number;

@@ -8,7 +8,7 @@ export interface OrderedPair {
   readonly slower: string;
   /** Whether both are strategies of the paper's own engine, rather than other programs. */
   readonly isStrategy: boolean;
-  /** How many times faster, by the answers; undefined where there is none. */
+  /** Speed-up by the answers; undefined where there is none. */
   readonly ratio: Readonly<Record<Answer, number | undefined>>;
 }
 
@@ -20,7 +20,7 @@ const OVER = /speedup over (?!\[|the other)(.*?)(?: \(max\))?$/;
 const AGAINST = /^latency reduction against (\S+) \(min\)$/;
 const RELATIVE = /^latency relative to (\S+) \(average\)$/;
 
-/** How many times as fast one of two systems is, with the pair in the order that the paper prints. */
+/** Ratio of two systems' speeds, with the pair in the order that the paper prints. */
 interface Statement {
   readonly one: Comparison;
   readonly faster: string;

@@ -20,7 +20,7 @@ export function primaFindings(comparisons: readonly PrimaComparison[], summaries
   ];
 }
 
-/** How many cells decided values of the testbeds (datasets/testbeds.ts). */
+/** Number of cells that decided values of the testbeds (datasets/testbeds.ts). */
 function seenSentence(comparisons: readonly PrimaComparison[]): string {
   const seen = new Set(comparisons.flatMap(({ cell, detail }) => (detail.seen ? [cell] : []))).size;
   return `${seen} of them decided what the paper leaves open about its testbeds, and test nothing; no other constant was fitted to a time.`;

@@ -2,7 +2,7 @@ import { type DeviceMemoryUse, memoryUse } from '../../../cost/memory.ts';
 import type { DeviceCosts, RingCosts } from '../../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../../hardware/device.ts';
 
-/** How many layers a device's memories hold, over all rounds; −1 where they can't hold the buffers alone. */
+/** Number of layers that a device's memories hold, over all rounds; −1 where they can't hold the buffers alone. */
 export interface LayerLimits {
   /** On the GPU (prima.cpp Eqs. 34, 35). */
   readonly gpu: number;

@@ -3,7 +3,7 @@ import type { HETERO_TENSOR } from '../machine.ts';
 import type { Quantities } from '../quantities.ts';
 import { EIGHT, type FigureGroup, LAYER_256, LENGTHS, mean, rule, SEVEN, SMALL, THREE } from './rule.ts';
 
-/** How many times as fast as each of the other frameworks a system of HeteroLLM is on Llama-8B. */
+/** Speed-up of a system of HeteroLLM over each of the other frameworks on Llama-8B. */
 function gainsOverOthers(q: Quantities, tokens: number, system: 'hetero-layer' | typeof HETERO_TENSOR): number[] {
   const own = q.prefill(EIGHT, tokens, system);
   const others = [

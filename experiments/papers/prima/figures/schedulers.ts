@@ -15,7 +15,7 @@ const BASELINES = [
 ] as const satisfies readonly { readonly name: string; readonly policy: string; readonly planner: Planner }[];
 type Baseline = (typeof BASELINES)[number];
 
-/** How many times slower each model is with a baseline's plan than with Halda's. */
+/** Slow-down of each model with a baseline's plan compared with Halda's. */
 function factors(
   models: readonly string[],
   baseline: Planner,
