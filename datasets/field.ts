@@ -240,14 +240,32 @@ function whole(digits: string, where: string): number {
   return Number(digits);
 }
 
-/** Tokens per second that were predicted before a value was read, by the row of measurements.csv. @throws InputError */
-export function loadFirstPredictions(): ReadonlyMap<number, number> {
+/** A prediction that was fixed before a value was read. Tokens per second. */
+export interface FirstPrediction {
+  readonly tokensPerSecond: number;
+  /** The commit that fixed it: 1 for rows up to 745, 2 up to 2683, and so on (register.csv). */
+  readonly round: number;
+  /** What the efficiencies of the time made of it; `undefined` in rounds that fitted one factor after the comparison. */
+  readonly withEfficiency: number | undefined;
+}
+
+/** First predictions by the row of measurements.csv. @throws InputError */
+export function loadFirstPredictions(): ReadonlyMap<number, FirstPrediction> {
   const file = 'datasets/field/predictions.csv';
+  const columns = ['row', 'round', 'tokens_per_second', 'with_efficiency'] as const;
   return new Map(
-    parseCsv(text('predictions.csv'), file, ['row', 'tokens_per_second']).map(({ cell, where }) => {
-      const rate = Number(cell('tokens_per_second'));
-      if (!(rate > 0)) throw new InputError(where('tokens_per_second'), `"${cell('tokens_per_second')}" is not a rate`);
-      return [whole(cell('row'), where('row')), rate];
+    parseCsv(text('predictions.csv'), file, columns).map(({ cell, where }) => {
+      const rate = (column: 'tokens_per_second' | 'with_efficiency'): number => {
+        const value = Number(cell(column));
+        if (!(value > 0)) throw new InputError(where(column), `"${cell(column)}" is not a rate`);
+        return value;
+      };
+      const prediction = {
+        tokensPerSecond: rate('tokens_per_second'),
+        round: whole(cell('round'), where('round')),
+        withEfficiency: cell('with_efficiency') === '' ? undefined : rate('with_efficiency'),
+      };
+      return [whole(cell('row'), where('row')), prediction];
     }),
   );
 }

@@ -17,7 +17,7 @@ await runExperiment({
   json: 'field.json',
   files: ['field.csv', 'accuracy.csv'],
   run() {
-    const { cells, efficiencies, unpredicted, changed } = fieldCells();
+    const { cells, efficiencies, unpredicted, unfixed } = fieldCells();
     const judged = cells.filter(({ use }) => use === 'judged');
     const phaseOf = ({ known }: JudgedCell): string => known.test.phase;
     const tables = {
@@ -39,12 +39,12 @@ await runExperiment({
       predicted: cells.length,
       judged: judged.length,
       machines: new Set(judged.map(({ known }) => known.machine)).size,
-      changed: changed.length,
+      unfixed: unfixed.length,
     };
     const findings = [
       ...tables.totals.map(sentence),
       `Where two sources measured the same, they differ by ${factorText(median(tables.floor.map(({ spread }) => spread)))} in the median of ${tables.floor.length} settings.`,
-      `${unpredicted.length} measurements are not predicted, each with its reason on the page; ${changed.length} predictions differ from the first ones, which are judged.`,
+      `${unpredicted.length} measurements are not predicted, each with its reason on the page; ${unfixed.length} have no first prediction.`,
     ];
     return {
       subtitle: `${counts.measurements} measurements, ${counts.predicted} predicted, ${counts.judged} judged on ${counts.machines} machines`,

@@ -37,6 +37,8 @@ export interface GpuPart {
   readonly memory: Stated;
   /** TFLOPS in F32, without tensor cores. */
   readonly compute: Stated;
+  /** TFLOPS in F16 by matrix units, without sparsity, where they aren’t what its family’s are of `compute`. */
+  readonly matrix: Stated | undefined;
   /** GB/s of its memory, and of PCIe in one direction. */
   readonly bandwidth: Stated;
   readonly hostLink: Stated;
@@ -99,6 +101,7 @@ const NUMBERS = {
   cpu_gb_per_s: [1, 2000],
   gpu_memory_gib: [1, 512],
   gpu_tflops: [0.1, 1000],
+  gpu_matrix_tflops: [0.1, 10_000],
   gpu_gb_per_s: [10, 20_000],
   host_link_gb_per_s: [0.5, 200],
   disk_gb_per_s: [0.05, 30],
@@ -123,6 +126,8 @@ type Column = (typeof COLUMNS)[number];
 const MACHINE = ['memory_gib', 'cpu_cores', 'cpu_gflops', 'cpu_gb_per_s', 'disk_gb_per_s'] as const;
 const SHARED_GPU = ['gpu_tflops', 'gpu_gb_per_s'] as const;
 const OWN_GPU = [...SHARED_GPU, 'gpu_memory_gib', 'host_link_gb_per_s'] as const;
+/** A column that a file may lack, and that few GPUs fill. */
+const MATRIX = 'gpu_matrix_tflops';
 const LINK = ['link_mbit_per_s', 'link_ms'] as const;
 
 const SOURCE = /^(published|specification|derived|measured|assumed): \S/;
@@ -133,7 +138,7 @@ const SOURCE = /^(published|specification|derived|measured|assumed): \S/;
  * @throws InputError with file, row and column for numbers that are missing, superfluous, out of range or without source
  */
 export function parseDevices(text: string, file: string): CataloguePart[] {
-  const rows = parseCsv(text, file, COLUMNS);
+  const rows = parseCsv(text, file, COLUMNS, [MATRIX]);
   const names = rows.map(({ cell }) => cell('name').toLowerCase());
   const twice = rows.find(({ cell }, index) => names.indexOf(cell('name').toLowerCase()) !== index);
   if (twice !== undefined)
@@ -148,7 +153,7 @@ function parseRow(row: CsvRow<Column>): CataloguePart {
   const family = row.cell('gpu_family') === '' ? undefined : row.oneOf('gpu_family', GPU_FAMILIES);
   switch (kind) {
     case 'gpu':
-      return readGpu(readNumbers(row, OWN_GPU), name, row.oneOf('gpu_family', OWN_FAMILIES));
+      return readGpu(readOwnGpu(row, OWN_GPU), name, row.oneOf('gpu_family', OWN_FAMILIES));
     case 'disk':
       return { kind, name, rate: readNumbers(row, ['disk_gb_per_s']).disk_gb_per_s };
     case 'link': {
@@ -183,7 +188,7 @@ function readMachine(
     const numbers = readNumbers(row, [...MACHINE, ...SHARED_GPU]);
     return machine(numbers, { kind: 'shared', family, compute: numbers.gpu_tflops, bandwidth: numbers.gpu_gb_per_s });
   }
-  const numbers = readNumbers(row, [...MACHINE, ...OWN_GPU]);
+  const numbers = readOwnGpu(row, [...MACHINE, ...OWN_GPU]);
   return machine(numbers, readGpu(numbers, name, family));
 }
 
@@ -197,8 +202,16 @@ function readUpgradable(row: CsvRow<Column>): UpgradablePart[] {
   });
 }
 
+/** Numbers of a row with a GPU, and the rate of its matrix units, where it states one. */
+function readOwnGpu<Wanted extends NumberColumn>(
+  row: CsvRow<Column>,
+  wanted: readonly Wanted[],
+): Readonly<Record<Wanted, Stated>> & { readonly [MATRIX]?: Stated } {
+  return row.cell(MATRIX) === '' ? readNumbers(row, wanted) : readNumbers(row, [...wanted, MATRIX]);
+}
+
 function readGpu(
-  numbers: Readonly<Record<(typeof OWN_GPU)[number], Stated>>,
+  numbers: Readonly<Record<(typeof OWN_GPU)[number], Stated>> & { readonly [MATRIX]?: Stated },
   name: string,
   family: GpuPart['family'],
 ): GpuPart {
@@ -206,6 +219,7 @@ function readGpu(
     ...{ kind: 'gpu', name, family },
     memory: numbers.gpu_memory_gib,
     compute: numbers.gpu_tflops,
+    matrix: numbers[MATRIX],
     bandwidth: numbers.gpu_gb_per_s,
     hostLink: numbers.host_link_gb_per_s,
   };

@@ -25,8 +25,11 @@ export interface PresetDevice {
 const EFFICIENCY = {
   cpuBandwidth: { linux: 0.75, macos: 0.7, android: 0.55 },
   cpuFloats: 0.5,
-  ownGpuBandwidth: 0.75,
-  sharedGpuBandwidth: 0.8,
+  otherGpuBandwidth: 0.75,
+  nvidiaBandwidth: 0.94,
+  sharedGpuBandwidth: 0.94,
+  matrixUnits: 0.45,
+  applePrompts: 0.6,
   hostLink: 0.8,
   randomReads: 0.25,
 } as const;
@@ -47,6 +50,17 @@ const GPU_COMPUTE: Readonly<Record<GpuPart['family'], number>> = {
   arc: 0.5,
 };
 const SHARED_GPU_COMPUTE = 0.5;
+/** F16 by matrix units (tensor cores), without sparsity, of the F32 rate: vendors’ specifications of consumers’ cards. */
+const MATRIX_UNITS: Readonly<Partial<Record<GpuPart['family'], number>>> = {
+  turing: 8,
+  ampere: 4,
+  ada: 4,
+  blackwell: 4,
+};
+/** Families that llama.cpp runs by CUDA, whose launches and bandwidth were fitted. */
+const NVIDIA: readonly GpuPart['family'][] = ['pascal', 'turing', 'ampere', 'ada', 'blackwell'];
+/** Time of a layer besides its weights, in which some twenty kernels are launched: where `npm run field` has drawn machines. */
+const LAUNCHES = { nvidia: '45 us', shared: '90 us' } as const;
 
 /** RAM that the operating system and a browser leave, GiB, of all there is. Assumed. */
 const AVAILABLE: Readonly<Record<CatalogueSystem, (memory: number) => number>> = {
@@ -106,7 +120,10 @@ function deviceOf({ machine, memory: own, gpu: added, disk }: PresetDevice, name
   };
 }
 
-function ownGpu({ family, memory, compute, bandwidth, hostLink }: GpuPart): object {
+function ownGpu({ family, memory, compute, matrix, bandwidth, hostLink }: GpuPart): object {
+  const isNvidia = NVIDIA.includes(family);
+  const { matrixUnits, nvidiaBandwidth, otherGpuBandwidth } = EFFICIENCY;
+  const units = matrix ?? matrixUnitsOf(family, compute);
   const available = memory.value - (GPU_RESERVE * 1e9) / 2 ** 30;
   return {
     api: 'cuda',
@@ -115,7 +132,9 @@ function ownGpu({ family, memory, compute, bandwidth, hostLink }: GpuPart): obje
       available: gib(available, 'calibrated: 0.5 GB less, as HELM’s published splits imply'),
     },
     compute: quantity(compute, 'TFLOPS', GPU_COMPUTE[family]),
-    bandwidth: quantity(bandwidth, 'GB/s', EFFICIENCY.ownGpuBandwidth),
+    ...(units === undefined ? {} : { promptCompute: quantity(units, 'TFLOPS', matrixUnits) }),
+    bandwidth: quantity(bandwidth, 'GB/s', isNvidia ? nvidiaBandwidth : otherGpuBandwidth),
+    ...(isNvidia ? { dispatch: launches(LAUNCHES.nvidia) } : {}),
     hostLink: { latency: '10 us', bandwidth: quantity(hostLink, 'GB/s', EFFICIENCY.hostLink) },
   };
 }
@@ -129,9 +148,24 @@ function sharedGpu({ family, compute, bandwidth }: SharedGpuPart, memory: number
     api: family === 'apple' ? 'metal' : 'opencl',
     memory: { total: gib(memory, source), available: gib(metalShare(memory) * memory, source) },
     compute: quantity(compute, 'TFLOPS', SHARED_GPU_COMPUTE),
+    ...(family === 'apple' ? { promptCompute: quantity(compute, 'TFLOPS', EFFICIENCY.applePrompts) } : {}),
     bandwidth: quantity(bandwidth, 'GB/s', EFFICIENCY.sharedGpuBandwidth),
+    dispatch: launches(LAUNCHES.shared),
   };
 }
+
+/** The rate of a family’s matrix units; `undefined` where it has none, or programs were not found to use them. */
+export function matrixUnitsOf(family: GpuPart['family'], { value, source }: Stated): Stated | undefined {
+  const times = MATRIX_UNITS[family];
+  return times === undefined
+    ? undefined
+    : { value: times * value, source: `${source}; ${times} times it by matrix units` };
+}
+
+const launches = (value: string): object => ({
+  value,
+  source: 'calibrated: decoding by llama.cpp on the drawn machines of datasets/field',
+});
 
 function gib(value: number, source: string): object {
   return { value: `${Number(value.toFixed(3))} GiB`, source };

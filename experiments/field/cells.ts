@@ -1,5 +1,13 @@
 import { type FieldMeasurement, loadFieldMeasurements, loadFirstPredictions } from '../../datasets/field.ts';
-import { type Efficiency, fitEfficiencies, type JudgedCell, judgeCells, type PredictedCell } from './efficiency.ts';
+import {
+  type Efficiency,
+  fitEfficiencies,
+  fitGroupShares,
+  type GroupShares,
+  type JudgedCell,
+  judgeCells,
+  type PredictedCell,
+} from './efficiency.ts';
 import { createFieldPredictor } from './predict-cell.ts';
 
 /** A measurement that isn't predicted, and why. */
@@ -11,22 +19,25 @@ export interface UnpredictedCell {
 /** Predicted next to measured, cell by cell. */
 export interface FieldCells {
   readonly cells: readonly JudgedCell[];
+  /** Factors of the first rounds, and what a prediction of today takes: factors, and shares of GPUs. */
+  readonly first: readonly Efficiency[];
   readonly efficiencies: readonly Efficiency[];
+  readonly shares: readonly GroupShares[];
   readonly unpredicted: readonly UnpredictedCell[];
-  /** Cells whose prediction is no longer the first one, and those that have none. */
-  readonly changed: readonly number[];
+  /** Rows that have no first prediction: they are judged with today’s, and the register lacks them. */
+  readonly unfixed: readonly number[];
 }
 
-/** Predictions that differ by less are the same: they are on file with six digits. */
-const SAME = 1e-5;
+/** The last round in which one factor was fitted after the comparison. */
+const LAST_OF_FACTORS = 2;
 
-/** All measurements with their first predictions; cells without one, which were added later, take today's. */
+/** All measurements with their first predictions and those of today. */
 export function fieldCells(): FieldCells {
   const predict = createFieldPredictor();
-  const first = loadFirstPredictions();
+  const fixed = loadFirstPredictions();
   const predicted: PredictedCell[] = [];
   const unpredicted: UnpredictedCell[] = [];
-  const changed: number[] = [];
+  const unfixed: number[] = [];
   for (const measurement of loadFieldMeasurements()) {
     const { tokensPerSecond: _, ...setting } = measurement;
     const prediction = predict(setting);
@@ -34,11 +45,27 @@ export function fieldCells(): FieldCells {
       unpredicted.push({ measurement, reason: prediction.reason });
       continue;
     }
-    const { known, tokensPerSecond } = prediction;
-    const kept = first.get(measurement.row);
-    if (kept === undefined || Math.abs(tokensPerSecond / kept - 1) > SAME) changed.push(measurement.row);
-    predicted.push({ measurement, known, predicted: kept ?? tokensPerSecond });
+    const { known, tokensPerSecond: today, parts } = prediction;
+    const own = fixed.get(measurement.row);
+    if (own === undefined) unfixed.push(measurement.row);
+    predicted.push({
+      ...{ measurement, known, parts, today },
+      predicted: own?.tokensPerSecond ?? today,
+      round: own?.round,
+      withEfficiency: own?.withEfficiency,
+    });
   }
-  const efficiencies = fitEfficiencies(predicted);
-  return { cells: judgeCells(predicted, efficiencies), efficiencies: [...efficiencies.values()], unpredicted, changed };
+  const first = fitEfficiencies(
+    predicted.filter(({ round }) => round !== undefined && round <= LAST_OF_FACTORS),
+    (cell) => cell.predicted,
+  );
+  const efficiencies = fitEfficiencies(predicted, (cell) => cell.today);
+  const shares = fitGroupShares(predicted);
+  return {
+    cells: judgeCells(predicted, { first, efficiencies, shares }),
+    first: [...first.values()],
+    efficiencies: [...efficiencies.values()],
+    shares: [...shares.values()],
+    ...{ unpredicted, unfixed },
+  };
 }

@@ -25,6 +25,8 @@ import { tensorParallel } from '../../engine/schedule/baselines/tensor-parallel.
 import { closedFormSeconds } from '../../planner/candidates.ts';
 import { planningProblem } from '../../planner/question.ts';
 import { mean } from '../report/mean.ts';
+import { isDrawn } from './efficiency.ts';
+import { type FieldParts, makerOf, partsOf } from './parts.ts';
 import { type FieldTest, readFieldTest } from './test-of-cell.ts';
 
 /** A setting that can be predicted. */
@@ -34,11 +36,18 @@ export interface KnownSetting extends FieldMachine, FieldProgram {
   readonly test: FieldTest;
   /** Assumptions in reading it. */
   readonly assumed: string;
+  /** The maker of the GPU that computes; '' for other processors. */
+  readonly maker: string;
 }
 
 /** A prediction from specifications, without an efficiency, or the reason why there is none. */
 export type FieldPrediction =
-  | { readonly known: KnownSetting; readonly tokensPerSecond: number }
+  | {
+      readonly known: KnownSetting;
+      readonly tokensPerSecond: number;
+      /** Of one GPU that computes the whole model. */
+      readonly parts: FieldParts | undefined;
+    }
   | { readonly reason: string };
 
 /** Predicts settings; values are no part of what it is given. */
@@ -68,10 +77,15 @@ export function createFieldPredictor(): (setting: FieldSetting) => FieldPredicti
     (known) => meanRate(known, cluster(known), model(known)),
   );
   return (setting) => {
-    const known = readSetting(setting, meanings);
-    if ('reason' in known) return known;
-    const rate = rateFor(known);
-    return typeof rate === 'number' ? { known, tokensPerSecond: rate } : { reason: rate };
+    const read = readSetting(setting, meanings);
+    if ('reason' in read) return read;
+    const rate = rateFor({ ...read, maker: '' });
+    if (typeof rate !== 'number') return { reason: rate };
+    const device = readPreset(devices, read.preset, 'preset');
+    const computes = read.processor !== 'cpu' && read.processor !== 'npu';
+    const known = { ...read, maker: (computes && makerOf(device)) || '' };
+    const isWhole = computes && read.plan === 'whole' && read.count === 1;
+    return { known, tokensPerSecond: rate, parts: isWhole ? partsOf(read.test, device, model(known)) : undefined };
   };
 }
 
@@ -109,7 +123,7 @@ function meanRate(known: KnownSetting, cluster: Cluster, model: Model): number |
 }
 
 /** The texts of a setting by their meanings. Reasons of machine and program come before those of model and format. */
-function readSetting(setting: FieldSetting, meanings: FieldMeanings): Meaning<KnownSetting> {
+function readSetting(setting: FieldSetting, meanings: FieldMeanings): Meaning<Omit<KnownSetting, 'maker'>> {
   const found: readonly Meaning<FieldProgram | FieldMachine | FieldName | FieldFormat>[] = [
     meanings.program(setting.backend),
     meanings.machine(setting.devices, setting.backend),
@@ -120,10 +134,10 @@ function readSetting(setting: FieldSetting, meanings: FieldMeanings): Meaning<Kn
   if (missing !== undefined && 'reason' in missing) return missing;
   const [program, machine, name, format] = found as [FieldProgram, FieldMachine, FieldName, FieldFormat];
   const test = readFieldTest(setting.test);
-  if (test === undefined)
+  if (test === undefined) return { reason: 'its test is of a kind that is not predicted' };
+  // A drawn machine is fitted to and never judged, so that knowing its times is no harm.
+  if (/TTFT/.test(setting.test) && !isDrawn(machine.machine))
     return { reason: 'its time stands in the text of the test, which was read before predictions were made' };
-  if (test.phase === 'prefill' && machine.processor === 'npu')
-    return { reason: 'prefill of an NPU has no closed form' };
   // Ollama runs models with this tag by MLX, others by llama.cpp.
   const isMlx = setting.backend === 'ollama' && setting.model.endsWith('-mlx');
   return {
@@ -173,9 +187,12 @@ function planOf({ plan }: KnownSetting, problem: Problem): Plan | undefined {
   const { belief, model } = problem;
   const layers = /^layers (\d+)$/.exec(plan)?.[1];
   const planning = planningProblem(problem);
-  if (plan === 'tensor-parallel' && belief.devices.length > 1) return tensorParallel(planning).plan;
-  if (layers === undefined) return singleDevice(planning).plan;
+  const isSeveral = belief.devices.length > 1;
+  if (plan === 'tensor-parallel' && isSeveral) return tensorParallel(planning).plan;
+  if (plan === 'tensor-parallel by the root' && isSeveral) return tensorParallel(planning, { allReduce: 'star' }).plan;
   const head = belief.devices[0]?.name ?? '';
+  if (plan === 'layer-split' && isSeveral) return layerSplit(problem, head);
+  if (layers === undefined) return singleDevice(planning).plan;
   const gpuLayers = Number(layers);
   return ringPlan({
     scheduler: 'as-stated',
@@ -183,6 +200,22 @@ function planOf({ plan }: KnownSetting, problem: Problem): Plan | undefined {
     rounds: 1,
     windows: [{ device: head, layers: model.layers, gpuLayers }],
     outputProcessor: gpuLayers === model.layers ? 'gpu' : 'cpu',
+    prefetch: 'none',
+  });
+}
+
+/** Equal windows of layers on the GPUs of all machines, one after the other, as RPC servers with equal memory get them. */
+function layerSplit({ belief, model }: Problem, head: string): Plan {
+  const count = belief.devices.length;
+  return ringPlan({
+    scheduler: 'as-stated',
+    head,
+    rounds: 1,
+    windows: belief.devices.map(({ name }, index) => {
+      const layers = Math.floor(((index + 1) * model.layers) / count) - Math.floor((index * model.layers) / count);
+      return { device: name, layers, gpuLayers: layers };
+    }),
+    outputProcessor: 'gpu',
     prefetch: 'none',
   });
 }

@@ -26,14 +26,14 @@ const LOCALSCORE_GENERATED: readonly number[] = [16, 256, 256, 768, 1024, 3072, 
 const LOCALSCORE_CONTEXT = Math.round(mean(LOCALSCORE_PROMPTS) + mean(LOCALSCORE_GENERATED) / 2);
 
 /**
- * Reads a test's text: `pp512`, `tg128`, `decode at context 4k`, `decode of 516 after 61`, `LocalScore prompt` and
+ * Reads a test's text: `pp512`, `tg128`, `tg32 @ d32768`, `decode at context 4k`, `decode of 516 after 61`, `prefill of 128 (TTFT 145.90 ms)`, `LocalScore prompt` and
  * `LocalScore generation`; `undefined` for others. Tests that generate N tokens count with the mean context, half of
  * them beyond the prompt.
  */
 export function readFieldTest(text: string): FieldTest | undefined {
   const decode = (context: number, stated = true): FieldTest => ({ phase: 'decode', context, stated });
   const numbers = (pattern: RegExp): number[] | undefined => pattern.exec(text)?.slice(1).map(Number);
-  const prompt = numbers(/^pp ?(\d+)$/);
+  const prompt = numbers(/^pp ?(\d+)$/) ?? numbers(/^prefill of (\d+)(?: tokens)? \(.*TTFT/);
   if (prompt !== undefined) return { phase: 'prefill', prompts: prompt };
   if (text === 'LocalScore prompt') return { phase: 'prefill', prompts: LOCALSCORE_PROMPTS };
   if (text === 'LocalScore generation') return decode(LOCALSCORE_CONTEXT);
@@ -43,6 +43,8 @@ export function readFieldTest(text: string): FieldTest | undefined {
   if (after !== undefined) return decode((after[1] as number) + Math.round((after[0] as number) / 2));
   const [thousands] = numbers(/^decode at context (\d+)k$/) ?? [];
   if (thousands !== undefined) return decode(1024 * thousands);
+  const deep = numbers(/^tg ?(\d+) @ d(\d+)$/);
+  if (deep !== undefined) return decode((deep[1] as number) + Math.round((deep[0] as number) / 2));
   const [context] = numbers(/^decode(?:,| at) context (\d+)$/) ?? [];
   if (context !== undefined) return decode(context);
   return text === 'decode' ? decode(USUAL_CONTEXT, false) : undefined;

@@ -67,7 +67,7 @@ test('every measurement is predicted or has a reason, and first predictions stay
   assert.is(counts.measurements, loadFieldMeasurements().length);
   assert.is((counts.predicted ?? 0) + unpredicted.length, counts.measurements);
   assert.ok(unpredicted.every(({ reason }) => reason !== ''));
-  assert.is(readFileSync('datasets/field/predictions.csv', 'utf8').trim().split('\n').length - 1, 2183);
+  assert.is(readFileSync('datasets/field/predictions.csv', 'utf8').trim().split('\n').length - 1, 2705);
 });
 
 test('a prediction is by the value of nothing but its setting', () => {
@@ -107,11 +107,13 @@ test('efficiencies are fitted on drawn machines only, each machine once', () => 
       measurement: { tokensPerSecond: measured },
       known: { machine, program: 'p', processor: 'metal', format: { bits: 4 }, test: { phase: 'decode' } },
       predicted: 10,
+      today: 10,
+      round: 1,
     }) as unknown as PredictedCell;
   const cells = [cell(drawn, 5), cell(drawn, 5), cell(drawn, 5), cell(second, 9), cell(other, 7)];
-  const fitted = fitEfficiencies(cells);
+  const fitted = fitEfficiencies(cells, ({ predicted }) => predicted);
   assert.is(fitted.get('p, metal, 4 bit, decode')?.efficiency, 0.7);
-  const last = judgeCells(cells, fitted).at(-1);
+  const last = judgeCells(cells, { first: fitted, efficiencies: fitted, shares: new Map() }).at(-1);
   assert.is(last?.use, 'judged');
   assert.ok(Math.abs(last?.errorFitted ?? 1) < 1e-12);
 });
