@@ -17,6 +17,7 @@ const ENTRIES = [
   'commands/catalogue-thread.ts',
   'engine/gguf/make/worker.ts',
   'engine/gguf/quantize/worker.ts',
+  'engine/ring/device/npu/thread.ts',
   'engine/text/grammar/states-thread.ts',
 ];
 /** Files of older bundles are kept that long for the processes that run them, ms. */

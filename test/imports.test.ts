@@ -114,7 +114,15 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/ring/device',
     [
-      ...['engine/input', 'engine/model', 'engine/experts', 'engine/plan', 'engine/cost', 'engine/gguf'],
+      ...[
+        'engine/input',
+        'engine/model',
+        'engine/hardware',
+        'engine/experts',
+        'engine/plan',
+        'engine/cost',
+        'engine/gguf',
+      ],
       'engine/kernels',
       ...['engine/runtime', 'engine/runtime/kv', 'engine/runtime/weights', 'engine/ring/wire'],
     ],

@@ -1,6 +1,6 @@
 import type { FilePages, PagesOptions } from './file-pages.ts';
 import type { CacheFile, CachePlace, KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
-import type { MappedFile, Matrix, MatrixSource } from './matrix.ts';
+import type { MappedFile, Matrix, MatrixSource, MatrixStreaming } from './matrix.ts';
 import type { Operation } from './operation.ts';
 import type { Vector } from './vector.ts';
 
@@ -30,6 +30,8 @@ export interface Kernels {
   pages(file: MappedFile, options?: PagesOptions): FilePages | undefined;
   /** @throws RangeError if the matrix reaches beyond its source or isn't whole blocks */
   matrix(source: MatrixSource): Matrix;
+  /** Missing where matrices are read in RAM. */
+  readonly streaming?: MatrixStreaming;
   /** A vector of zeros, or of the given values. @throws InputError if there isn't enough memory, as `cache` does */
   vector(contents: number | ArrayLike<number>): Vector;
   /**

@@ -41,11 +41,30 @@ export function placeInFile(file: MappedFile, offset: number): { readonly file: 
   return { file: part.file, offset: offset - part.from };
 }
 
-/** Location of a matrix: at `offset` (default 0) of a mapped file, or of bytes that the caller doesn't change. */
-export interface MatrixSource {
-  readonly source: MappedFile | Uint8Array;
-  readonly offset?: number;
+export interface MatrixShape {
   readonly type: Quantization;
   readonly rows: number;
   readonly columns: number;
+}
+
+/** Location of a matrix: at `offset` (default 0) of a mapped file, or of bytes that the caller doesn't change. */
+export interface MatrixSource extends MatrixShape {
+  readonly source: MappedFile | Uint8Array;
+  readonly offset?: number;
+}
+
+/** A matrix in RAM, as a processor with memory of its own needs it. */
+export interface KeptMatrix {
+  /** Bytes of RAM. */
+  readonly bytes: number;
+  /** Replaces what its room has, after the operations so far and before those that follow. */
+  copy(): void;
+}
+
+/** How a processor with memory of its own computes on weights that lie in RAM, and are copied to it again and again. */
+export interface MatrixStreaming {
+  /** Memory for matrices of a shape, one at a time. @throws InputError if there isn't enough, with the next `read` */
+  room(shape: MatrixShape): Matrix;
+  /** Holds a matrix in RAM for a room of its shape. @throws RangeError as `matrix` does */
+  keep(source: MatrixSource, room: Matrix): KeptMatrix;
 }

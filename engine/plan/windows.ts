@@ -7,6 +7,8 @@ export interface Window {
   readonly to: number;
   /** Its layers that run on the device's GPU; missing: none. */
   readonly onGpu?: readonly number[];
+  /** Its layers whose operators the GPU and NPU of a chip share; missing: none. */
+  readonly onNpu?: readonly number[];
 }
 
 /** A window with its stages: by processor, in order. */

@@ -32,7 +32,7 @@ interface Piece {
 
 /**
  * Runs operators in two parts at the same time (HeteroLLM 4.1): the second processor multiplies its rows for the first
- * tokens, in graphs of fixed lengths of which the last may be padded, while the main one has the other rows of those
+ * tokens, in graphs of fixed lengths of which the last may be padded and those that no token is left for don't run, while the main one has the other rows of those
  * tokens and all rows of the others. Results that lie in one piece where they belong, as those of whole rows and of a
  * single token do, are written there, by a second processor that shares this one's memory too; the others are merged by
  * this thread.
@@ -65,6 +65,7 @@ export function cutProducts({ main, second }: CutProcessors, cutOf: (name: Opera
     const secondPieces = piecesOf(products, 0, npuRows);
     let first = 0;
     for (const length of covered === 0 ? [] : npuLengths) {
+      if (first >= tokens) break;
       const count = Math.min(length, tokens - first);
       const own = x.values.subarray(first * columns, (first + count) * columns);
       const graph = { name, layer, rows: npuRows, columns, length, x: own };

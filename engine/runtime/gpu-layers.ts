@@ -14,13 +14,22 @@ export interface GpuLayers {
   readonly layers: ReadonlySet<number>;
   /** Parts outside the layers. */
   readonly outer: readonly ('embedding' | 'output')[];
+  /** Called after the CPU has run layers, where the GPU's part tells of its own. */
+  readonly onCpuRan?:
+    | ((layers: { readonly from: number; readonly to: number; readonly tokens: number }, start: number) => void)
+    | undefined;
+  /** Clock of `start`; default: none is needed. */
+  readonly now?: () => number;
 }
 
 /**
  * A part of a model of which a GPU computes some layers. The residual stream is that of the CPU: it crosses to the GPU
  * and back for every run of consecutive layers there.
  */
-export function withGpuLayers(cpu: ModelPart, { part: gpu, layers, outer }: GpuLayers): WindowPart {
+export function withGpuLayers(
+  cpu: ModelPart,
+  { part: gpu, layers, outer, onCpuRan, now = () => 0 }: GpuLayers,
+): WindowPart {
   const cross = (tokens: number): void => {
     gpu.stream(tokens).set(cpu.stream(tokens));
     gpu.arrive(tokens);
@@ -48,7 +57,11 @@ export function withGpuLayers(cpu: ModelPart, { part: gpu, layers, outer }: GpuL
           cross(tokens);
           await gpu.run(at, end, segments);
           await back(tokens);
-        } else await cpu.run(at, end, segments);
+        } else {
+          const start = now();
+          await cpu.run(at, end, segments);
+          onCpuRan?.({ from: at, to: end, tokens }, start);
+        }
         at = end;
       }
     },

@@ -8,6 +8,7 @@ import { createActivations } from './activations.ts';
 import type { LayerBatches } from './attention.ts';
 import { type ChosenExperts, createChosenExperts } from './chosen-experts.ts';
 import { type CrossedExperts, createCrossedExperts } from './crossed-experts.ts';
+import type { CutOperations } from './cut-operations.ts';
 import { embedOperations, hiddenOperations, outputPart, type TokenRange } from './forward.ts';
 import type { MovedSliceKernels } from './kv/page-pool.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
@@ -91,6 +92,15 @@ export interface ModelPartOptions {
   readonly mostTokens: number;
   /** Called before each layer, which then runs by itself; unless given, layers run together. */
   readonly beforeLayer?: ((layer: number) => void) | undefined;
+  /** Layers whose products another processor shares, and whether those of the output layer are shared; default: none. */
+  readonly cut?: CutLayers | undefined;
+}
+
+/** What another processor has a part of, and how it runs then. */
+export interface CutLayers {
+  readonly layers: ReadonlySet<number>;
+  readonly output: boolean;
+  readonly operations: CutOperations;
 }
 
 /** Seconds after which other events are handled: heartbeats distinguish a computing device from a lost one. */
@@ -105,6 +115,7 @@ export function createModelPart({
   kernels,
   mostTokens,
   beforeLayer,
+  cut,
 }: ModelPartOptions): ModelPart {
   if (model.layerInputs !== undefined)
     throw new InputError(
@@ -136,15 +147,14 @@ export function createModelPart({
   const output = lazily(weights.output);
   const logitsOf = lazily(() => growingRows(kernels, model.vocabularySize));
   const largest = largestLogits(kernels);
-  const runOutput = (
+  const outputOf = (
     tokens: number,
     wanted: readonly TokenRange[] = [{ first: tokens - 1, count: 1 }],
     multiplied?: MultiplyOperation['multiplied'],
-  ): Vector => {
+  ): { readonly logits: Vector; readonly operations: readonly Operation[] } => {
     const logits = logitsOf()(rowsOf(wanted));
     const own = { layerSettings, weights: output(), activations: activationsOf(tokens), logits, wanted, multiplied };
-    for (const { operations } of outputPart(own)) kernels.run(operations);
-    return logits;
+    return { logits, operations: outputPart(own).flatMap(({ operations }) => operations) };
   };
   /** The batches of a layer, for segments whose positions are written. */
   const batchesOf = (segments: readonly Segment[], experts: CrossedExperts | undefined) => {
@@ -251,6 +261,11 @@ export function createModelPart({
         for (let layer = first; layer < end; layer++) {
           const batch = batches(layer);
           const { crossing } = batch;
+          if (cut?.layers.has(layer)) {
+            runTogether(kernels, parts.splice(0));
+            await cut.operations.runLayer(batch.operations, layer, tokens);
+            continue;
+          }
           parts.push(batch);
           if (beforeLayer !== undefined) {
             beforeLayer(layer);
@@ -273,9 +288,11 @@ export function createModelPart({
       }
     },
     async logits(tokens, wanted, multiplied) {
-      const vector = runOutput(tokens, wanted, multiplied);
-      await kernels.read(vector);
-      return vector.values;
+      const { logits, operations } = outputOf(tokens, wanted, multiplied);
+      if (cut?.output) await cut.operations.runOutput(operations, logits.values.length / model.vocabularySize);
+      else kernels.run(operations);
+      await kernels.read(logits);
+      return logits.values;
     },
     async hidden(tokens, wanted) {
       const activations = activationsOf(tokens);
@@ -284,6 +301,10 @@ export function createModelPart({
       await kernels.read(states);
       return states.values;
     },
-    largestLogits: (tokens, k) => largest(runOutput(tokens), k),
+    largestLogits(tokens, k) {
+      const { logits, operations } = outputOf(tokens);
+      kernels.run(operations);
+      return largest(logits, k);
+    },
   };
 }

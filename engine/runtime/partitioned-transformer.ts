@@ -4,15 +4,13 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import { checkKvFormat, DEFAULT_KV_FORMAT, type KvFormat } from '../model/kv-format.ts';
 import type { Model } from '../model/model.ts';
-import { LAYER_OPERATORS, type OperatorName } from '../model/operators.ts';
-import type { OperatorCut, TensorPartition } from '../plan/tensor-partition.ts';
+import type { TensorPartition } from '../plan/tensor-partition.ts';
 import { createActivations } from './activations.ts';
 import { contextOf } from './context-cache.ts';
-import { type CutProduct, cutProducts } from './cut-product.ts';
+import { createCutOperations } from './cut-operations.ts';
 import { allFinite } from './finite-logits.ts';
 import { embedOperations, outputPart } from './forward.ts';
 import { layerBatches, passSegments } from './layer-batches.ts';
@@ -75,10 +73,7 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
       main: { kernels: main, weights: weightsLoader(onMain, model) },
       second: 'begin' in second ? second : kernelsAsSecond(second, weightsLoader(sourceOf(second), model)),
     };
-    const product = {
-      decode: cutProducts(processors, (name) => partition.decode[name]),
-      prefill: cutProducts(processors, (name) => prefillCut(partition, name)),
-    };
+    const cut = createCutOperations(processors, partition);
     const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotations };
     const cache = contextOf(main, model, { capacity: context, type: kvCache });
     const mostTokens = Math.min(context, Math.max(1, partition.promptTokens));
@@ -95,11 +90,10 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
         checkTokens(tokens.length, { partition, position, context });
         const activations = activationsOf(tokens.length);
         const segments = passSegments(layerSettings, activations, [{ cache, position, tokens: tokens.length }]);
-        const cut = tokens.length === 1 ? product.decode : product.prefill;
         main.run(embedOperations(model, { table: weights.embedding, tokens, y: activations.x }));
         for (const [layer, own] of weights.layers.entries()) {
           const { operations } = layerBatches(layerSettings, own, layer, { activations, segments });
-          await runCut(operations, { main, cut, layer, names: LAYER_OPERATORS, tokens: tokens.length });
+          await cut.runLayer(operations, layer, tokens.length);
         }
         for (const { operations } of outputPart({
           layerSettings,
@@ -108,7 +102,7 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
           logits,
           wanted: [{ first: tokens.length - 1, count: 1 }],
         }))
-          await runCut(operations, { main, cut: product.decode, layer: 0, names: ['output'], tokens: 1 });
+          await cut.runOutput(operations, 1);
         position += tokens.length;
         if (!allFinite(logits.values)) throw noNumbers(path);
         return logits.values;
@@ -133,10 +127,6 @@ function sharedWith({ reserve }: SecondProcessor, main: Kernels): (values: numbe
   return (values) => sharedVector(reserve(values));
 }
 
-function prefillCut({ prefill, decode }: TensorPartition, name: OperatorName): OperatorCut {
-  return name === 'output' ? decode.output : prefill[name];
-}
-
 function checkTokens(
   tokens: number,
   {
@@ -152,39 +142,4 @@ function checkTokens(
   const needed = position + tokens;
   if (needed > context)
     throw new InputError('context', `${needed} tokens don’t fit into ${context}; ask for a longer context`);
-}
-
-interface CutRun {
-  readonly main: Kernels;
-  readonly cut: CutProduct;
-  readonly layer: number;
-  /** The operators whose products occur, in order. */
-  readonly names: readonly OperatorName[];
-  readonly tokens: number;
-}
-
-/** Runs operations in order; products that read the same vector, one after the other, are an operator. */
-async function runCut(operations: readonly Operation[], { main, cut, layer, names, tokens }: CutRun): Promise<void> {
-  let next = 0;
-  for (let index = 0; index < operations.length; ) {
-    const products = productsFrom(operations, index);
-    if (products.length > 0) {
-      await cut({ name: names[next++] as OperatorName, layer, products }, tokens);
-      index += products.length;
-    } else {
-      const end = operations.findIndex((one, at) => at > index && one.kind === 'multiply');
-      main.run(operations.slice(index, end < 0 ? operations.length : end));
-      index = end < 0 ? operations.length : end;
-    }
-  }
-}
-
-function productsFrom(operations: readonly Operation[], index: number): MultiplyOperation[] {
-  const products: MultiplyOperation[] = [];
-  for (let at = index; at < operations.length; at++) {
-    const one = operations[at] as Operation;
-    if (one.kind !== 'multiply' || (products.length > 0 && one.x !== products[0]?.x)) break;
-    products.push(one);
-  }
-  return products;
 }

@@ -8,12 +8,13 @@ import { readPlan } from '../../commands/split.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { chipDevice } from '../../engine/hardware/chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { KernelOptions } from '../../engine/kernels/open-kernels.ts';
 import type { KvFormat } from '../../engine/model/kv-format.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { cachesExperts, type Plan } from '../../engine/plan/plan.ts';
+import { cachesExperts, chipPartitions, type Plan } from '../../engine/plan/plan.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import type { KeyPair } from '../../engine/ring/wire/keys.ts';
@@ -87,7 +88,7 @@ export function answersCommand(): Command {
     .option('--tokens <n>', 'tokens decoded after it; the first and the last do not count', '16')
     .option(
       '--repeats <n>',
-      'runs, of which the half counts that other programs disturbed least; one comes before, two with a recorder after them',
+      'runs; the half that other programs disturbed least counts; one more comes before them, and two with a recorder after them',
       '5',
     )
     .addOption(OPTIONS.kvCache)
@@ -176,14 +177,18 @@ async function measure(
   const keys: KeyPair | undefined = members.length === 0 ? undefined : readLinkKeys(options);
   const memory = readDeviceMemory(options.memory);
   const memoryLimit = deviceMemoryLimit(options.memory);
-  const usesGpu = [plan.embedding, plan.output, ...plan.stages].some(
-    ({ device, processor }) => device === plan.embedding.device && processor === 'gpu',
-  );
+  const head = plan.embedding.device;
+  const isChip = chipPartitions(plan).has(head);
+  const usesGpu =
+    !isChip &&
+    [plan.embedding, plan.output, ...plan.stages].some(
+      ({ device, processor }) => device === head && processor === 'gpu',
+    );
   const gpu = usesGpu ? await findRingGpu({ name: options.device, exact: options.exact }, log) : undefined;
   if (usesGpu && gpu === undefined)
     throw new InputError(
       '--device',
-      `is needed: the plan has layers on a GPU of ${plan.embedding.device}, and this machine’s is software, which is used by name only, or missing`,
+      `is needed: the plan has layers on a GPU of ${head}, and this machine’s is software, which is used by name only, or missing`,
     );
   const progress = createProgress(repeats + 2);
   const ending = new AbortController();
@@ -202,7 +207,9 @@ async function measure(
   };
   try {
     if (executor === 'split') return await measureSplit({ ...parts, device: options.device });
-    return await measureOnRing({ ...parts, members, keys, memoryLimit, gpu });
+    const facts = isChip ? cluster?.cluster.devices.find(({ name }) => name === head) : undefined;
+    const chip = facts && chipDevice(facts);
+    return await measureOnRing({ ...parts, members, keys, memoryLimit, gpu, chip });
   } finally {
     ending.abort();
     progress.stop();
@@ -236,12 +243,18 @@ function publish(asked: Asked, answers: PlanAnswers, { json, out }: Options): vo
 }
 
 /** Remarks that readers of the figures need. */
-function notes({ measured }: PlanAnswers): string[] {
+function notes({ plan, measured }: PlanAnswers): string[] {
   if (typeof measured === 'string') return [];
   const { clock, samples, trace } = measured;
   const whose = clock === 'own' ? ', less the time for which others had the processors' : '';
   const counted = `Measured: median of the ${samples.tpot.repeats} runs that others disturbed least${whose}`;
-  return [trace === undefined ? `${counted}.` : `${counted}; parts are those of a further run with a recorder.`];
+  const stands = [...chipPartitions(plan).keys()].map(
+    (name) => `On ${name} a thread stands for the NPU, and the CPU for the GPU.`,
+  );
+  return [
+    trace === undefined ? `${counted}.` : `${counted}; parts are those of a further run with a recorder.`,
+    ...stands,
+  ];
 }
 
 /** The answers without traces. */

@@ -12,10 +12,7 @@ export type Executor = { readonly kind: 'ring' | 'split' } | { readonly kind: 'n
  */
 export function executorOf(plan: Plan, model: Model, file: string): Executor {
   const crosses = plan.stages.some(({ cpuExperts }) => cpuExperts !== undefined);
-  const streams = plan.output.streamed !== undefined || plan.stages.some(({ streamed }) => streamed !== undefined);
-  if (plan.output.streamed !== undefined)
-    return { kind: 'none', reason: 'plan: output is streamed; weights are run where they lie' };
-  if (plan.kind === 'split' && !streams && crosses) {
+  if (plan.kind === 'split' && crosses) {
     if (Object.keys(plan.weights).length === 0) return { kind: 'split' };
     return {
       kind: 'none',

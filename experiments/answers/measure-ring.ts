@@ -1,4 +1,5 @@
 import { MOST_CHUNK_TOKENS } from '../../engine/batch/pass-frames.ts';
+import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
@@ -10,13 +11,14 @@ import { clockFor, type ProcessorClock, type Timing } from '../../engine/profile
 import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
 import type { RingGpu } from '../../engine/ring/device/device-part.ts';
 import { type LoadedPart, loadPart } from '../../engine/ring/device/loaded-part.ts';
+import { pageTokensOf } from '../../engine/ring/device/memory.ts';
 import { RingError } from '../../engine/ring/head/errors.ts';
 import { type RingHead, startHead } from '../../engine/ring/head/head.ts';
 import { surveyLinks } from '../../engine/ring/head/link-survey.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { measuredCluster } from '../../engine/ring/head/measured-links.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
-import { fittedPlan, pageTokensOf, sharersOf } from '../../engine/ring/head/planning.ts';
+import { fittedPlan, sharersOf } from '../../engine/ring/head/planning.ts';
 import { createRingTexts, type RingModel, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { clock as ringClock } from '../../engine/ring/wire/clock.ts';
@@ -47,6 +49,8 @@ export interface MeasuredCase {
 export interface RingCase extends MeasuredCase {
   /** This machine's GPU, where the plan uses it. */
   readonly gpu: RingGpu | undefined;
+  /** The chip that this machine stands for, where the plan cuts operators between its GPU and NPU. */
+  readonly chip: ChipDevice | undefined;
   readonly members: readonly MemberAddress[];
   readonly keys: KeyPair | undefined;
   /** Memory for weights and KV caches on this device, and of the whole process, bytes. */
@@ -115,6 +119,7 @@ async function withHead<Result>(
   const context = contextOf(asked);
   const pageTokens = pageTokensOf(plan, context);
   const head = startHead({
+    chip: asked.chip,
     ...{ name: plan.embedding.device, loaded, gpu, keys, members, memory, memoryLimit, log },
     settings: {
       ...{ context, requests: 1, pageTokens, kvCache: kvFormat, activations: 'F32', trace },

@@ -16,7 +16,7 @@ import {
   timedRun,
 } from './measure-ring.ts';
 
-type SplitCase = Omit<RingCase, 'gpu' | 'members' | 'keys' | 'memoryLimit'> & {
+type SplitCase = Omit<RingCase, 'gpu' | 'chip' | 'members' | 'keys' | 'memoryLimit'> & {
   /** The GPU's name; `undefined`: the fastest. */
   readonly device: string | undefined;
 };

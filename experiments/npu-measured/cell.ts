@@ -4,9 +4,9 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { ChipPlan } from '../../engine/plan/plan.ts';
 import { type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
+import { openStandIn } from '../../engine/ring/device/npu/stand-in.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
 import type { ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
-import { openStandIn } from './stand-in.ts';
 
 export interface CellToOpen {
   readonly file: string;
@@ -39,7 +39,10 @@ export async function openCell(cell: CellToOpen): Promise<OpenCell> {
   const { promptTokens, outputTokens, context } = workload;
   const { partition } = plan.stages[0];
   const main = openKernels(kernels);
-  const second = await openStandIn({ file, model, device, kernels: npuKernels, partition });
+  const second = await openStandIn({
+    ...{ file, model, device, kernels: npuKernels, partition, ownTokens: promptTokens },
+    graphTokens: promptTokens + device.soc.npu.longestGraph,
+  });
   const transformer = loadPartitionedTransformer(file, { main, second, partition, context });
   const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
   const prompt = Array.from({ length: promptTokens }, (_, index) => token(index));

@@ -6,9 +6,9 @@ import { modelOperators } from '../../engine/model/operators.ts';
 import type { Synchronisation } from '../../engine/plan/tensor-partition.ts';
 import { controlThreadProbe } from '../../engine/profile/control-thread.ts';
 import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
+import { openStandIn } from '../../engine/ring/device/npu/stand-in.ts';
 import { type MeasuredChip, slowedChip } from '../measure/slowed-chip.ts';
 import { median } from '../report/median.ts';
-import { openStandIn } from './stand-in.ts';
 
 /** Runs of a probe; the later half counts, when the machine's code is compiled. */
 const REPEATS = 30;
@@ -121,8 +121,9 @@ async function openHandOver(
   const operator = modelOperators(parts.model)[COPIED];
   const { columns } = operator;
   const own = npuPart({ operator, cut: { npuRows: rows, npuLengths: [tokens] } }, device).seconds;
-  const partition = { synchronisation, graphs: 'prepared', promptTokens: tokens } as const;
-  const standIn = await openStandIn({ ...parts, device, partition });
+  const partition = { synchronisation, graphs: 'prepared' } as const;
+  const graphTokens = tokens + device.soc.npu.longestGraph;
+  const standIn = await openStandIn({ ...parts, device, partition, graphTokens, ownTokens: tokens });
   const x = (standIn.reserve?.(tokens * columns) ?? new Float32Array(tokens * columns)).fill(0.01);
   return {
     async seconds() {

@@ -8,7 +8,7 @@ import type { Quantization } from '../../engine/model/quantization.ts';
 import { createMeasuredTimes, type MeasuredPart, type MeasuredTimes } from '../../engine/profile/measured-times.ts';
 import { createPartProducts, measureParts } from '../../engine/profile/part-probes.ts';
 import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
-import { openStandIn, type StandIn } from './stand-in.ts';
+import { openStandIn, type StandIn } from '../../engine/ring/device/npu/stand-in.ts';
 
 /** A part that a solver asks for. */
 interface AskedPart extends PartShape {
@@ -62,7 +62,10 @@ export async function realTimes(execution: RealExecution): Promise<MeasuredTimes
   const format = model.tensors.find(({ role }) => role === 'ffn_down')?.quantization as Quantization;
   const main = openKernels(kernels);
   const partition = { synchronisation: 'fast', graphs: 'prepared', promptTokens } as const;
-  const standIn = await openStandIn({ ...execution, kernels: npuKernels, partition });
+  const standIn = await openStandIn({
+    ...{ ...execution, kernels: npuKernels, partition, ownTokens: promptTokens },
+    graphTokens: promptTokens + execution.device.soc.npu.longestGraph,
+  });
   const x = standIn.reserve?.(promptTokens * mostColumns(model)) ?? new Float32Array();
   const known: MeasuredPart[] = [];
   try {

@@ -202,13 +202,20 @@ test('a ring with a worker is measured where it is, and sends', async () => {
 });
 
 test('a plan that is not carried out has two answers, and the reason', async () => {
-  const whole = { ...place('PC', 'gpu'), from: 0, to: LAYERS, streamed: 'ahead' };
+  const ways = {
+    stages: ['ahead', 'in-turn'].map((streamed, index) => ({
+      ...place('PC', 'gpu'),
+      from: 2 * index,
+      to: 2 * index + 2,
+      streamed,
+    })),
+  };
   const outer = { embedding: place('PC'), output: place('PC', 'gpu') };
-  const plan = planFile('streamed.json', ['PC'], { stages: [whole], ...outer });
+  const plan = planFile('streamed.json', ['PC'], { ...ways, ...outer });
   const answers = await answersOf('--plan', plan, '--model', model, '--cluster', 'helm-3090');
   checkSums(answers);
   assert.is(answers.measured, undefined);
-  assert.match(answers.notMeasured ?? '', /^plan: stages\[0\]: is streamed; /);
+  assert.is(answers.notMeasured, 'plan: stages[1].streamed: is "in-turn"; another stage of PC has "ahead"');
 });
 
 testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'layers on a GPU have three answers', async () => {
@@ -230,6 +237,12 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'layers on a GPU have three
   const beside = await answersOf('--plan', planFile('split.json', ['h'], { stages }), ...asked);
   checkSums(beside);
   assert.is(beside.measured?.clock, 'wall');
+  // Copied for every token, of which the recorder tells.
+  const ahead = [{ ...place('h', 'gpu'), from: 0, to: LAYERS, streamed: 'ahead' }];
+  const streamed = await answersOf('--plan', planFile('ahead.json', ['h'], { stages: ahead }), ...asked);
+  checkSums(streamed);
+  const { predicted, simulated, measured } = streamed;
+  for (const one of [predicted, simulated, measured]) assert.ok((one?.tpot.parts?.sending ?? 0) > 0);
   // Keys and values in RAM, by a page and a bit.
   const long = [...asked, '--prompt', '520'];
   const host = await answersOf('--plan', planFile('host.json', ['h'], { stages, kvCache: 'host' }), ...long);
@@ -237,6 +250,36 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'layers on a GPU have three
   const sending = ({ predicted, simulated }: Answers): number[] =>
     [predicted, simulated].map(({ tpot }) => (tpot.parts as Parts).sending);
   for (const [index, seconds] of sending(host).entries()) assert.ok(seconds > (sending(beside)[index] as number));
+});
+
+test('chips have three answers, as the only device of a plan and as one of a ring', async () => {
+  const [phone] = JSON.parse(readFileSync('datasets/clusters/hetero-8gen3.json', 'utf8')).devices;
+  const text = JSON.parse(readFileSync(clusterFile('h'), 'utf8'));
+  const cluster = file('chips.json', { ...text, devices: [{ ...phone, name: 'c' }, text.devices[0]] });
+  const cuts = (tokens: number, rows: Readonly<Record<string, number>>) =>
+    Object.fromEntries(Object.entries(rows).map(([name, npuRows]) => [name, { npuRows, npuLengths: [tokens] }]));
+  const layer = { qkv: 100, 'attention-output': 64, 'gate-up': 2048, down: 256 };
+  const partition = {
+    ...{ synchronisation: 'fast', graphs: 'prepared', promptTokens: 4, prefill: cuts(32, layer) },
+    decode: cuts(1, { ...layer, output: 32 }),
+  };
+  const onChip = place('c', 'gpu');
+  const whole = [{ ...onChip, from: 0, to: LAYERS, partition }];
+  const asked = ['--model', model, '--cluster', cluster];
+  const alone = planFile('chip.json', ['c'], { stages: whole, embedding: onChip, output: onChip });
+  const one = await answersOf('--plan', alone, ...asked);
+  assert.ok((one.measured?.tpot.seconds ?? 0) > 0);
+  const { running, address } = await startWorkerProcess(model);
+  started.push(running);
+  const stages = [
+    { ...onChip, from: 0, to: 2, partition },
+    { ...place('h'), from: 2, to: LAYERS },
+  ];
+  const head = { embedding: place('c'), output: { ...onChip, partition } };
+  const ring = planFile('chip-ring.json', ['c', 'h'], { stages, ...head });
+  const two = await answersOf('--plan', ring, ...asked, '--worker', address.replace('tcp://', ''), '--plain');
+  checkSums(two);
+  assert.ok((two.measured?.tpot.parts?.sending ?? 0) > 0);
 });
 
 test('wrong inputs are one line and code 2', async () => {

@@ -25,6 +25,7 @@ const THREADS = [
   'commands/catalogue-thread.ts',
   'engine/gguf/make/worker.ts',
   'engine/gguf/quantize/worker.ts',
+  'engine/ring/device/npu/thread.ts',
   'engine/text/grammar/states-thread.ts',
 ];
 

@@ -12,10 +12,10 @@ import type { Device } from '../../engine/hardware/device.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { LAYER_OPERATORS, modelOperators, OPERATORS, type OperatorName } from '../../engine/model/operators.ts';
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
+import { openStandIn } from '../../engine/ring/device/npu/stand-in.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
 import { slowedChip } from '../../experiments/measure/slowed-chip.ts';
-import { openStandIn } from '../../experiments/npu-measured/stand-in.ts';
 import { nmse } from '../runtime/nmse.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { runHere } from '../support/run-script.ts';
@@ -66,7 +66,8 @@ for (const synchronisation of SYNCHRONISATIONS) {
     };
     const main = openKernels({ implementation: 'reference' });
     const kernels = { implementation: 'reference' } as const;
-    const second = await openStandIn({ file, model, device: CHIP, kernels, partition });
+    const sizes = { graphTokens: 12, ownTokens: PROMPT.length };
+    const second = await openStandIn({ file, model, device: CHIP, kernels, partition, ...sizes });
     try {
       const whole = loadTransformer(file, { kernels: main, context: 16, kvCache: 'F32' });
       const shared = loadPartitionedTransformer(file, { main, second, partition, context: 16, kvCache: 'F32' });

@@ -149,6 +149,31 @@ testIf(
   },
 );
 
+for (const way of ['ahead', 'in-turn'] as const)
+  testIf(
+    GPU_MISSING === undefined,
+    GPU_MISSING ?? '',
+    `layers that are copied to a GPU ${way} compute as on CPUs`,
+    async () => {
+      const [gpu, none] = [countedGpu(), countedGpu()];
+      const windows = [
+        { device: 'a', from: 0, to: 5, onGpu: [0, 2, 3, 4] },
+        { device: 'head', from: 5, to: 6, onGpu: [5] },
+      ];
+      // Of two devices: layers before, after and between others, and the output with and without layers.
+      const streamed = new Map([
+        ['a', { way, layers: [2, 3, 4], output: false }],
+        ['head', { way: 'in-turn', layers: [], output: true } as const],
+      ]);
+      const found = await logitsOf({ ...layoutOf(windows), streamed, onGpu: ['output'] }, none.gpu, gpu.gpu);
+      for (const [index, expected] of alone().entries()) {
+        const error = nmse(found[index] as Float32Array, expected);
+        assert.ok(error < 1e-9, `${index}: ${error}`);
+      }
+      assert.is(gpu.open(), 0);
+    },
+  );
+
 test('a device without a GPU refuses layers for one, with the way to give it one', async () => {
   const layout = layoutOf([{ device: 'a', from: 0, to: 6, onGpu: [5] }]);
   const error = await logitsOf(layout).then(String, ({ message }: Error) => message);

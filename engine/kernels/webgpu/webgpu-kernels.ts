@@ -4,6 +4,7 @@ import { quantizedBytes } from '../../model/quantization.ts';
 import { checkCache, checkMatrix, checkOperation, placeCheck } from '../checks.ts';
 import { DeviceFailureError } from '../device-failure-error.ts';
 import type { Kernels } from '../kernels.ts';
+import type { Matrix, MatrixShape, MatrixSource } from '../matrix.ts';
 import type { Operation } from '../operation.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
@@ -15,7 +16,7 @@ import { MOST_HEAD_SIZE } from './shaders/attention.ts';
 import { kvRowWords } from './shaders/kv-rows.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import { MOST_EXPERTS } from './shaders/route.ts';
-import { type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
+import { arrangeMatrix, type FileRows, matrixRoom, type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
 
 export interface WebgpuOptions {
   readonly device: GPUDevice;
@@ -177,6 +178,19 @@ export function webgpuKernels({
     throw new DeviceFailureError(adapter, `${found}: run on the CPU instead`);
   };
 
+  const fileRowsOf = ({ source, offset = 0, type, columns }: MatrixSource): FileRows => ({
+    fileRowBytes: quantizedBytes(columns, type),
+    read: (from, to) =>
+      source instanceof Uint8Array
+        ? source.subarray(offset + from, offset + to)
+        : (files[source.id] as (typeof files)[number]).source.read(offset + from, to - from),
+  });
+  const addMatrix = (shape: MatrixShape, make: () => UploadedMatrix): Matrix => {
+    const { type, rows, columns } = shape;
+    const what = `a matrix of ${formatBytes(rows * quantizedBytes(columns, type))}`;
+    return { id: matrices.push(allocated(what, make)) - 1, type, rows, columns };
+  };
+
   return {
     name: 'webgpu',
     instructionSet: 'none',
@@ -187,15 +201,24 @@ export function webgpuKernels({
     },
     pages: () => undefined,
     matrix(matrix) {
-      const bytes = checkMatrix(matrix);
-      const { source, offset = 0, type, rows, columns } = matrix;
-      const read = (from: number, to: number): Uint8Array =>
-        source instanceof Uint8Array
-          ? source.subarray(offset + from, offset + to)
-          : (files[source.id] as (typeof files)[number]).source.read(offset + from, to - from);
-      const what = `a matrix of ${formatBytes(bytes)}`;
-      const uploaded = allocated(what, () => uploadMatrix(device, matrix, quantizedBytes(columns, type), read));
-      return { id: matrices.push(uploaded) - 1, type, rows, columns };
+      checkMatrix(matrix);
+      return addMatrix(matrix, () => uploadMatrix(device, matrix, fileRowsOf(matrix)));
+    },
+    streaming: {
+      room: (shape) => addMatrix(shape, () => matrixRoom(device, shape)),
+      keep(source, { id }) {
+        checkMatrix(source);
+        const { parts, rowBytes } = matrices[id] as UploadedMatrix;
+        const data = arrangeMatrix({ parts, rowBytes }, source, fileRowsOf(source));
+        return {
+          bytes: data.reduce((sum, { byteLength }) => sum + byteLength, 0),
+          copy() {
+            submit();
+            for (const [index, { buffer }] of parts.entries())
+              device.queue.writeBuffer(buffer, 0, data[index] as Uint8Array<ArrayBuffer>);
+          },
+        };
+      },
     },
     vector(contents) {
       const values = typeof contents === 'number' ? new Float32Array(contents) : Float32Array.from(contents);

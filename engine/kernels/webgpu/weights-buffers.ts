@@ -1,4 +1,4 @@
-import type { MatrixSource } from '../matrix.ts';
+import type { MatrixShape } from '../matrix.ts';
 import { shaderFormat } from './shaders/formats.ts';
 import { gpuRowBytes, pieceOffsets, type ShaderFormat } from './shaders/shader-format.ts';
 
@@ -21,17 +21,38 @@ const PIECE = 16 * 2 ** 20;
 /** Rows of a part are whole groups of those that shaders compute together. */
 const ROWS_TOGETHER = 4;
 
+/** A matrix's rows in the file. */
+export interface FileRows {
+  readonly fileRowBytes: number;
+  /** Bytes `from` up to `to` of the matrix's data. */
+  readonly read: (from: number, to: number) => Uint8Array;
+}
+
 /**
  * Uploads a matrix in its own format, whose blocks may lie apart (ShaderFormat.pieces). Rows of unquantized weights are
  * padded with zeros to whole blocks of the shaders.
- * @param read bytes `from` up to `to` of the matrix's data
  */
-export function uploadMatrix(
-  device: GPUDevice,
-  { type, rows, columns }: Omit<MatrixSource, 'source' | 'offset'>,
-  fileRowBytes: number,
-  read: (from: number, to: number) => Uint8Array,
-): UploadedMatrix {
+export function uploadMatrix(device: GPUDevice, shape: MatrixShape, file: FileRows): UploadedMatrix {
+  const room = matrixRoom(device, shape);
+  for (const part of room.parts)
+    for (const { at, data } of piecesOf(part, shape, room.rowBytes, file))
+      device.queue.writeBuffer(part.buffer, at, data);
+  // Lets the device free the memory through which the data went.
+  device.queue.submit([]);
+  return room;
+}
+
+/** The data of a matrix as shaders want it, by part of its room. */
+export function arrangeMatrix(room: UploadedMatrix, shape: MatrixShape, file: FileRows): Uint8Array<ArrayBuffer>[] {
+  return room.parts.map((part) => {
+    const all = new Uint8Array(4 * Math.ceil((part.rowCount * room.rowBytes) / 4));
+    for (const { at, data } of piecesOf(part, shape, room.rowBytes, file)) all.set(data, at);
+    return all;
+  });
+}
+
+/** Memory for a matrix, without its rows. */
+export function matrixRoom(device: GPUDevice, { type, rows, columns }: MatrixShape): UploadedMatrix {
   const format = shaderFormat(type);
   const { table = new Int8Array() } = format;
   const rowBytes = gpuRowBytes(format, columns);
@@ -45,19 +66,27 @@ export function uploadMatrix(
     const rowCount = Math.min(most, rows - rowFrom);
     const size = 4 * Math.ceil((rowCount * rowBytes) / 4) + 4 + table.byteLength;
     const buffer = device.createBuffer({ label: type, size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
-    const rowsAtOnce = piecedRows(rowBytes);
-    for (let row = 0; row < rowCount; row += rowsAtOnce) {
-      const count = Math.min(rowsAtOnce, rowCount - row);
-      const from = (rowFrom + row) * fileRowBytes;
-      const data = arranged(read(from, from + count * fileRowBytes), format, { count, fileRowBytes, rowBytes });
-      device.queue.writeBuffer(buffer, row * rowBytes, data);
-    }
     device.queue.writeBuffer(buffer, size - table.byteLength, table);
     parts.push({ buffer, rowFrom, rowCount });
   }
-  // Lets the device free the memory through which the data went.
-  device.queue.submit([]);
   return { rowBytes, parts };
+}
+
+/** A part's rows, piece by piece, and where they lie in it. */
+function* piecesOf(
+  { rowFrom, rowCount }: MatrixPart,
+  { type }: MatrixShape,
+  rowBytes: number,
+  { fileRowBytes, read }: FileRows,
+): Generator<{ readonly at: number; readonly data: Uint8Array<ArrayBuffer> }> {
+  const format = shaderFormat(type);
+  const rowsAtOnce = piecedRows(rowBytes);
+  for (let row = 0; row < rowCount; row += rowsAtOnce) {
+    const count = Math.min(rowsAtOnce, rowCount - row);
+    const from = (rowFrom + row) * fileRowBytes;
+    const data = arranged(read(from, from + count * fileRowBytes), format, { count, fileRowBytes, rowBytes });
+    yield { at: row * rowBytes, data };
+  }
 }
 
 /** Rows of a piece: a multiple of four, so that every piece begins at a whole word. */

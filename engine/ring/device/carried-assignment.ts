@@ -90,9 +90,11 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
       ...{ loaded: options.loaded, cut, slices: slices ?? [], room, send, record: record ?? (() => {}) },
     }));
   const device = cutLayers
-    ? { part: cutLayers.part, experts: undefined, close: cutLayers.close }
+    ? { part: cutLayers.part, experts: undefined, streamed: undefined, close: cutLayers.close }
     : await loadDevicePart({
         ...{ loaded, gpu, windows, context: assignment.context, outer: [], wanted, room, record },
+        partition: assignment.partition,
+        streamed: assignment.streamed,
         experts: assignment.weights.experts,
         hasOutput: false,
       });
@@ -122,14 +124,14 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
     ...assignment,
     part: device.part,
     senderOf: (window) => sources.get(window),
-    begins: cutLayers?.begins,
+    begins: cutLayers?.begins ?? device.streamed?.begins,
     forward(frame, next) {
       if (cut !== undefined) return; // the head has the last sum
       if (next.kind === 'head') sendToHead(frame);
       else links?.send(next.name, frame);
     },
     onFailed: options.onFailed,
-    record: cut === undefined ? (record ?? (() => {})) : withoutWindows(record),
+    record: cut === undefined && device.streamed === undefined ? (record ?? (() => {})) : withoutWindows(record),
     weights,
   });
   return {
@@ -137,7 +139,7 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
     weights: device.experts?.report ?? weights?.report,
     plannedBytes: plannedBytes(assignment, loaded, {
       weights: weights?.report,
-      experts: device.experts ?? cutLayers,
+      experts: device.experts ?? cutLayers ?? device.streamed,
     }),
     get expertReads() {
       return device.experts?.reads;

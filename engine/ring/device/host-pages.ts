@@ -3,7 +3,14 @@ import { attendPaged, type MixerInputs, withSinks } from '../../runtime/attentio
 import type { LayersMixing } from '../../runtime/context-cache.ts';
 import { createPagePool, type HeldSlice, type MovedSliceKernels, type Page } from '../../runtime/kv/page-pool.ts';
 import type { SliceShape } from '../../runtime/kv/slice-shapes.ts';
-import type { PagedFrame } from './numbered-pages.ts';
+import type { ActivationFrame, FrameSegment } from '../wire/frame.ts';
+
+export type PagedTokens = Omit<FrameSegment, 'rows'>;
+
+/** The tokens of a frame in their pages, and the copies of pages that come before them. */
+export interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
+  readonly segments: readonly PagedTokens[];
+}
 
 /**
  * Pages of a window's layers on a GPU, under a plan that keeps keys and values in RAM: the GPU has those that the last frame
@@ -110,7 +117,7 @@ export function createHostPages(options: HostPagesOptions): HostPages {
         const first = Math.floor(position / pageTokens);
         for (const page of pages.slice(first)) {
           const { slices, isNew } = renewed(page);
-          // What comes before the frame's tokens.
+          // Tokens before those of the frame.
           if (isNew && page === pages[first] && position > first * pageTokens) fetch(page, slices);
           written.add(page);
         }

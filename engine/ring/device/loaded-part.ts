@@ -39,6 +39,9 @@ export interface LoadedPart {
   readonly activationsBytes: number;
   /** Takes the rotations of a run whose requests have room for so many tokens. */
   useContext(context: number): void;
+  readonly path: string;
+  /** Its weights on the kernels on which `part` computes. */
+  readonly weights: WeightsLoader;
   /** The kernels on which `part` computes. */
   readonly kernels: Kernels;
   /**
@@ -63,7 +66,7 @@ export interface LoadedPart {
   close(): void;
 }
 
-export interface PartOnOptions extends Pick<ModelPartOptions, 'beforeLayer'> {
+export interface PartOnOptions extends Pick<ModelPartOptions, 'beforeLayer' | 'cut'> {
   /** Place of a matrix's bytes when it is used; `undefined`: in the file. */
   readonly place?: WeightsSource['place'];
 }
@@ -107,10 +110,12 @@ export function loadPart(
   const layout = weightsLayout(gguf, model);
   const loaderOn = (computing: Kernels, file: MappedFile, place?: WeightsSource['place']): WeightsLoader =>
     weightsLoader({ gguf, bytes: source, file, kernels: computing, ...(place && { place }) }, model);
-  const partOf = (computing: Kernels, weights: WeightsLoader, beforeLayer?: (layer: number) => void): ModelPart =>
-    createModelPart({
-      ...{ model, settings, rotations: () => rotations, weights, kernels: computing, mostTokens, beforeLayer },
-    });
+  const partOf = (
+    computing: Kernels,
+    weights: WeightsLoader,
+    own: Pick<ModelPartOptions, 'beforeLayer' | 'cut'> = {},
+  ): ModelPart =>
+    createModelPart({ model, settings, rotations: () => rotations, weights, kernels: computing, mostTokens, ...own });
   const own = loaderOn(kernels, mapped);
   const identity = fileIdentity(path);
   const mapOn = (other: Kernels): MappedFile => {
@@ -124,8 +129,9 @@ export function loadPart(
   return {
     kernels,
     part: partOf(kernels, own),
-    partOn: (computing, { beforeLayer, place } = {}) =>
-      partOf(computing, loaderOn(computing, mapOn(computing), place), beforeLayer),
+    partOn: (computing, { place, ...own } = {}) => partOf(computing, loaderOn(computing, mapOn(computing), place), own),
+    path,
+    weights: own,
     slicedOn: (computing, slices, most) =>
       createSlicedLayers({
         ...{ kernels: computing, shape: model, normEpsilon: settings.normEpsilon, rotations, slices, mostTokens: most },

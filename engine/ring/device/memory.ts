@@ -1,7 +1,9 @@
+import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { formatBytes } from '../../input/format.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { STATE_VALUE_BYTES } from '../../model/kept-bytes.ts';
 import { kvBytesPerToken } from '../../model/kv-format.ts';
+import type { Plan } from '../../plan/plan.ts';
 import { sliceShapes } from '../../runtime/kv/slice-shapes.ts';
 import { stateValues } from '../../runtime/layer-states.ts';
 import { heldBytes } from '../../runtime/weights/process-counters.ts';
@@ -28,6 +30,14 @@ export function pageCount({
   pageTokens,
 }: Pick<Caches, 'context' | 'requests' | 'pageTokens'>): number {
   return requests * Math.ceil(context / pageTokens);
+}
+
+/**
+ * Tokens of a page of keys and values for texts that need no pages otherwise: the whole context, or as many as HELM's if
+ * the plan keeps those of layers on GPUs in RAM, where they pass through in pages.
+ */
+export function pageTokensOf(plan: Pick<Plan, 'kvCache'> | undefined, context: number): number {
+  return plan?.kvCache === 'host' ? Math.min(context, HELM_PAGING.pageTokens) : context;
 }
 
 /** Layers whose keys and values are in RAM. */

@@ -9,9 +9,8 @@ import { type SliceShape, sliceShapes } from '../../runtime/kv/slice-shapes.ts';
 import type { Segment } from '../../runtime/layer-batches.ts';
 import type { StateKernels } from '../../runtime/layer-states.ts';
 import { recur } from '../../runtime/recurrence.ts';
-import type { ActivationFrame, FrameSegment } from '../wire/frame.ts';
 import { FrameError } from '../wire/frame-error.ts';
-import { createHostPages, type HostPages, keysOf } from './host-pages.ts';
+import { createHostPages, type HostPages, keysOf, type PagedFrame, type PagedTokens } from './host-pages.ts';
 import { createRequestStates } from './request-states.ts';
 
 /** A window's pages of keys and values by the numbers that the head gave them, and how far each is filled. */
@@ -28,12 +27,6 @@ export interface NumberedPages {
    */
   begin(frame: PagedFrame): Segment[];
   freeAll(): void;
-}
-
-type PagedTokens = Omit<FrameSegment, 'rows'>;
-
-export interface PagedFrame extends Pick<ActivationFrame, 'copies'> {
-  readonly segments: readonly PagedTokens[];
 }
 
 export interface NumberedPagesOptions {

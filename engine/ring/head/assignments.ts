@@ -17,7 +17,7 @@ export interface RingAddress {
 
 /** Each device's share of a plan by its name, including the head's own, with a new epoch. */
 export function assignments(
-  { windows, weights, holders, cut, keysInRam }: RingLayout,
+  { windows, weights, holders, cut, keysInRam, partitions, streamed }: RingLayout,
   head: string,
   addressOf: (device: string) => RingAddress,
   settings: RingSettings,
@@ -57,6 +57,8 @@ export function assignments(
         {
           ...settings,
           keysInRam,
+          partition: partitions?.get(device),
+          streamed: streamed?.get(device),
           weights: weights[device] ?? NO_WEIGHTS_POLICY,
           held: holders?.find((holder) => holder.device === device)?.experts ?? noExperts,
           cut: cut && {
@@ -66,9 +68,16 @@ export function assignments(
           },
           epoch,
           windowCount: windows.length,
-          windows: own.map(({ index, from, to, onGpu = [] }): WindowAssignment => {
+          windows: own.map(({ index, from, to, onGpu = [], onNpu }): WindowAssignment => {
             const next = deviceAt(index + 1);
-            return { index, from, to, onGpu, next: next === head ? { kind: 'head' } : { kind: 'device', name: next } };
+            return {
+              index,
+              from,
+              to,
+              onGpu,
+              onNpu,
+              next: next === head ? { kind: 'head' } : { kind: 'device', name: next },
+            };
           }),
           // The head has its own connections to all devices.
           successors:

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ChipDevice } from '../../hardware/chip.ts';
 import { pairKey } from '../../hardware/cluster.ts';
 import { type CutLayers, loadCutLayers, withSlices } from '../device/cut-layers.ts';
 import { type DevicePart, loadDevicePart, type RingGpu } from '../device/device-part.ts';
@@ -42,6 +43,8 @@ export interface HeadOptions {
   readonly loaded: LoadedPart;
   /** The GPU that this device computes on in addition to its CPU. */
   readonly gpu: RingGpu | undefined;
+  /** The chip whose NPU's times are taken by the thread that stands for it; default: it is as fast as it computes. */
+  readonly chip?: ChipDevice | undefined;
   readonly keys: KeyPair | undefined;
   readonly members: readonly MemberAddress[];
   readonly settings: RingSettings;
@@ -215,7 +218,9 @@ export function startHead(options: HeadOptions): RingHead {
     const slices = assignment.cut && slicesOfHead(head, loaded, assignment.cut);
     const seen = slices === undefined ? loaded : withSlices(loaded, slices);
     checkMemory(assignment, { ...options, loaded: seen });
-    const { windows, onGpu: outer = [], holders } = layout;
+    const { windows, onGpu: outer = [], outputOnNpu, holders } = layout;
+    for (const device of layout.partitions?.keys() ?? [])
+      log(`a thread of ${device} stands for its NPU, its CPU for its GPU`);
     const assembly = createAssembly({
       head,
       windows,
@@ -252,6 +257,7 @@ export function startHead(options: HeadOptions): RingHead {
       const device = await loadDevicePart({
         ...{ loaded, gpu: options.gpu, windows: assignment.windows, context: assignment.context, outer, room },
         ...{ experts: assignment.weights.experts, hasOutput: true, divided: experts },
+        ...{ partition: assignment.partition, streamed: assignment.streamed, outputOnNpu, chip: options.chip },
         record: settings.trace ? record : undefined,
         wanted: () => !closed,
       });

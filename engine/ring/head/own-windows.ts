@@ -128,7 +128,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     ...assignment,
     part,
     weights,
-    begins: options.begins,
+    begins: options.begins ?? options.device.streamed?.begins,
     senderOf: (window) => sources.get(window),
     async forward(frame, next) {
       if (next.kind === 'device') return sendOn(next.name, frame);
@@ -140,12 +140,15 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
       await giveRows(frame);
     },
     onFailed,
-    record: assignment.cut === undefined ? record : withoutWindows(record),
+    record: assignment.cut === undefined && options.device.streamed === undefined ? record : withoutWindows(record),
   });
 
   return {
     weights: options.device.experts?.report ?? weights?.report,
-    plannedBytes: plannedBytes(assignment, loaded, { weights: weights?.report, experts: options.device.experts }),
+    plannedBytes: plannedBytes(assignment, loaded, {
+      weights: weights?.report,
+      experts: options.device.experts ?? options.device.streamed,
+    }),
     get expertReads() {
       return options.device.experts?.reads;
     },

@@ -1,11 +1,18 @@
-import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { type Cluster, withDevices } from '../../hardware/cluster.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
-import type { Cut, ExpertHolder, ExpertParallelPlan, Plan, TensorParallelPlan } from '../../plan/plan.ts';
-import { ringWindows } from '../../plan/ring-windows.ts';
+import {
+  type Cut,
+  chipPartitions,
+  type ExpertHolder,
+  type ExpertParallelPlan,
+  type Plan,
+  type TensorParallelPlan,
+} from '../../plan/plan.ts';
+import { ringWindows, type StreamedLayers, streamedLayers } from '../../plan/ring-windows.ts';
+import type { TensorPartition } from '../../plan/tensor-partition.ts';
 import { layerSlices } from '../../plan/tensor-slices.ts';
 import { validateCut } from '../../plan/validate-cut.ts';
 import { validateHolders } from '../../plan/validate-holders.ts';
@@ -41,6 +48,12 @@ export type RingScheduler = (typeof RING_SCHEDULERS)[number];
 export interface RingLayout {
   /** In the order in which a token visits them. */
   readonly windows: readonly Window[];
+  /** What is copied to GPUs for every pass, by device; missing: nothing. */
+  readonly streamed?: ReadonlyMap<string, StreamedLayers>;
+  /** How operators are cut between GPU and NPU, by device that does so; missing: nowhere. */
+  readonly partitions?: ReadonlyMap<string, TensorPartition>;
+  /** Whether the head's NPU shares the output layer. */
+  readonly outputOnNpu?: boolean;
   /** Parts other than layers that the head's GPU computes; missing: none. */
   readonly onGpu?: DevicePartOptions['outer'];
   /** Whether keys and values of layers on GPUs are in RAM; missing: they are with their layers. */
@@ -110,14 +123,6 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   );
 }
 
-/**
- * Tokens of a page of keys and values for texts that need no pages otherwise: the whole context, or as many as HELM's if
- * the plan keeps those of layers on GPUs in RAM, where they pass through in pages.
- */
-export function pageTokensOf(plan: Pick<Plan, 'kvCache'> | undefined, context: number): number {
-  return plan?.kvCache === 'host' ? Math.min(context, HELM_PAGING.pageTokens) : context;
-}
-
 /** The devices that share what is in the head's layers. */
 export function sharersOf(plan: Plan): readonly { readonly device: string }[] {
   if (plan.kind === 'expert-parallel') return plan.holders;
@@ -129,8 +134,18 @@ export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   if (plan.kind === 'expert-parallel') return dividedLayout(plan, planning);
   if (plan.kind === 'tensor-parallel') return cutLayout(plan, planning);
   const windows = checkedWindows(plan, planning);
-  const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu');
-  return { windows, onGpu, weights: plan.weights, ...(plan.kvCache === 'host' && { keysInRam: true }) };
+  const partitions = chipPartitions(plan);
+  const streamed = streamedLayers(plan);
+  // Of a chip the CPU stands for the GPU.
+  const isChip = partitions.has(plan.embedding.device);
+  const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu' && !isChip);
+  return {
+    ...{ windows, onGpu, weights: plan.weights },
+    ...(streamed.size > 0 && { streamed }),
+    ...(partitions.size > 0 && { partitions }),
+    ...(isChip && (plan.kind === 'chip' || plan.output.partition !== undefined) && { outputOnNpu: true }),
+    ...(plan.kvCache === 'host' && { keysInRam: true }),
+  };
 }
 
 /** The layout of a plan that divides experts: the head has one window, of all layers. */

@@ -1,6 +1,8 @@
 import type { ExpertReads } from '../../experts/expert-reads.ts';
 import type { KvFormat } from '../../model/kv-format.ts';
 import type { Cut, TensorParallelPlan } from '../../plan/plan.ts';
+import type { StreamedLayers } from '../../plan/ring-windows.ts';
+import type { TensorPartition } from '../../plan/tensor-partition.ts';
 import type { FittedPolicy, WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { ActivationFormat } from './activations.ts';
 import type { RingSpan } from './span.ts';
@@ -17,6 +19,8 @@ export interface WindowAssignment {
   readonly to: number;
   /** Its layers that run on the device's GPU. */
   readonly onGpu: readonly number[];
+  /** Its layers whose operators the device's NPU shares; missing: none. */
+  readonly onNpu?: readonly number[] | undefined;
   /** The destination of the result: the device of the next window, or the head. */
   readonly next: { readonly kind: 'device'; readonly name: string } | { readonly kind: 'head' };
 }
@@ -72,6 +76,10 @@ export interface Assignment {
    * cut.
    */
   readonly cut?: TensorCut | undefined;
+  /** What is copied to the device's GPU for every pass; missing: nothing. */
+  readonly streamed?: StreamedLayers | undefined;
+  /** How operators are cut between the device's GPU and NPU, where windows have layers for it. */
+  readonly partition?: TensorPartition | undefined;
   /** Whether spans are recorded. */
   readonly trace: boolean;
 }

@@ -10,7 +10,10 @@ import {
 } from '../../experts/experts-policy.ts';
 import { POOLS } from '../../experts/replay-routing.ts';
 import { KV_FORMATS } from '../../model/kv-format.ts';
+import type { LayerOperatorName } from '../../model/operators.ts';
 import type { Cut } from '../../plan/plan.ts';
+import type { StreamedLayers } from '../../plan/ring-windows.ts';
+import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../plan/tensor-partition.ts';
 import {
   type FittedPolicy,
   isFitted,
@@ -73,6 +76,7 @@ const WINDOW = object<WindowAssignment>({
   from: LAYER,
   to: LAYER,
   onGpu: list(LAYER, 1000),
+  onNpu: optional(list(LAYER, 1000)),
   next: variant<WindowAssignment['next']>({
     device: object({ kind: oneOf('device'), name: NAME }),
     head: object({ kind: oneOf('head') }),
@@ -131,6 +135,22 @@ const CUT = object<TensorCut>({
   own: whole(0, MOST_DEVICES),
 });
 
+const TOKENS = whole(1, 2 ** 20);
+const OPERATOR_CUT = object<OperatorCut>({ npuRows: whole(0, 2 ** 24), npuLengths: list(TOKENS, 100) });
+const LAYER_CUTS = {
+  qkv: OPERATOR_CUT,
+  'attention-output': OPERATOR_CUT,
+  'gate-up': OPERATOR_CUT,
+  down: OPERATOR_CUT,
+} as const satisfies Record<LayerOperatorName, Shape<OperatorCut>>;
+const PARTITION = object<TensorPartition>({
+  synchronisation: oneOf(...SYNCHRONISATIONS),
+  graphs: oneOf('prepared', 'online'),
+  promptTokens: TOKENS,
+  prefill: object<TensorPartition['prefill']>(LAYER_CUTS),
+  decode: object<TensorPartition['decode']>({ ...LAYER_CUTS, output: OPERATOR_CUT }),
+});
+
 const ASSIGNMENT = object<Assignment>({
   epoch: UINT32,
   windowCount: UINT32,
@@ -151,6 +171,10 @@ const ASSIGNMENT = object<Assignment>({
   weights: POLICY,
   held: optional(list(list(whole(0, MOST_EXPERTS), MOST_EXPERTS), 1000)),
   cut: optional(CUT),
+  partition: optional(PARTITION),
+  streamed: optional(
+    object<StreamedLayers>({ way: oneOf('ahead', 'in-turn'), layers: list(LAYER, 1000), output: truth }),
+  ),
   trace: truth,
 });
 

@@ -144,6 +144,23 @@ const CUTTING: Json = {
   },
 };
 
+/** A share with a layer on the GPU, copied there for every pass, whose keys and values are in RAM, and one cut for an NPU. */
+const OPERATOR = { npuRows: 8, npuLengths: [1] };
+const LAYER_CUTS = { qkv: OPERATOR, 'attention-output': OPERATOR, 'gate-up': OPERATOR, down: OPERATOR };
+const DIVIDED: Json = {
+  ...(ASSIGNMENT as object),
+  windows: [
+    { index: 0, from: 0, to: 1, onGpu: [0], next: { kind: 'head' } },
+    { index: 1, from: 1, to: 2, onGpu: [], onNpu: [1], next: { kind: 'device', name: 'b' } },
+  ],
+  keysInRam: true,
+  streamed: { way: 'ahead', layers: [0], output: false },
+  partition: {
+    ...{ synchronisation: 'naive', graphs: 'prepared', promptTokens: 4, prefill: LAYER_CUTS },
+    decode: { ...LAYER_CUTS, output: OPERATOR },
+  },
+};
+
 const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'prepare', assignment: ASSIGNMENT },
   { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), successors: [SUCCESSOR] } },
@@ -154,6 +171,7 @@ const HEAD_MESSAGES: readonly Json[] = [
   { kind: 'prepare', assignment: CACHED },
   { kind: 'prepare', assignment: HOLDING },
   { kind: 'prepare', assignment: CUTTING },
+  { kind: 'prepare', assignment: DIVIDED },
   { kind: 'experts', epoch: 7 },
   { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64), ring: '3'.repeat(32) },
   { kind: 'link', epoch: 7 },

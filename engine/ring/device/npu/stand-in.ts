@@ -1,15 +1,17 @@
 import { once } from 'node:events';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { npuPart } from '../../engine/cost/chip/operator.ts';
-import { waitForFlag } from '../../engine/cost/chip/synchronisation.ts';
-import type { ChipDevice } from '../../engine/hardware/chip.ts';
-import { InputError } from '../../engine/input/input-error.ts';
-import type { KernelOptions } from '../../engine/kernels/open-kernels.ts';
-import type { Model } from '../../engine/model/model.ts';
-import { modelOperators } from '../../engine/model/operators.ts';
-import type { TensorPartition } from '../../engine/plan/tensor-partition.ts';
-import { activationWidths } from '../../engine/runtime/activations.ts';
-import type { Graph, GraphResult, SecondProcessor } from '../../engine/runtime/second-processor.ts';
+import { npuPart } from '../../../cost/chip/operator.ts';
+import { waitForFlag } from '../../../cost/chip/synchronisation.ts';
+import { ownModule } from '../../../gguf/own-module.ts';
+import type { ChipDevice } from '../../../hardware/chip.ts';
+import { InputError } from '../../../input/input-error.ts';
+import type { KernelOptions } from '../../../kernels/open-kernels.ts';
+import type { Model } from '../../../model/model.ts';
+import { modelOperators } from '../../../model/operators.ts';
+import type { TensorPartition } from '../../../plan/tensor-partition.ts';
+import { activationWidths } from '../../../runtime/activations.ts';
+import type { Graph, GraphResult, SecondProcessor } from '../../../runtime/second-processor.ts';
 import {
   type Channel,
   createChannel,
@@ -25,11 +27,15 @@ import type { GraphMessage, NpuThread, ResultMessage } from './thread.ts';
 export interface StandInOptions {
   readonly file: string;
   readonly model: Model;
-  /** The chip whose NPU the thread stands for. */
-  readonly device: ChipDevice;
+  /** The chip whose NPU the thread stands for, and whose times it takes; `undefined`: it is as fast as it computes. */
+  readonly device: ChipDevice | undefined;
   /** Kernels of the thread. */
   readonly kernels: KernelOptions;
-  readonly partition: Pick<TensorPartition, 'synchronisation' | 'graphs' | 'promptTokens'>;
+  readonly partition: Pick<TensorPartition, 'synchronisation' | 'graphs'>;
+  /** Tokens of an operator's graphs together, at most. */
+  readonly graphTokens: number;
+  /** Tokens of the control thread's activations, for which memory can be reserved; default: none can. */
+  readonly ownTokens?: number;
 }
 
 /** A thread that stands for the NPU of a chip. */
@@ -44,21 +50,15 @@ const MOST_SECONDS = 60;
 
 /** Starts a thread that stands for an NPU, and waits until it has the model. */
 export async function openStandIn(options: StandInOptions): Promise<StandIn> {
-  const { file, model, device, kernels, partition } = options;
-  const { synchronisation, graphs, promptTokens } = partition;
+  const { file, model, device, kernels, partition, graphTokens, ownTokens = 0 } = options;
+  const { synchronisation, graphs } = partition;
   const room = {
-    graphs: graphValues(model, promptTokens + device.soc.npu.longestGraph),
-    own: activationValues(model, promptTokens),
+    graphs: graphValues(model, graphTokens),
+    own: ownTokens === 0 ? 0 : activationValues(model, ownTokens),
   };
   const channel = createChannel(room.graphs + room.own);
   const data: NpuThread = { file, kernels, device, synchronisation, generates: graphs === 'online', channel };
-  // A thread's first file can't be TypeScript.
-  const [tsx, thread] = [import.meta.resolve('tsx/esm/api'), new URL('./thread.ts', import.meta.url).href];
-  const start = `import('${tsx}').then(({ register }) => { register(); return import('${thread}'); })`;
-  const worker = new Worker(start, {
-    eval: true,
-    workerData: data,
-  });
+  const worker = startThread(data);
   await once(worker, 'message');
   let reserved = room.graphs;
   const reserve = (values: number): Float32Array => {
@@ -69,7 +69,7 @@ export async function openStandIn(options: StandInOptions): Promise<StandIn> {
   };
   const processor: SecondProcessor =
     synchronisation === 'fast'
-      ? { begin: submitFast({ channel, device, model, room: room.graphs }), reserve }
+      ? { begin: submitFast({ channel, device, model, room: room.graphs }), ...(ownTokens > 0 && { reserve }) }
       : { begin: submitNaively(worker) };
   return {
     ...processor,
@@ -80,6 +80,21 @@ export async function openStandIn(options: StandInOptions): Promise<StandIn> {
       await worker.terminate();
     },
   };
+}
+
+function startThread(workerData: NpuThread): Worker {
+  const { path, execArgv } = ownModule(new URL('./thread.ts', import.meta.url));
+  const module = `import(${JSON.stringify(pathToFileURL(path).href)})`;
+  if (execArgv.length === 0) return new Worker(module, { eval: true, workerData });
+  // A thread's first file can't be TypeScript.
+  const tsx = JSON.stringify(import.meta.resolve('tsx/esm/api'));
+  const start = `import(${tsx}).then(({ register }) => { register(); return ${module}; })`;
+  return new Worker(start, { eval: true, workerData });
+}
+
+/** Bytes of x and of results of an operator's graphs of so many tokens together, at most. */
+export function graphsBytes(model: Model, tokens: number): number {
+  return Float32Array.BYTES_PER_ELEMENT * graphValues(model, tokens);
 }
 
 /** Most values of x and of results of the graphs of an operator. */
@@ -117,13 +132,12 @@ interface FastParts extends Pick<StandInOptions, 'device' | 'model'> {
 
 /**
  * Fast synchronisation (HeteroLLM 4.2): both threads see the same memory, so that x is read, and results in one piece are
- * written, where they are. This thread sleeps for whole granules of the time that the graph is expected to take, then
- * polls a counter.
+ * written, where they are. This thread sleeps for whole granules of the time that the graph is expected to take, if a
+ * chip's times are taken, then polls a counter.
  */
 function submitFast({ channel, device, model, room }: FastParts): SecondProcessor['begin'] {
   const { control, values } = channel;
   const operators = modelOperators(model);
-  const { synchronisation } = device.soc;
   let [submitted, under, used, expectedEnd] = [0, 0, 0, 0];
   const isShared = (own: Float32Array): boolean => own.buffer === values.buffer;
   const take = (count: number): Float32Array => {
@@ -137,12 +151,14 @@ function submitFast({ channel, device, model, room }: FastParts): SecondProcesso
     copy.set(x);
     return copy;
   };
-  const wait = (number: number): Float32Array | undefined => {
-    const predicted = Math.max(0, expectedEnd - performance.now() / 1000);
+  const sleepFor = (predicted: number, { soc: { synchronisation } }: ChipDevice): void => {
     const { sleep } = waitForFlag(predicted, predicted, synchronisation);
     // A sleep lasts up to a granule longer than it is asked to.
     const asked = sleep - synchronisation.sleep;
     if (asked > 0) Atomics.wait(control, SLEEP, 0, 1000 * asked);
+  };
+  const wait = (number: number): Float32Array | undefined => {
+    if (device !== undefined) sleepFor(Math.max(0, expectedEnd - performance.now() / 1000), device);
     const most = performance.now() + 1000 * MOST_SECONDS;
     while (Atomics.load(control, FINISHED) <= number)
       if (performance.now() > most) throw new InputError('NPU', `its thread has not finished within ${MOST_SECONDS} s`);
@@ -165,7 +181,8 @@ function submitFast({ channel, device, model, room }: FastParts): SecondProcesso
     Atomics.notify(control, SUBMITTED);
     const cut = { npuRows: rows, npuLengths: [length] };
     const now = performance.now() / 1000;
-    expectedEnd = Math.max(expectedEnd, now) + npuPart({ operator: operators[name], cut }, device).seconds;
+    if (device !== undefined)
+      expectedEnd = Math.max(expectedEnd, now) + npuPart({ operator: operators[name], cut }, device).seconds;
     return () => wait(number);
   };
 }

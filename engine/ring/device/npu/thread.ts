@@ -1,27 +1,29 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { graphSeconds } from '../../engine/cost/chip/npu.ts';
-import { npuPart } from '../../engine/cost/chip/operator.ts';
-import { openFile } from '../../engine/gguf/file-source.ts';
-import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
-import { readGguf } from '../../engine/gguf/read-gguf.ts';
-import type { ChipDevice } from '../../engine/hardware/chip.ts';
-import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
-import { modelOperators } from '../../engine/model/operators.ts';
-import type { Synchronisation } from '../../engine/plan/tensor-partition.ts';
-import { type Graph, kernelsAsSecond } from '../../engine/runtime/second-processor.ts';
-import { weightsLoader } from '../../engine/runtime/transformer-weights.ts';
+import { graphSeconds } from '../../../cost/chip/npu.ts';
+import { npuPart } from '../../../cost/chip/operator.ts';
+import { openFile } from '../../../gguf/file-source.ts';
+import { modelFromGguf } from '../../../gguf/model-from-gguf.ts';
+import { readGguf } from '../../../gguf/read-gguf.ts';
+import type { ChipDevice } from '../../../hardware/chip.ts';
+import { type KernelOptions, openKernels } from '../../../kernels/open-kernels.ts';
+import { modelOperators } from '../../../model/operators.ts';
+import type { Synchronisation } from '../../../plan/tensor-partition.ts';
+import { type Graph, kernelsAsSecond } from '../../../runtime/second-processor.ts';
+import { weightsLoader } from '../../../runtime/transformer-weights.ts';
+import { readPartFile } from '../part-file.ts';
 import { type Channel, FINISHED, FORGOTTEN, readGraph, SUBMITTED } from './channel.ts';
 
 /*
  * The thread that stands for an NPU. It has graphs of fixed shapes, which cost time to make, and takes as long for each
- * as the stage performance of a cluster file says (HeteroLLM 3.2), if it can compute it in that time.
+ * as the stage performance of a cluster file says (HeteroLLM 3.2), if it can compute it in that time; or, without such a file, as
+ * it takes.
  */
 
 /** Data that the thread is started with. */
 export interface NpuThread {
   readonly file: string;
   readonly kernels: KernelOptions;
-  readonly device: ChipDevice;
+  readonly device: ChipDevice | undefined;
   readonly synchronisation: Synchronisation;
   /** Whether graphs that are missing cost the time that generating them takes. */
   readonly generates: boolean;
@@ -37,7 +39,7 @@ export interface ResultMessage {
 const { file, kernels: options, device, synchronisation, generates, channel } = workerData as NpuThread;
 const { source } = openFile(file);
 const gguf = readGguf(source);
-const model = modelFromGguf(gguf);
+const model = modelFromGguf(readPartFile(gguf).whole);
 const operators = modelOperators(model);
 const kernels = openKernels(options);
 const weights = weightsLoader({ gguf, bytes: source, file: kernels.mapFile(file), kernels }, model);
@@ -48,25 +50,28 @@ let forgotten = 0;
 const POLLED = 2;
 
 /**
- * Computes a graph, and waits until as many seconds have passed as an NPU would take.
+ * Computes a graph, and waits until as many seconds have passed as the chip's NPU would take.
  * @returns its values, unless they are in their places
  */
 function compute(graph: GraphMessage & Pick<Graph, 'places'>): Float32Array | undefined {
   const start = performance.now();
-  const operator = operators[graph.name];
-  const { name, rows, length } = graph;
-  let seconds = npuPart({ operator, cut: { npuRows: rows, npuLengths: [length] } }, device).seconds;
-  const now = Atomics.load(channel.control, FORGOTTEN);
-  if (now !== forgotten) made.clear();
-  forgotten = now;
-  if (generates && length > 1 && !made.has(`${name} ${length}`)) {
-    made.add(`${name} ${length}`);
-    seconds += graphSeconds(operator, length, device.soc.npu);
-  }
+  const seconds = device === undefined ? 0 : secondsOf(graph, device);
   const values = processor.begin(graph)() as Float32Array | undefined;
   const end = start + 1000 * seconds;
   while (performance.now() < end);
   return values;
+}
+
+/** Seconds that the chip's NPU takes for a graph, and to make it if it is missing. */
+function secondsOf({ name, rows, length }: Pick<Graph, 'name' | 'rows' | 'length'>, chip: ChipDevice): number {
+  const operator = operators[name];
+  const own = npuPart({ operator, cut: { npuRows: rows, npuLengths: [length] } }, chip).seconds;
+  const now = Atomics.load(channel.control, FORGOTTEN);
+  if (now !== forgotten) made.clear();
+  forgotten = now;
+  if (!generates || length === 1 || made.has(`${name} ${length}`)) return own;
+  made.add(`${name} ${length}`);
+  return own + graphSeconds(operator, length, chip.soc.npu);
 }
 
 if (synchronisation === 'naive') {
