@@ -129,9 +129,12 @@ function topOf(
   const [fewest, most] = [SLOTS[0], SLOTS.at(-1) as number];
   const changes = curves
     .filter(({ system, rates }) => system === curves[0]?.system && (rates[0] as number) > 0)
-    .map(({ memory, rates }) => `${threeDigits((rates.at(-1) as number) / (rates[0] as number))} × with ${memory}`);
+    .map(({ memory, rates }, index) => {
+      const change = formatDeviation((rates.at(-1) as number) / (rates[0] as number));
+      return `${change} with ${memory}${index === 0 ? ' GiB of memory' : ''}`;
+    });
   return {
-    headline: `With ${most} slots a layer rather than ${fewest}, one mixture on one disk runs at ${enumerate(changes)} GiB of memory.`,
+    headline: `With ${most} slots a layer rather than ${fewest}, the speed of one mixture on one disk changes by ${enumerate(changes)}.`,
     findings: [
       `${signs} of ${series} published effects have the right sign in simulation.`,
       `${sizes} of ${series} have the right size within ${100 * SIZE_WITHIN} %.`,

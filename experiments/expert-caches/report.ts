@@ -1,3 +1,4 @@
+import { formatPercent } from '../../engine/input/format.ts';
 import { lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
@@ -30,6 +31,22 @@ export const CACHE_COLUMNS: readonly Column<CacheRow>[] = [
   rate('pinned,\nexpected', 'pinned_expected', ({ expected }) => expected.pinned),
 ];
 
+/** The sentence above the picture, for the fewest and the most slots, and the lines below it for the middle. */
+function topOf(rows: readonly CacheRow[]): { readonly headline: string; readonly findings: readonly string[] } {
+  const ordered = rows.toSorted((one, other) => one.slots - other.slots);
+  const [fewest, most, middle] = [ordered[0], ordered.at(-1), ordered[Math.floor(ordered.length / 2)]];
+  const lru = (row: CacheRow | undefined): string => formatPercent(row?.hits.lru ?? 0);
+  const hits = middle?.hits;
+  return {
+    headline: `With ${fewest?.slots} slots for a layer’s experts, LRU has ${lru(fewest)} of those that tokens need; with ${most?.slots}, ${lru(most)}.`,
+    findings: [
+      `${formatPercent(hits?.belady ?? 0)} hits at most with ${middle?.slots} slots (Belady, who knows the future); LRU has ${lru(middle)}.`,
+      `${formatPercent(middle?.expected.lru ?? 0)} is what the closed form expects there of LRU, and ${formatPercent(middle?.expected.independent ?? 0)} without recurrence.`,
+      `${formatPercent(hits?.pinned ?? 0)} hits there if the most popular experts are pinned.`,
+    ],
+  };
+}
+
 export function expertCachesPage(rows: readonly CacheRow[]): NonNullable<Results['page']> {
   const x = rows.map(({ slots }) => slots);
   const shown: readonly [title: string, value: (row: CacheRow) => number, dash?: 'dot'][] = [
@@ -49,6 +66,7 @@ export function expertCachesPage(rows: readonly CacheRow[]): NonNullable<Results
   });
   return {
     title: 'What a cache of experts hits',
+    ...topOf(rows),
     sections: [
       {
         title: 'Hits by slots',

@@ -61,7 +61,7 @@ export function rateSentence(rows: readonly SweepRow[]): string[] {
   const behind =
     worst === undefined
       ? ''
-      : `; halda’s plans are as fast on ${equal} of ${halda.length} models${worst.ratio < SAME ? '' : `, and at worst take ${formatDeviation(worst.ratio)}`}`;
+      : `; halda’s plans are as fast on ${equal} of ${halda.length} models${worst.ratio < SAME ? '' : `, and at worst take ${formatPercent(worst.ratio - 1)} longer`}`;
   return [`The best plans on ${planned[0]?.cluster} write ${range} tokens/s${behind}.`];
 }
 
@@ -99,7 +99,7 @@ export function winnersSentence(planned: readonly Planned[]): string {
   const won = `By simulation ${enumerate(counted)} of ${labels.length} models`;
   if (worst === undefined || worst.ratio < SAME) return `${won}.`;
   const equal = halda.filter(({ ratio }) => ratio < SAME).length;
-  return `${won}; halda is as fast on ${equal} and at worst takes ${formatDeviation(worst.ratio)} (${worst.model}).`;
+  return `${won}; halda is as fast on ${equal} and at worst takes ${formatPercent(worst.ratio - 1)} longer (${worst.model}).`;
 }
 
 interface Misled {

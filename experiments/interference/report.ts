@@ -1,3 +1,4 @@
+import { formatPercent } from '../../engine/input/format.ts';
 import { type Figure, lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
@@ -46,6 +47,18 @@ export const INTERFERENCE_COLUMNS: readonly Column<InterferenceRow>[] = [
 /** Shares of the prompt's speed that are lost, as §5.5 prints them. */
 const PRINTED_LOSS: Readonly<Partial<Record<string, number>>> = { 'Hetero-layer': 0.0957, 'Hetero-tensor': 0.0726 };
 
+/** The sentence above the picture, and a line for each system, at the longest frame. */
+function topOf(rows: readonly InterferenceRow[]): { readonly headline: string; readonly findings: readonly string[] } {
+  const longest = Math.max(...rows.map(({ frame }) => frame));
+  const at = rows.filter(({ frame }) => frame === longest).sort((one, other) => one.lost - other.lost);
+  const frame = `${(1000 * longest).toFixed(1)} ms`;
+  const [least, most] = [at[0], at.at(-1)];
+  return {
+    headline: `Next to a game whose frames take ${frame} of the GPU, a prompt loses ${formatPercent(least?.lost ?? 0)} of its speed with ${least?.way} and ${formatPercent(most?.lost ?? 0)} with ${most?.way}.`,
+    findings: at.map(({ way, frameRate }) => `${frameRate.toFixed(0)} frames per second during the prompt: ${way}.`),
+  };
+}
+
 export function interferencePage(rows: readonly InterferenceRow[]): NonNullable<Results['page']> {
   const chart = (title: string, note: string, figure: Figure) => ({
     kind: 'chart' as const,
@@ -55,6 +68,7 @@ export function interferencePage(rows: readonly InterferenceRow[]): NonNullable<
   });
   return {
     title: 'A prompt next to a game',
+    ...topOf(rows),
     sections: [
       {
         title: 'Figures',

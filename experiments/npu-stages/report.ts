@@ -1,5 +1,5 @@
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
-import { threeDigits } from '../../engine/input/format.ts';
+import { formatPercent, threeDigits } from '../../engine/input/format.ts';
 import { orderGain } from '../papers/heterollm/order.ts';
 import { barChart, type Figure, lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
@@ -113,6 +113,25 @@ function graphCurvesAt(device: ChipDevice, tokens: number): number {
   return graphCurves(device, [tokens]).reduce((sum, { y }) => sum + (y[0] as number), 0);
 }
 
+/** The sentence above the first picture, and the lines below it. */
+function topOf(
+  device: ChipDevice,
+  bars: readonly BandwidthBar[],
+): { readonly headline: string; readonly findings: readonly string[] } {
+  const stage = stageCurve(device);
+  const at = (n: number): number => stage.y[stage.x.indexOf(n)] as number;
+  const rate = (system: BandwidthBar['system']): number => bars.find((one) => one.system === system)?.working ?? 0;
+  const alone = Math.max(rate('gpu-only'), rate('npu-only'));
+  return {
+    headline: `The GPU reaches its ${(device.gpu.flops.F16 / 1e12).toFixed(2)} TFLOPS only for square matrices of ${gpuThreshold(device).toFixed(0)} rows and more.`,
+    findings: [
+      `+${formatPercent(at(33) / at(32) - 1)} time on the NPU for [33, 64] × [64, 33] in place of [32, 64] × [64, 32].`,
+      `${orderGain(device, 256).toFixed(1)} × the time on the NPU for the worse order of [14336, 4096] × [4096, 256].`,
+      `${threeDigits(rate('hetero-tensor') / alone)} × the memory bandwidth in decoding with GPU and NPU together, compared with the better of them.`,
+    ],
+  };
+}
+
 export function stagesPage(
   device: ChipDevice,
   bars: readonly BandwidthBar[],
@@ -127,6 +146,7 @@ export function stagesPage(
   });
   return {
     title: 'What a mobile chip’s processors do with tensors',
+    ...topOf(device, bars),
     sections: [
       {
         title: 'Figures',
@@ -172,11 +192,11 @@ export function stagesPage(
         blocks: [tableBlock({ columns: STATED, rows: points, groups: true })],
       },
       {
-        title: 'How much hangs on constants that the paper leaves open',
+        title: 'How much depends on constants that the paper doesn’t state',
         blocks: [
           {
             kind: 'text',
-            text: 'For each, the NPU’s rate is fitted anew, so that the prompt of 256 tokens keeps its time. §1 gives the NPU up to 10 TFLOPS, which bounds the on-chip memory from below; Fig. 5 prints 6 × without K, and its curves have no digits; §5.2.1 prints 1092 tok/s for InternLM-1.8B.',
+            text: 'For each value, the NPU’s rate is fitted again, so that the prompt of 256 tokens keeps its time. §1 gives the NPU up to 10 TFLOPS, which bounds the on-chip memory from below; Fig. 5 prints 6 × without K, and its curves have no digits; §5.2.1 prints 1092 tok/s for InternLM-1.8B.',
           },
           tableBlock({ columns: BAND, rows: band }),
         ],

@@ -37,19 +37,36 @@ const SAYS: Readonly<Record<SceneResult['scene']['figure'], string>> = {
   5: 'The paper: only one layer is there when computation begins, which blocks at the next one until it is loaded; then the next round is prefetched, and the oldest layer released.',
 };
 
-export function summaryOf(results: readonly SceneResult[]): string {
+function loadsSentence(results: readonly SceneResult[]): string {
   const loads = results.map((result) => `${loadsText([...result.loads.values()])} in Fig. ${result.scene.figure}`);
-  return `With one round, prefetching evicts layers that it has just read; with windows that fit in memory, it doesn’t. The figures are prima.cpp’s Figs. 3, 4 and 5, simulated step by step. For one token each layer is loaded ${enumerate(loads)}.`;
+  return `For one token, each layer is loaded ${enumerate(loads)}.`;
+}
+
+export function summaryOf(results: readonly SceneResult[]): string {
+  return `${loadsSentence(results)} The figures are prima.cpp’s Figs. 3, 4 and 5, simulated step by step.`;
 }
 
 export function prefetchReleasePage(results: readonly SceneResult[]): NonNullable<Results['page']> {
-  return { title: 'Prefetch, release, load again', sections: results.map(sectionOf) };
+  return {
+    title: 'Prefetch, release, load again',
+    headline: loadsSentence(results),
+    findings: results.map((result) => {
+      const { waited, computed } = waitsOf(result);
+      return `${waited} of ${computed} computations wait for the disk in Fig. ${result.scene.figure}: ${result.scene.title}.`;
+    }),
+    sections: results.map(sectionOf),
+  };
+}
+
+/** Computations of one token, and those that wait for the disk. */
+function waitsOf({ steps }: SceneResult): { readonly waited: number; readonly computed: number } {
+  const computed = steps.filter(({ event }) => event === 'computes');
+  return { waited: computed.filter(({ waited }) => waited).length, computed: computed.length };
 }
 
 function sectionOf(result: SceneResult): Section {
-  const { scene, steps } = result;
-  const computed = steps.filter(({ event }) => event === 'computes');
-  const waited = computed.filter(({ waited }) => waited).length;
+  const { scene } = result;
+  const { waited, computed } = waitsOf(result);
   return {
     title: `Fig. ${scene.figure}: ${scene.title}`,
     blocks: [
@@ -57,7 +74,7 @@ function sectionOf(result: SceneResult): Section {
       {
         kind: 'chart',
         title: `One token in steady state, from the top down; memory for ${scene.room} layers`,
-        note: `Here ${waited} of ${computed.length} computations wait for the disk, and each layer is loaded ${loadsText([...result.loads.values()])}.`,
+        note: `Here ${waited} of ${computed} computations wait for the disk, and each layer is loaded ${loadsText([...result.loads.values()])}.`,
         variants: [{ label: scene.title, figure: blocksFigure(result) }],
       },
     ],

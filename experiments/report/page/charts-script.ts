@@ -54,6 +54,14 @@ export const CHARTS = `
     const lines = Math.max(...ticktext.map(linesOf)) - Math.max(...axis.categoryarray.map(linesOf));
     return { axis: { ...axis, tickvals: axis.categoryarray, ticktext }, more: 11 * lines * ticktext.length };
   };
+  // Columns too narrow for their labels and for the totals above them have both upright.
+  const COLUMN = 44;
+  const crowded = (axis, pixels) => (axis?.categoryarray?.length ?? 0) * COLUMN > pixels;
+  const upright = (axis) => {
+    if (!axis.categoryarray.some((text) => text.includes('<br>'))) return axis;
+    return { ...axis, tickvals: axis.categoryarray, ticktext: axis.categoryarray.map((text) => text.replaceAll('<br>', ', ')), tickangle: -90 };
+  };
+  const turned = (one) => (typeof one.x === 'string' && one.yanchor === 'bottom' ? { ...one, textangle: -90 } : one);
   const fitted = ({ data, layout }, width) => {
     if (!narrow.matches) return { data, layout };
     const names = data.filter(({ name, showlegend }) => name !== undefined && showlegend !== false).map(({ name }) => name);
@@ -72,8 +80,11 @@ export const CHARTS = `
     const scale = { orientation: 'h', x: 0, xanchor: 'left', xref: 'container', y: 0, yref: 'container', yanchor: 'bottom', len: 1, tickangle: 0 };
     const drawn = data.map((one) => (one.colorbar ? { ...one, colorbar: { ...one.colorbar, ...scale } } : one));
     const margin = { ...layout.margin, t: top, r: right, b, l: 50 };
-    const axes = { xaxis: titled(layout.xaxis, width - 110), yaxis: titled(axis, inner) };
-    return { data: drawn, layout: { ...layout, ...axes, width: undefined, height, legend, margin, dragmode: false } };
+    const columns = titled(layout.xaxis, width - 110);
+    const isCrowded = crowded(columns, width - 110);
+    const axes = { xaxis: isCrowded ? upright(columns) : columns, yaxis: titled(axis, inner) };
+    const annotations = isCrowded ? (layout.annotations ?? []).map(turned) : layout.annotations;
+    return { data: drawn, layout: { ...layout, ...axes, annotations, width: undefined, height, legend, margin, dragmode: false } };
   };
   const drawings = Array.from(document.querySelectorAll('figure'), (figure) => {
     const text = figure.querySelector('script').textContent;

@@ -98,7 +98,7 @@ test('the table names a model once, wraps nothing that fits, and says below why 
 
 test('the findings are computed: best times and their causes, gaps, and errors on held-out cells', () => {
   assert.equal(findings(ROWS), [
-    'By simulation optimal is fastest on 2 of 2 models; halda is as fast on 1 and at worst takes +33 % (Small).',
+    'By simulation optimal is fastest on 2 of 2 models; halda is as fast on 1 and at worst takes 33 % longer (Small).',
     'The best plans on home take 30.0 ms (Small) to 2.01 s per token (Large); the latter is predicted at 2.00 s: 75 % disk reads and 20 % memory reads.',
     'The best time of the sweep is reached by halda for 1 of 2 models (at worst +33 %, Small).',
     'optimal is exact by the closed form of Eq. 1, among rings whose weights are mapped and whose KV caches lie with their layers.',
