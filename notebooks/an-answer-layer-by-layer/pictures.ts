@@ -17,7 +17,7 @@ export function lensTable({ logits }: Written, chosen: number): HTMLElement {
       .map(({ token }, rank) => html`<td>${symbolOf(token)} <small>${percent(likely[rank] as number)}</small></td>`);
     return html`<tr><th scope="row">${layers === 0 ? 'embedding alone' : `after layer ${layers}`}</th>${cells}</tr>`;
   });
-  return html`<table class="now"><thead><tr><th></th><th>most likely</th><th>second</th><th>third</th></tr></thead>
+  return html`<table class="now"><thead><tr><th>layers run</th><th>most likely</th><th>second</th><th>third</th></tr></thead>
     <tbody>${rows}</tbody></table>` as HTMLElement;
 }
 

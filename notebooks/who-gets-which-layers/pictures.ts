@@ -23,7 +23,7 @@ export function assignmentTable({ devices, assignments }: Assigned): HTMLElement
       : (html`<tr><th scope="row">${SCHEDULER_LABELS[scheduler]}</th><td>${formatSeconds(tokenSeconds)}</td><td>${rounds}</td>
         ${shares.map((share) => html`<td>${cell(share)}</td>`)}</tr>` as HTMLElement);
   return html`<div class="wide" tabindex="0" role="region" aria-label="Assignments"><table class="now"><caption>Layers, of them on the GPU in brackets</caption>
-    <thead><tr><th></th><th>a token</th><th>k</th>${devices.map((name) => html`<th>${name}</th>`)}</tr></thead>
+    <thead><tr><th>scheduler</th><th>a token</th><th>k</th>${devices.map((name) => html`<th>${name}</th>`)}</tr></thead>
     <tbody>${assignments.map(row)}</tbody></table></div>` as HTMLElement;
 }
 
@@ -31,7 +31,7 @@ export function assignmentTable({ devices, assignments }: Assigned): HTMLElement
 export function stepTable({ devices, windows, sets, best }: Step): HTMLElement {
   const meaning = (set: string): string => (set === 'M4' ? 'M4: fits' : `${set}: overloaded`);
   return html`<div class="wide" tabindex="0" role="region" aria-label="A pass of Halda’s loop"><table class="now">
-    <thead><tr><th></th>${devices.map((name) => html`<th>${name}</th>`)}</tr></thead>
+    <thead><tr><th>this pass</th>${devices.map((name) => html`<th>${name}</th>`)}</tr></thead>
     <tbody>
       <tr><th scope="row">guess from windows of</th>${windows.map((window) => html`<td>${window}</td>`)}</tr>
       <tr><th scope="row">set</th>${sets.map((set) => html`<td>${meaning(set)}</td>`)}</tr>
