@@ -11,6 +11,7 @@ import {
 } from '../engine/input/format.ts';
 import { cachesExperts } from '../engine/plan/plan.ts';
 import { formatTable, type TableColumn, terminalWidth, wrapText } from '../engine/terminal/table.ts';
+import type { SecondsRange } from '../engine/trace/token-figures.ts';
 import type { Answer, RunnableAnswer } from '../planner/answer.ts';
 import { contextText, placesText } from '../planner/answer-text.ts';
 import type { Change } from '../planner/changes.ts';
@@ -24,6 +25,8 @@ const USUAL_WIDTH = 132;
 /** An answer with what else there is to say of it. */
 export interface DetailedAnswer {
   readonly answered: Answer;
+  /** Seconds of a token where devices have a little less or more memory; missing if that changes next to nothing. */
+  readonly range?: SecondsRange;
   readonly without: readonly Change[];
   readonly upgrades: readonly Change[];
   readonly commands: readonly CommandLine[];
@@ -91,7 +94,7 @@ function lineOf(answer: Answer, { devices }: Cluster): string[] {
 export function detailText(
   cluster: Cluster,
   accuracy: readonly FieldAccuracy[],
-  { answered, without, upgrades, commands, readAhead, drafts }: DetailedAnswer,
+  { answered, range, without, upgrades, commands, readAhead, drafts }: DetailedAnswer,
 ): string {
   const { model } = answered;
   const title = `${model.name}, ${model.mix}, ${formatBytes(model.bytes)} on ${cluster.name}\n`;
@@ -100,7 +103,7 @@ export function detailText(
   const before = answered.simulated?.tokenSeconds ?? answered.predictedSeconds;
   const streams = answered.status === 'from-disk' ? `It streams from disk: ${rate(before)} tokens/s\n` : '';
   const parts = [
-    `${streams}${title}\n${summary(answered, commands, accuracyText(answered, cluster, accuracy))}`,
+    `${streams}${title}\n${summary(answered, range, commands, accuracyText(answered, cluster, accuracy))}`,
     memoryTable(answered),
     ...(readAhead === undefined ? [] : [readAhead.map((line) => `${line}\n`).join('')]),
     ...(model.layer.routed.length > 0 && answered.plan.kind !== 'tensor-parallel' ? [expertsTable(answered)] : []),
@@ -117,7 +120,12 @@ export function detailText(
   return parts.join('\n');
 }
 
-function summary(answered: RunnableAnswer, commands: readonly CommandLine[], accuracy: string): string {
+function summary(
+  answered: RunnableAnswer,
+  range: SecondsRange | undefined,
+  commands: readonly CommandLine[],
+  accuracy: string,
+): string {
   const { plan, predictedSeconds, simulated, status, reloadedBytes, wholeLayers, carried } = answered;
   const isMixture = answered.model.layer.routed.length > 0;
   const isCached = isMixture && cachesExperts(plan);
@@ -135,6 +143,7 @@ function summary(answered: RunnableAnswer, commands: readonly CommandLine[], acc
   if (simulated !== undefined) {
     const { tokenSeconds, warmSeconds, coldSeconds } = simulated;
     rows.push(['simulated', `${formatSeconds(tokenSeconds)} a token, ${rate(tokenSeconds)} tokens/s`]);
+    if (range !== undefined) rows.push(['memory ± 1 %', rangeText(range)]);
     rows.push([
       'first token',
       `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
@@ -153,6 +162,12 @@ function summary(answered: RunnableAnswer, commands: readonly CommandLine[], acc
       `${placesText(carried.plan)}: ${rate(carried.seconds)} tokens/s, by ${programsText(own)}`,
     ]);
   return formatTable([{ title: 'What' }, { title: 'Value', wraps: 'items' }], rows);
+}
+
+/** Seconds and rates from the least time to the most; infinite where the plan can't run. */
+function rangeText({ least, most }: SecondsRange): string {
+  if (!Number.isFinite(most)) return `${formatSeconds(least)} a token, or it doesn’t fit`;
+  return `${formatSeconds(least)} to ${formatSeconds(most)} a token, ${rate(most)} to ${rate(least)} tokens/s`;
 }
 
 /** How a device caches and reads experts. */

@@ -14,6 +14,7 @@ import { InputError, nearestNames, suggestion } from '../engine/input/input-erro
 import { FILE_MIXES, type FileMix } from '../engine/model/mix.ts';
 import type { Model } from '../engine/model/model.ts';
 import { createWorkload } from '../engine/model/workload.ts';
+import { cachesExperts } from '../engine/plan/plan.ts';
 import { leftOutLine } from '../engine/schedule/with-relays.ts';
 import { readChoice, readCount, readList, readNumber } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
@@ -23,6 +24,7 @@ import { type UpgradeParts, upgradeParts, upgrades, withoutDevices } from '../pl
 import { commandLines } from '../planner/command-lines.ts';
 import { type PlannedDrafts, plannedDrafts } from '../planner/draft-answers.ts';
 import type { Question } from '../planner/question.ts';
+import { simulatedTokenRange } from '../planner/simulated-times.ts';
 import { catalogueAnswers } from './catalogue-answers.ts';
 import { checkOutputFile, FORCE, type OutputFile, writeOutputFile } from './output-file.ts';
 import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
@@ -288,8 +290,11 @@ function detail(asked: Question, { file, key, bought, drafts: draft }: DetailOpt
   const commands = plans.flatMap((plan) => (plan === undefined ? [] : commandLines({ ...carried, plan })));
   const question = { ...asked, cluster: drafts?.cluster ?? cluster };
   const readAhead = answered.status === 'from-disk' ? readAheadLines(question, answered.plan) : [];
+  const isPlayed = answered.status !== 'does-not-fit' && answered.simulated !== undefined;
+  const range = isPlayed && !cachesExperts(answered.plan) ? simulatedTokenRange(question, answered.plan) : undefined;
   return {
     answered,
+    ...(range && { range }),
     without: withoutDevices(question),
     upgrades: upgrades(question, bought),
     commands,

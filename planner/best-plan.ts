@@ -117,10 +117,14 @@ const REFINED_PLANS = 4;
 const rankedByForm = ({ plan, seconds }: Candidate): RankedPlan => ({ plan, predictedSeconds: seconds, seconds });
 
 /** How a device may keep and read weights that exceed its memory: as much as fits stays, the rest is read ahead or not. */
-const POLICIES: readonly WeightsPolicy[] = [FIT_POLICY, { ...FIT_POLICY, prefetch: 'none' }];
+const POLICIES: readonly WeightsPolicy[] = [{ ...FIT_POLICY, prefetch: 'none' }, FIT_POLICY];
+
+/** Times that differ by a smaller share are equal. */
+const EQUAL_SHARE = 1e-9;
 
 /**
- * A plan with the fastest weights policy of each device that reads from its disk for every token, one device after another.
+ * A plan with the fastest weights policy of each device that reads from its disk for every token, one device after another; of
+ * equal ones that which fits what is pinned to the memory there is, so that it holds where that is a little less.
  * @param limit seconds that it is compared with: a plan that can't be faster stays as it is
  */
 function refined(question: Question, start: RankedPlan, limit: number): RankedPlan {
@@ -129,7 +133,9 @@ function refined(question: Question, start: RankedPlan, limit: number): RankedPl
   if (!isSimulated(question, start.plan) || cachesExperts(start.plan)) return start;
   const problem = planningProblem({ belief: cluster, model, workload });
   const reading = memoryOf(question, start.plan)
-    .devices.filter(({ reloadedBytes }) => reloadedBytes > 0)
+    .devices.filter(
+      ({ device, reloadedBytes }) => reloadedBytes > 0 || start.plan.weights[device]?.release === 'pinned',
+    )
     .map(({ device }) => device);
   const withPolicy = (plan: Plan, devices: readonly string[], policy: WeightsPolicy): Plan =>
     createPlan({ ...plan, weights: { ...plan.weights, ...Object.fromEntries(devices.map((one) => [one, policy])) } });
@@ -139,9 +145,10 @@ function refined(question: Question, start: RankedPlan, limit: number): RankedPl
     (best, device) =>
       POLICIES.reduce((fastest, policy) => {
         const plan = withPolicy(best.plan, [device], policy);
-        if (leastSeconds(question, plan) >= fastest.seconds) return fastest;
+        const limit = fastest.seconds * (1 + EQUAL_SHARE);
+        if (leastSeconds(question, plan) > limit) return fastest;
         const seconds = simulatedTokenSeconds(question, plan);
-        if (seconds >= fastest.seconds) return fastest;
+        if (seconds > limit) return fastest;
         return { plan, seconds, predictedSeconds: closedFormSeconds(problem, plan) };
       }, best),
     start,

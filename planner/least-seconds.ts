@@ -1,7 +1,7 @@
 import { type DeviceBreakdown, totalSeconds } from '../engine/cost/breakdown.ts';
 import { predict } from '../engine/cost/predict.ts';
 import { chipPartitions, type Plan } from '../engine/plan/plan.ts';
-import { NO_WEIGHTS_POLICY } from '../engine/plan/weights-policy.ts';
+import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../engine/plan/weights-policy.ts';
 import { DEFAULT_EXTENT_BYTES } from '../simulator/page-cache/page-cache.ts';
 import { planningProblem, type Question } from './question.ts';
 
@@ -42,7 +42,7 @@ function diskSeconds(
   one: DeviceBreakdown,
   rate: number,
 ): { readonly reading: number; readonly waiting: number } {
-  const { prefetch, experts } = plan.weights[one.device] ?? NO_WEIGHTS_POLICY;
+  const { prefetch, experts } = policyOf(plan, one);
   const reading = leastRead(plan, one) / rate;
   const isAhead = prefetch !== 'none' || experts !== undefined;
   return { reading, waiting: isAhead ? 0 : Math.max(0, reading - totalSeconds({ ...one.seconds, disk: 0 })) };
@@ -52,8 +52,13 @@ function diskSeconds(
  * Bytes that a device reads for every token at least: what its memory has no room for or, where its policy releases what
  * isn't pinned, all of that; extents of the page cache at the ends of windows may stay.
  */
-function leastRead(plan: Plan, { device, reloadedBytes, ramBytes, ramAvailable, windows }: DeviceBreakdown): number {
-  const { release, experts } = plan.weights[device] ?? NO_WEIGHTS_POLICY;
+function leastRead(plan: Plan, one: DeviceBreakdown): number {
+  const { reloadedBytes, ramBytes, ramAvailable, windows } = one;
+  const { release, experts } = policyOf(plan, one);
   if (release === 'none' || experts !== undefined) return Math.min(ramBytes - ramAvailable, reloadedBytes);
   return Math.max(0, reloadedBytes - 2 * (windows + 1) * DEFAULT_EXTENT_BYTES);
+}
+
+function policyOf({ weights }: Plan, { device }: DeviceBreakdown): WeightsPolicy {
+  return weights[device] ?? NO_WEIGHTS_POLICY;
 }

@@ -1,9 +1,12 @@
 import { gpuWeightBytes } from '../engine/cost/memory.ts';
 import { plannedRuntime } from '../engine/cost/runtime.ts';
 import { cutDevices, cutMemory } from '../engine/cost/tensor-parallel.ts';
+import { type Cluster, createCluster } from '../engine/hardware/cluster.ts';
 import { isDiscrete } from '../engine/hardware/device.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { metrics } from '../engine/trace/metrics.ts';
+import type { SecondsRange } from '../engine/trace/token-figures.ts';
+import { secondsRange } from '../simulator/memory-range.ts';
 import { simulate } from '../simulator/simulate.ts';
 import { steadySeconds } from '../simulator/steady-seconds.ts';
 import type { Question } from './question.ts';
@@ -39,6 +42,26 @@ export function simulatedTokenSeconds({ cluster, model, workload }: Question, pl
   const seconds = steadySeconds({ cluster, model, workload, reclaim: 'os', runtime }, plan);
   return typeof seconds === 'number' ? seconds : Number.POSITIVE_INFINITY;
 }
+
+/**
+ * The range of TPOT where devices have a little less or more memory than they report (secondsRange); `undefined` where that
+ * changes nothing that is printed.
+ */
+export function simulatedTokenRange({ cluster, ...asked }: Question, plan: Plan): SecondsRange | undefined {
+  const withShare = (share: number): Cluster =>
+    createCluster({
+      ...cluster,
+      devices: cluster.devices.map(({ memory, ...device }) => ({
+        ...device,
+        memory: { ...memory, available: Math.min(memory.total, share * memory.available) },
+      })),
+    });
+  const range = secondsRange((share) => simulatedTokenSeconds({ ...asked, cluster: withShare(share) }, plan));
+  return range.most <= range.least * (1 + SAME_SHARE) ? undefined : range;
+}
+
+/** Times that differ by a smaller share are printed as one. */
+const SAME_SHARE = 0.05;
 
 function firstTokenSeconds({ cluster, model, workload }: Question, plan: Plan, isWarm: boolean): number {
   const { trace } = simulate({

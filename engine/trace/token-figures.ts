@@ -2,6 +2,12 @@ import { excerpt } from './excerpt.ts';
 import { metrics } from './metrics.ts';
 import type { TokenInterval, Trace } from './trace.ts';
 
+/** The least and the most that a token takes, seconds. */
+export interface SecondsRange {
+  readonly least: number;
+  readonly most: number;
+}
+
 /** Time and bytes of one token in steady state, over all devices. */
 export interface TokenFigures {
   /** TPOT. */

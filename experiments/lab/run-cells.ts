@@ -1,9 +1,8 @@
 import { type AnswersCase, answersOf, type LabAnswers } from '../../datasets/lab/answers.ts';
 import { cellName, type LabCell, planOf, shareBytes } from '../../datasets/lab/cell.ts';
-import type { SecondsRange } from '../../datasets/lab/memory-range.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
+import { type SecondsRange, type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { cellLimits } from './cell-limits.ts';
 import type { CellRun, DeviceCheck } from './cell-run.ts';

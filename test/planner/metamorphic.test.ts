@@ -2,9 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { predict } from '../../engine/cost/predict.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { FIT_POLICY } from '../../engine/plan/weights-policy.ts';
+import { bestPlans } from '../../planner/best-plan.ts';
 import { candidates } from '../../planner/candidates.ts';
 import { leastSeconds } from '../../planner/least-seconds.ts';
-import { simulatedTokenSeconds } from '../../planner/simulated-times.ts';
+import { simulatedTokenRange, simulatedTokenSeconds } from '../../planner/simulated-times.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { answered, checkHome, homeOf, MIXTURE, QUARTER } from './metamorphic.ts';
 
@@ -49,6 +51,22 @@ test('the answer is the fastest of all candidates, and no candidate is faster th
     }
   }
   assert.ok(compared > 100, `${compared}`);
+});
+
+test('where a percent of memory decides, the answer has a range; its policies fit what is pinned to the memory there is', () => {
+  const rangeOf = (seed: number) => {
+    const { cluster, context } = homeOf(seed);
+    const question = { cluster, model: QUARTER, workload: createWorkload({ promptTokens: 128, context }) };
+    const best = bestPlans(question, { simulates: true }).whole!;
+    return { best, range: simulatedTokenRange(question, best.plan) };
+  };
+  // At the edge of its memory: what is 0.064 s reads everything with a percent less.
+  const { best, range } = rangeOf(10);
+  assert.ok(range !== undefined && range.least <= best.seconds && range.most > 100 * best.seconds);
+  const streaming = rangeOf(17);
+  assert.ok(streaming.range !== undefined && streaming.range.most < 1.15 * streaming.range.least);
+  for (const policy of Object.values(streaming.best.plan.weights)) assert.equal(policy, FIT_POLICY);
+  assert.is(rangeOf(0).range, undefined);
 });
 
 test('a plan for one device that fits takes what is predicted, where a page cache keeps single bytes', () => {

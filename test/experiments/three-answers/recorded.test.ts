@@ -4,11 +4,12 @@ import * as assert from 'uvu/assert';
 import { cellName, type LabCell } from '../../../datasets/lab/cell.ts';
 import { LAYER_BYTES, quickCells } from '../../../datasets/lab/cells.ts';
 import { drawnCells } from '../../../datasets/lab/drawn-cells.ts';
-import { type SecondsRange, simulatedRange } from '../../../datasets/lab/memory-range.ts';
+import { simulatedRange } from '../../../datasets/lab/memory-range.ts';
 import { type RecordedRun, recordedCase } from '../../../datasets/lab/recorded.ts';
 import { LAB_SHAPES } from '../../../datasets/lab/shapes.ts';
 import { formatPercent } from '../../../engine/input/format.ts';
 import { createModel } from '../../../engine/model/model.ts';
+import type { SecondsRange } from '../../../engine/trace/token-figures.ts';
 import type { ComparedCell } from '../../../experiments/lab/run-cells.ts';
 import { readRecorded, recordedResults } from '../../../experiments/three-answers/recorded.ts';
 import {
