@@ -164,15 +164,20 @@ const REFUSED_ELSEWHERE: readonly (readonly [path: string, body: object, message
   ['responses', { input: 5 }, /^input: must be a text, or a list of messages, calls and their outputs/],
   [
     'responses',
-    { input: [{ type: 'computer_call' }] },
-    /^input\[0\]\.type: must be "message" or "function_call" or "function_call_output" or "reasoning"/,
+    { input: [{ type: 'item_reference', id: 'msg_1' }] },
+    /^input\[0\]: refers to an item that is stored elsewhere; send the item itself, and store: false$/,
+  ],
+  [
+    'chat/completions',
+    { messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'function' }] },
+    /^tools\[0\]\.function: is missing/,
   ],
   ['responses', { input: [{ type: 'function_call', name: 'f' }] }, /^input\[0\]\.call_id: is missing; give a text$/],
   ['messages', { model: 'alphabet', messages }, /^max_tokens: is missing; give a number$/],
   [
     'messages',
-    { model: 'alphabet', messages: [{ role: 'system', content: 'x' }], max_tokens: 1 },
-    /^messages\[0\]\.role: must be "user" or "assistant"$/,
+    { model: 'alphabet', messages: [{ role: 'tool', content: 'x' }], max_tokens: 1 },
+    /^messages\[0\]\.role: must be "user" or "assistant" or "system"$/,
   ],
   [
     'messages',

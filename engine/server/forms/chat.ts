@@ -7,6 +7,7 @@ import { ApiError, openAiError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, promptOf, samplingOf } from '../text-request.ts';
+import { type Content, contentOf, plainText, resultText, textOf } from './content.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
 import { extraForm, extraFormats, formOf, grammarOf, responseFormat } from './text-format.ts';
@@ -15,14 +16,21 @@ import { tokenRules } from './token-rules.ts';
 import { argumentsText, chatChoice, chatTools, MOST_TOOLS, offered, toolUse } from './tools.ts';
 
 /** Further fields of an earlier answer, such as annotations, change nothing. */
-const call = z.looseObject({
+const called = z.looseObject({
   id: z.string().nullish(),
   type: z.literal('function').nullish(),
   function: z.looseObject({ name: z.string(), arguments: argumentsText }),
 });
+/** A call of a tool that takes a text. */
+const calledWithText = z.looseObject({
+  id: z.string().nullish(),
+  type: z.literal('custom'),
+  custom: z.looseObject({ name: z.string(), input: z.string() }),
+});
+const call = z.union([called, calledWithText]);
 const message = z.looseObject({
   role: z.string(),
-  content: parameters.content('text').nullish(),
+  content: contentOf('text').nullish(),
   ...{ reasoning_content: z.string().nullish(), reasoning: z.string().nullish() },
   refusal: z.string().nullish(),
   tool_calls: parameters.list(call, MOST_TOOLS).nullish(),
@@ -52,6 +60,8 @@ const RULES = {
     parallel_tool_calls: z.boolean().optional(),
     ...parameters.penalties,
     ...parameters.thinking,
+    /** As providers of models that think have it. */
+    thinking: z.looseObject({ type: z.string() }).optional(),
     ...extraFormats,
   }),
   harmless: [...parameters.HARMLESS, 'web_search_options', 'include_reasoning', 'stream_reasoning'],
@@ -70,8 +80,9 @@ export async function askChat(model: ServedModel, json: unknown, signal: AbortSi
     throw new ApiError(400, 'top_logprobs: needs logprobs: true', 'top_logprobs', 'invalid_value');
   if (body.stream_options !== undefined && body.stream !== true)
     throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
-  const messages = body.messages.map(readMessage);
-  const { own, leftOut } = offered(body.tools, isFunctionTool);
+  const { own, leftOut: tools } = offered(body.tools, isFunctionTool);
+  const leftOut = [...tools];
+  const messages = readMessages(body.messages, leftOut);
   const topLogprobs = body.logprobs === true ? (body.top_logprobs ?? 0) : undefined;
   const count = body.n ?? 1;
   const choice = body.tool_choice ?? 'auto';
@@ -114,28 +125,72 @@ function isFunctionTool(tool: ChatTool): tool is Extract<ChatTool, { readonly ty
   return tool.type === 'function';
 }
 
-function readMessage(given: z.output<typeof message>, index: number): Message {
+/** @param leftOut takes the places of what the model isn't told */
+function readMessages(given: readonly z.output<typeof message>[], leftOut: string[]): Message[] {
+  /** Calls whose results are still to come, for results that don't name theirs. */
+  let waiting: string[] = [];
+  return given.map((one, index): Message => {
+    const read = readMessage(one, index, waiting[0], leftOut);
+    if (read.calls !== undefined) waiting = read.calls.map(({ id }) => id);
+    if (read.role === 'tool') waiting = waiting.filter((id) => id !== read.callId);
+    return read;
+  });
+}
+
+function readMessage(
+  given: z.output<typeof message>,
+  index: number,
+  waiting: string | undefined,
+  leftOut: string[],
+): Message {
   const { tool_calls: calls, name } = given;
-  const callId = given.tool_call_id ?? undefined;
-  const content = given.content ?? given.refusal;
   const where = `messages[${index}]`;
   const role = given.role === 'tool' ? 'tool' : parameters.roleOf(given.role, `${where}.role`);
+  if (role === 'tool') {
+    const callId = given.tool_call_id ?? waiting;
+    if (callId === undefined)
+      throw new ApiError(400, `${where}.tool_call_id: is for role "tool", which needs it`, where, 'invalid_value');
+    const content = resultText(given.content ?? [], `${where}.content`, leftOut);
+    return { role, content, callId, name: name ?? undefined };
+  }
+  const content = given.content ?? (given.refusal == null ? undefined : [given.refusal]);
   if (calls != null && role !== 'assistant')
     throw new ApiError(400, `${where}.tool_calls: only an assistant has them`, where, 'invalid_value');
-  if (content == null && role !== 'assistant')
+  if (content === undefined && role !== 'assistant')
     throw new ApiError(400, `${where}.content: is missing; give a text`, `${where}.content`, 'invalid_value');
-  if ((role === 'tool') !== (callId !== undefined))
+  if (given.tool_call_id != null)
     throw new ApiError(400, `${where}.tool_call_id: is for role "tool", which needs it`, where, 'invalid_value');
+  if (role !== 'assistant') return { role, content: plainText(content ?? [], `${where}.content`) };
+  const { thoughts, others } = withoutThoughts(content ?? []);
   return {
-    ...{ role, content: content ?? '' },
-    ...(role === 'assistant' ? { reasoning: given.reasoning_content ?? given.reasoning ?? undefined } : {}),
-    ...(callId === undefined ? {} : { callId, name: name ?? undefined }),
+    ...{ role, content: plainText(others, `${where}.content`) },
+    reasoning: given.reasoning_content ?? given.reasoning ?? thoughts,
     ...(calls == null ? {} : { calls: calls.map((one, number) => readCall(one, `call_${index}_${number}`)) }),
   };
 }
 
-function readCall({ id, function: called }: z.output<typeof call>, fallback: string): ToolCall {
-  return { id: id ?? fallback, name: called.name, arguments: called.arguments };
+/** Thoughts that are a part of the content, as Mistral's API has them, and the other parts. */
+function withoutThoughts(content: Content): { readonly thoughts: string | undefined; readonly others: Content } {
+  const [thoughts, others]: [string[], (typeof content)[number][]] = [[], []];
+  for (const one of content) {
+    const read =
+      typeof one !== 'string' && one.type === 'thinking' ? thinkingPart.safeParse(one.part.thinking) : undefined;
+    if (read?.success === true) thoughts.push(read.data);
+    else others.push(one);
+  }
+  return { thoughts: thoughts.length === 0 ? undefined : thoughts.join(''), others };
+}
+
+const thinkingPart = textOf('text');
+
+function readCall(given: z.output<typeof call>, fallback: string): ToolCall {
+  const id = given.id ?? fallback;
+  if (given.type === 'custom') {
+    const { name, input } = (given as z.output<typeof calledWithText>).custom;
+    return { id, name, arguments: JSON.stringify({ input }) };
+  }
+  const { name, arguments: own } = (given as z.output<typeof called>).function;
+  return { id, name, arguments: own };
 }
 
 function writtenCall({ id, name, arguments: own }: ToolCall): object {

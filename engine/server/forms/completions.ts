@@ -38,7 +38,7 @@ const RULES = {
     ...extraFormats,
   }),
   harmless: parameters.HARMLESS,
-  unsupported: {},
+  unsupported: parameters.SAMPLERS,
 } satisfies BodyRules<z.ZodObject>;
 
 /** Reads `POST /v1/completions`. @throws ApiError */

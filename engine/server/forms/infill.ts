@@ -67,12 +67,8 @@ const RULES = {
     ...parameters.penalties,
     ...extraFormats,
   }),
-  harmless: [
-    ...parameters.HARMLESS,
-    // Hints of llama.cpp's editors: what to evaluate ahead, time limits and samplers of its own.
-    ...['samplers', 't_max_prompt_ms', 't_max_predict_ms', 'response_fields', 'n_indent', 'lora', 'timings_per_token'],
-  ],
-  unsupported: {},
+  harmless: parameters.HARMLESS,
+  unsupported: parameters.SAMPLERS,
 } satisfies BodyRules<z.ZodObject>;
 
 const PLACES = { text: 'json_schema', tool: (index: number) => `tools[${index}]` };

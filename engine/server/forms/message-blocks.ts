@@ -3,6 +3,7 @@ import { readValue } from '../../input/complaint.ts';
 import type { Message } from '../../text/message.ts';
 import type { ToolCall } from '../../text/tools/tool.ts';
 import { ApiError } from '../api-error.ts';
+import { contentOf, resultText, textOf } from './content.ts';
 import * as parameters from './parameters.ts';
 
 /** A message of Anthropic's API: a text, or blocks. `system`: instructions in the course of a conversation. */
@@ -20,14 +21,14 @@ const textDocument = z.looseObject({
   source: z.union(
     [
       z.looseObject({ type: z.literal('text'), data: z.string() }),
-      z.looseObject({ type: z.literal('content'), content: parameters.content('text') }),
+      z.looseObject({ type: z.literal('content'), content: textOf('text') }),
     ],
     'must be of type "text" with "data", or of type "content" with "content": other files are not read here',
   ),
   title: z.string().nullish(),
   context: z.string().nullish(),
 });
-const found = z.looseObject({ source: z.string(), title: z.string(), content: parameters.content('text') });
+const found = z.looseObject({ source: z.string(), title: z.string(), content: textOf('text') });
 /** Blocks that only the server that wrote them can use. */
 const ELSEWHERE = /^(?:redacted_thinking|server_tool_use|\w+_tool_result|mcp_tool_use|container_upload)$/;
 
@@ -38,13 +39,18 @@ const anyObject = z.custom<object>(
 );
 const thought = z.looseObject({ thinking: z.string() });
 const use = z.looseObject({ id: z.string(), name: z.string(), input: anyObject });
-const result = z.looseObject({ tool_use_id: z.string(), content: parameters.content('text').optional() });
+const result = z.looseObject({ tool_use_id: z.string(), content: contentOf('text').optional() });
 
 /**
  * The messages that one of Anthropic's stands for: what tools returned, and then its text with its calls.
+ * @param leftOut takes the places of what the model isn't told
  * @throws ApiError 400 for blocks that are malformed or not supported
  */
-export function readBlocks({ role, content }: z.output<typeof blockMessage>, index: number): Message[] {
+export function readBlocks(
+  { role, content }: z.output<typeof blockMessage>,
+  index: number,
+  leftOut: string[] = [],
+): Message[] {
   if (typeof content === 'string') return [{ role, content }];
   const texts: string[] = [];
   const calls: ToolCall[] = [];
@@ -67,8 +73,8 @@ export function readBlocks({ role, content }: z.output<typeof blockMessage>, ind
     } else if (ELSEWHERE.test(block.type)) {
       // Blocks of another server, which ran tools or locked thoughts.
     } else if (block.type === 'tool_result' && role === 'user') {
-      const { tool_use_id: callId, content: returned = '' } = parsed(result, block, where);
-      results.push({ role: 'tool', content: returned, callId });
+      const { tool_use_id: callId, content: returned = [] } = parsed(result, block, where);
+      results.push({ role: 'tool', content: resultText(returned, `${where}.content`, leftOut), callId });
     } else {
       const problem = `is of type "${block.type.slice(0, 40)}", which is not supported here; send text`;
       throw new ApiError(400, `${where}: ${problem}`, where, 'invalid_value');

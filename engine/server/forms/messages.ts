@@ -10,6 +10,7 @@ import { anthropicError } from '../api-error.ts';
 import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, type FinishedChoice, promptOf, samplingOf } from '../text-request.ts';
+import { textOf } from './content.ts';
 import { blockMessage, readBlocks } from './message-blocks.ts';
 import * as parameters from './parameters.ts';
 import { formOf, grammarOf, outputConfig } from './text-format.ts';
@@ -21,7 +22,7 @@ const RULES = {
     model: z.string(),
     messages: parameters.list(blockMessage, parameters.MOST_MESSAGES, 1),
     max_tokens: parameters.tokens,
-    system: parameters.content('text').optional(),
+    system: textOf('text').optional(),
     stop_sequences: parameters.list(parameters.stop, parameters.MOST_STOPS).optional(),
     stream: z.boolean().optional(),
     output_config: outputConfig.optional(),
@@ -77,7 +78,8 @@ async function conversationOf(model: ServedModel, body: z.infer<typeof COUNTED.s
   checkModel(model, body.model);
   const { system } = body;
   const { type, name = '', disable_parallel_tool_use: isSingle = false } = body.tool_choice ?? { type: 'auto' };
-  const { own, leftOut } = offered(body.tools, isCustomTool);
+  const { own, leftOut: tools } = offered(body.tools, isCustomTool);
+  const leftOut = [...tools];
   const use = toolUse(model, {
     tools: own.map((tool) => ({ ...tool, schema: tool.input_schema })),
     choice: type === 'any' ? 'required' : type === 'tool' ? { name } : type,
@@ -85,7 +87,7 @@ async function conversationOf(model: ServedModel, body: z.infer<typeof COUNTED.s
     form: formOf(body.output_config?.format),
   });
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
-  const messages = [...begin, ...body.messages.flatMap(readBlocks)];
+  const messages = [...begin, ...body.messages.flatMap((one, index) => readBlocks(one, index, leftOut))];
   const effort = body.output_config?.effort ?? undefined;
   const variables = thinkingVariables({ thinking: body.thinking, reasoning_effort: effort });
   return { ...(await promptOf(model, { messages, ...use, variables })), leftOut };

@@ -8,6 +8,7 @@ import type { Unsupported } from '../read-body.ts';
 export const MOST_CHOICES = 128;
 export const MOST_STOPS = 16;
 const MOST_LOGPROBS = 20;
+const MOST_BIASES = 2 ** 16;
 
 /** Messages of a conversation, and parts of one: what has more is refused before it is looked at. */
 export const MOST_MESSAGES = 2 ** 11;
@@ -57,6 +58,14 @@ export const streamOptions = z.strictObject({
   include_obfuscation: z.literal(false).optional(),
 });
 
+const TOKEN = z.string().regex(/^\d+$/, 'must be a token');
+const biased = z.number().min(-100).max(100);
+/** Tokens and what is added to their logits: an object or, as llama.cpp's server has it, pairs, where false forbids one. */
+const logitBias = z.union(
+  [z.record(TOKEN, biased), list(z.tuple([z.int().min(0), z.union([biased, z.literal(false)])]), MOST_BIASES)],
+  'must be an object of tokens and numbers from -100 to 100, or a list of pairs of them',
+);
+
 /** Parameters of drawing tokens: OpenAI's, then those of llama.cpp's server and of vLLM. */
 export const sampling = {
   temperature: z.number().min(0).max(2).optional(),
@@ -65,7 +74,7 @@ export const sampling = {
   min_p: z.number().min(0).max(1).optional(),
   repeat_penalty: z.number().min(0.01).max(100).optional(),
   repetition_penalty: z.number().min(0.01).max(100).optional(),
-  logit_bias: z.record(z.string().regex(/^\d+$/, 'must be a token'), z.number().min(-100).max(100)).optional(),
+  logit_bias: logitBias.optional(),
   ignore_eos: z.boolean().optional(),
   stop_token_ids: z.array(z.int().min(0)).max(MOST_STOPS).optional(),
 };
@@ -79,8 +88,20 @@ export function stopList(stop: string | readonly string[] | undefined): readonly
 
 const PLAIN = 'leave it out, since this server writes text only';
 
+const UNKNOWN_SAMPLER = 'leave it out; tokens are drawn by temperature, top_k, top_p and min_p';
+const unknownSampler = (...neutral: readonly unknown[]): Unsupported => ({ neutral, remedy: UNKNOWN_SAMPLER });
+
+/** Samplers of llama.cpp's server and others, which clients send switched off. */
+export const SAMPLERS = {
+  ...{ dynatemp_range: unknownSampler(0), xtc_probability: unknownSampler(0), dry_multiplier: unknownSampler(0) },
+  ...{ typical_p: unknownSampler(1), typ_p: unknownSampler(1), tfs_z: unknownSampler(1), top_a: unknownSampler(0) },
+  ...{ top_n_sigma: unknownSampler(0, -1), mirostat: unknownSampler(0), repeat_last_n: unknownSampler(0, -1, 64) },
+  ...{ min_tokens: unknownSampler(0), n_probs: unknownSampler(0), lora: unknownSampler([]) },
+} satisfies Readonly<Record<string, Unsupported>>;
+
 /** Parameters that several APIs have and that aren't supported. */
 export const UNSUPPORTED = {
+  ...SAMPLERS,
   modalities: { neutral: [['text']], remedy: PLAIN },
 } satisfies Readonly<Record<string, Unsupported>>;
 
@@ -89,6 +110,20 @@ export const HARMLESS = [
   ...['user', 'metadata', 'store', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier'],
   ...['client_metadata', 'cache_prompt', 'cache_salt', 'verbosity', 'prediction', 'priority', 'request_id', 'id_slot'],
   ...['add_generation_prompt', 'continue_final_message', 'skip_special_tokens', 'spaces_between_special_tokens'],
+  // Of samplers that are switched off, and what else llama.cpp's pages and editors send.
+  ...['samplers', 'dynatemp_exponent', 'xtc_threshold', 'mirostat_tau', 'mirostat_eta', 'dry_base'],
+  ...[
+    'dry_allowed_length',
+    'dry_penalty_last_n',
+    'dry_sequence_breakers',
+    'n_keep',
+    'n_discard',
+    'post_sampling_probs',
+  ],
+  ...['timings_per_token', 'return_progress', 'return_tokens', 'reasoning_format', 'parse_tool_calls'],
+  ...['t_max_prompt_ms', 't_max_predict_ms', 'response_fields', 'n_indent'],
+  // Of services that choose among providers.
+  ...['usage', 'provider', 'transforms', 'route', 'plugins', 'thinking_budget'],
 ];
 
 /** Parameters of chat completions that switch thoughts on and off, or say how long they are. */
@@ -98,30 +133,6 @@ export const thinking = {
   enable_thinking: z.boolean().optional(),
   chat_template_kwargs: z.record(z.string(), z.unknown()).optional(),
 };
-
-/** Kinds of parts that are texts, in all APIs. */
-const TEXT_KINDS = ['text', 'input_text', 'output_text', 'summary_text', 'reasoning_text'];
-
-/** The content of a message: a text, or parts that are texts, of the API's kind or another's. */
-export function content(kind: string) {
-  const part = z.looseObject({ type: z.string() });
-  return z
-    .union([z.string(), list(part, MOST_MESSAGES)], `must be a text, or a list of parts of type "${kind}"`)
-    .transform((value, context): string => {
-      if (typeof value === 'string') return value;
-      const texts = value.map((one, index) => {
-        if (one.type === 'refusal' && typeof one.refusal === 'string') return one.refusal;
-        const isText = TEXT_KINDS.includes(one.type);
-        if (isText && typeof one.text === 'string') return one.text;
-        const problem = isText
-          ? 'has no text'
-          : `is of type "${one.type.slice(0, 40)}", which is not supported; send text`;
-        context.addIssue({ code: 'custom', path: [index], message: problem });
-        return '';
-      });
-      return texts.join('');
-    });
-}
 
 /** A role as templates know it. @throws ApiError 400 for `tool`, `function` and unknown ones */
 export function roleOf(role: string, where: string): Message['role'] {

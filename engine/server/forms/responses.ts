@@ -9,41 +9,11 @@ import { type BodyRules, readBody } from '../read-body.ts';
 import type { ServedModel } from '../served-model.ts';
 import { checkModel, type FinishedChoice, promptOf, samplingOf } from '../text-request.ts';
 import * as parameters from './parameters.ts';
+import { readItems, responseItems } from './response-items.ts';
 import { formOf, grammarOf, textFormat } from './text-format.ts';
 import { thinkingVariables } from './thinking.ts';
 import { tokenRules } from './token-rules.ts';
-import { argumentsText, offered, responseChoice, responseTools, toolUse } from './tools.ts';
-
-/** Fields of an earlier answer that a client sends back; they change nothing. */
-const ECHOED = { id: z.string().nullish(), status: z.string().nullish() };
-const message = z.looseObject({
-  ...ECHOED,
-  type: z.literal('message').optional(),
-  role: z.string(),
-  content: z.union([parameters.content('input_text'), parameters.content('output_text')]),
-});
-
-const called = z.looseObject({
-  ...ECHOED,
-  type: z.literal('function_call'),
-  ...{ call_id: z.string(), name: z.string(), arguments: argumentsText },
-});
-const returned = z.looseObject({
-  ...ECHOED,
-  type: z.literal('function_call_output'),
-  ...{ call_id: z.string(), output: parameters.content('input_text') },
-});
-const texts = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
-const thought = z.looseObject({
-  ...ECHOED,
-  type: z.literal('reasoning'),
-  ...{ summary: texts.nullish(), content: texts.nullish(), encrypted_content: z.string().nullish() },
-});
-
-/** Calls of tools that ran on other servers; the conversation goes on without them. */
-const elsewhere = z.looseObject({
-  type: z.enum(['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_call']),
-});
+import { offered, responseChoice, responseTools, toolUse } from './tools.ts';
 
 const STATELESS = 'leave it out, and send the whole conversation as input; this server keeps none';
 
@@ -51,10 +21,7 @@ const RULES = {
   shape: z.object({
     model: z.string().optional(),
     input: z.union(
-      [
-        z.string(),
-        parameters.list(z.union([message, called, returned, thought, elsewhere]), parameters.MOST_MESSAGES, 1),
-      ],
+      [z.string(), responseItems],
       'must be a text, or a list of messages, calls and their outputs that is not empty',
     ),
     instructions: z.string().optional(),
@@ -83,12 +50,13 @@ const RULES = {
 export async function askResponse(model: ServedModel, json: unknown, signal: AbortSignal): Promise<Asked> {
   const body = readBody(RULES, json);
   checkModel(model, body.model);
+  const { own, leftOut: tools } = offered(body.tools, isFunctionTool);
+  const leftOut = [...tools];
   const turns: readonly Message[] =
-    typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : readItems(body.input);
+    typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : readItems(body.input, leftOut);
   const { instructions } = body;
   const messages = instructions === undefined ? turns : [{ role: 'system', content: instructions } as const, ...turns];
   const sampling = samplingOf(body);
-  const { own, leftOut } = offered(body.tools, isFunctionTool);
   const choice = body.tool_choice ?? 'auto';
   const several = body.parallel_tool_calls ?? true;
   const use = toolUse(model, {
@@ -132,54 +100,10 @@ export async function askResponse(model: ServedModel, json: unknown, signal: Abo
 
 const PLACES = { text: 'text.format.schema', tool: (index: number) => `tools[${index}].parameters` };
 
-type Item = z.output<typeof message | typeof called | typeof returned | typeof thought | typeof elsewhere>;
-
-function isElsewhere(item: Item): item is z.output<typeof elsewhere> {
-  return elsewhere.shape.type.options.some((type) => type === item.type);
-}
-
 type ResponseTool = z.output<typeof responseTools>[number];
 
 function isFunctionTool(tool: ResponseTool): tool is Extract<ResponseTool, { readonly type: 'function' }> {
   return tool.type === 'function';
-}
-
-/** The messages of input items: thoughts begin an assistant's message, and calls belong to the one before them. */
-function readItems(items: readonly Item[]): Message[] {
-  const messages: Message[] = [];
-  let thoughts: string | undefined;
-  /** Calls of the last message, while it is an assistant's. */
-  let calls: ToolCall[] | undefined;
-  for (const [index, item] of items.entries()) {
-    if (isElsewhere(item)) continue;
-    if (item.type === 'reasoning') {
-      thoughts = [...(item.content ?? []), ...(item.content?.length ? [] : (item.summary ?? []))]
-        .map(({ text = '' }) => text)
-        .join('\n');
-      calls = undefined;
-      continue;
-    }
-    const reasoning = thoughts;
-    thoughts = undefined;
-    if (item.type === 'function_call') {
-      if (calls === undefined) {
-        const last = messages.at(-1);
-        const before = last?.role === 'assistant' && reasoning === undefined ? messages.pop() : { reasoning };
-        calls = [...((before as Partial<Message>).calls ?? [])];
-        messages.push({ role: 'assistant', content: '', ...before, calls });
-      }
-      calls.push({ id: item.call_id, name: item.name, arguments: item.arguments });
-      continue;
-    }
-    calls = undefined;
-    if (item.type === 'function_call_output')
-      messages.push({ role: 'tool', content: item.output, callId: item.call_id });
-    else {
-      const role = parameters.roleOf(item.role, `input[${index}].role`);
-      messages.push({ role, content: item.content, ...(role === 'assistant' ? { reasoning } : {}) });
-    }
-  }
-  return messages;
 }
 
 function messageId(): string {

@@ -10,7 +10,7 @@ export interface TokenRules {
 }
 
 interface Asked {
-  readonly logit_bias?: Readonly<Record<string, number>> | undefined;
+  readonly logit_bias?: Readonly<Record<string, number>> | readonly (readonly [number, number | false])[] | undefined;
   readonly ignore_eos?: boolean | undefined;
   readonly stop_token_ids?: readonly number[] | undefined;
 }
@@ -25,7 +25,11 @@ export function tokenRules(
     const problem = `${name}: there is no token ${token}; tokens are 0 to ${tokenizer.size - 1}`;
     throw new ApiError(400, problem, name, 'invalid_value');
   };
-  const biases = Object.entries(bias).map(([token, value]) => [known(Number(token), 'logit_bias'), value] as const);
+  const pairs = Array.isArray(bias) ? (bias as readonly (readonly [number, number | false])[]) : Object.entries(bias);
+  const biases = pairs.map(
+    ([token, value]) =>
+      [known(Number(token), 'logit_bias'), value === false ? Number.NEGATIVE_INFINITY : value] as const,
+  );
   const ends = isEndless ? Array.from(tokenizer.stops, (token) => [token, Number.NEGATIVE_INFINITY] as const) : [];
   return {
     bias: new Map([...biases, ...ends]),

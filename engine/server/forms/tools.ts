@@ -42,19 +42,24 @@ const described = {
 
 /** A tool that runs on a server, or that only its own server describes: it is left out. */
 const elsewhere = z.looseObject({ type: z.string('must be the kind of the tool') });
+/** Then the complaint is the one about the other branch. */
+const NOT_OWN = { path: ['type'], error: 'is a kind of this server', abort: true };
 const isFunction = (one: { readonly type?: unknown }): boolean => one.type === 'function';
 
 /** `tools` of chat completions. */
 export const chatTools = list(
   z.union([
     z.looseObject({ type: z.literal('function'), function: z.looseObject(described) }),
-    elsewhere.refine((one) => !isFunction(one)),
+    elsewhere.refine((one) => !isFunction(one), NOT_OWN),
   ]),
   MOST_TOOLS,
 );
 /** `tools` of responses. */
 export const responseTools = list(
-  z.union([z.looseObject({ type: z.literal('function'), ...described }), elsewhere.refine((one) => !isFunction(one))]),
+  z.union([
+    z.looseObject({ type: z.literal('function'), ...described }),
+    elsewhere.refine((one) => !isFunction(one), NOT_OWN),
+  ]),
   MOST_TOOLS,
 );
 const isCustom = (one: { readonly type?: unknown }): boolean => one.type == null || one.type === 'custom';
@@ -65,7 +70,7 @@ export const messageTools = list(
       ...{ type: z.literal('custom').nullish(), name: toolName, description: z.string().nullish() },
       ...{ input_schema: z.unknown().optional(), strict: z.boolean().nullish() },
     }),
-    elsewhere.refine((one) => !isCustom(one)),
+    elsewhere.refine((one) => !isCustom(one), NOT_OWN),
   ]),
   MOST_TOOLS,
 );
