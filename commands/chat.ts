@@ -19,6 +19,7 @@ import {
   addExpertOptions,
   describeReads,
   type ExpertTexts,
+  expertFlags,
   openRouting,
   readExperts,
   readRouting,
@@ -35,7 +36,14 @@ import {
   readSeed,
   type SamplingTexts,
 } from './shared-options.ts';
-import { type DraftTexts, describeSpeculation, openDrafts, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
+import {
+  checkOwnDraft,
+  type DraftTexts,
+  describeSpeculation,
+  openDrafts,
+  readDrafts,
+  SPECULATION_OPTIONS,
+} from './speculation.ts';
 import { interruptible, writeText, writeTimings } from './text-output.ts';
 
 interface Options extends SamplingTexts, DraftTexts, ExpertTexts {
@@ -56,7 +64,7 @@ interface Options extends SamplingTexts, DraftTexts, ExpertTexts {
 /** Tokens of the KV cache unless given or the model was trained for fewer: 0.5 GiB for an 8B. */
 const CONTEXT = 4096;
 
-const HELP = 'a line is a message; /new begins anew, /exit or Ctrl-D ends, Ctrl-C stops an answer';
+const HELP = 'a line is a message; /new starts over, /exit or Ctrl-D ends, Ctrl-C stops an answer';
 
 /** `hearth chat`: a conversation on this machine. Answers go to stdout, everything else to stderr. */
 export function chatCommand(): Command {
@@ -64,7 +72,7 @@ export function chatCommand(): Command {
     .description(`A conversation with a model in its own chat template: ${HELP}.`)
     .addOption(OPTIONS.modelOrOwn)
     .option('--system <text>', 'the system message')
-    .option('--tokens <n>', 'the most tokens of an answer', String(4 * DEFAULT_TOKENS))
+    .option('--tokens <n>', 'tokens of an answer, at most', String(4 * DEFAULT_TOKENS))
     .addOption(OPTIONS.temperature)
     .addOption(OPTIONS.topK)
     .addOption(OPTIONS.topP)
@@ -79,6 +87,7 @@ export function chatCommand(): Command {
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .addOption(SPECULATION_OPTIONS.draft)
+    .addOption(SPECULATION_OPTIONS.ownDraft)
     .addOption(SPECULATION_OPTIONS.lookup)
     .addOption(SPECULATION_OPTIONS.draftTokens);
   return addExpertOptions(command, { replays: true }).action(run);
@@ -93,6 +102,7 @@ async function run(options: Options): Promise<void> {
   const memory = optional(options.memory, (text) => parseQuantity(text, 'size', '--memory'));
   const experts = readExperts(options, options.memory);
   const record = readRouting(options);
+  checkOwnDraft(request, { '--memory': options.memory, ...expertFlags(options) });
   const file = readModel(options.model);
   const gguf = withFile(file, readGguf);
   const tokenizer = loadTokenizer(gguf);
@@ -109,6 +119,7 @@ async function run(options: Options): Promise<void> {
     const model = loadTransformer(file, {
       ...{ gguf, kernels, context, kvCache: readKvCache(options.kv) },
       ...{ experts, packedExperts: options.packedExperts, routing: openRouting(record, shape) },
+      predicts: request.own,
       memory: memory && memory - (drafts?.bytes ?? 0),
     });
     let last: MeasuredSpeculation | undefined;

@@ -79,9 +79,11 @@ export function addExpertOptions(command: Command, { replays }: { readonly repla
 export function readRouting({
   routing,
   draft,
+  ownDraft,
   lookup,
 }: DraftTexts & { readonly routing?: string }): string | undefined {
-  const other = draft !== undefined ? '--draft' : lookup !== undefined ? '--lookup' : undefined;
+  const sources = { '--draft': draft, '--own-draft': ownDraft, '--lookup': lookup };
+  const [other] = Object.entries(sources).find(([, value]) => value !== undefined) ?? [];
   if (routing !== undefined && other !== undefined)
     throw new InputError('--routing', `has experts for each token that is evaluated; leave ${other} out`);
   return routing;

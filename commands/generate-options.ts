@@ -25,7 +25,13 @@ import {
   repeated,
   type SamplingTexts,
 } from './shared-options.ts';
-import { type DraftRequest, type DraftTexts, readTracelessDrafts, SPECULATION_OPTIONS } from './speculation.ts';
+import {
+  checkOwnDraft,
+  type DraftRequest,
+  type DraftTexts,
+  readTracelessDrafts,
+  SPECULATION_OPTIONS,
+} from './speculation.ts';
 
 /** The parsed options of `hearth generate`. */
 export interface GenerateRequest {
@@ -110,7 +116,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(OPTIONS.system)
     .option(
       '--tokens <n>',
-      `the most tokens to generate (default: ${DEFAULT_TOKENS}, or as many as the context has room for)`,
+      `generate at most this many tokens (default: ${DEFAULT_TOKENS}, or as many as the context has room for)`,
     )
     .addOption(OPTIONS.temperature)
     .addOption(OPTIONS.topK)
@@ -133,7 +139,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     )
     .option(
       '--kv-host',
-      'with --gpu-layers: the KV cache of its layers is in RAM too, all but the newest page, and passes through the GPU for every token',
+      'with --gpu-layers: keep the KV cache of these layers in RAM, except the newest page; it passes through the GPU for every token',
     )
     .option('--profile <file>', 'with --gpu-layers auto: a file of hearth profile (default: the machine is measured)')
     .addOption(OPTIONS.context)
@@ -146,6 +152,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--kv-pages <n>', `with --kv-memory, --gpu-memory or --kv-host: tokens in a page (default: ${PAGE_TOKENS})`)
     .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
     .addOption(SPECULATION_OPTIONS.draft)
+    .addOption(SPECULATION_OPTIONS.ownDraft)
     .addOption(SPECULATION_OPTIONS.lookup)
     .addOption(SPECULATION_OPTIONS.draftTokens);
   return addExpertOptions(command, { replays: true })
@@ -159,6 +166,7 @@ function readOptions(options: Options): GenerateRequest {
   const { prompt, system, stop, json = false, chat = false } = options;
   if (system !== undefined && !chat) throw new InputError('--system', 'is used only with --chat; add it');
   const drafts = readTracelessDrafts(options);
+  checkOwnDraft(drafts, { '--memory': options.memory, ...expertFlags(options) });
   if (stop.includes('')) throw new InputError('--stop', 'is empty; give the text at which to stop');
   const request = {
     prompt: readPromptText(prompt),
@@ -199,7 +207,7 @@ function readOptions(options: Options): GenerateRequest {
 
 /** @throws InputError, also for what only a CPU does */
 function readGpuRequest(options: Options): GpuLayers {
-  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, trace, draft, lookup } = options;
+  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, trace, draft, ownDraft, lookup } = options;
   const { routing } = options;
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
@@ -215,7 +223,7 @@ function readGpuRequest(options: Options): GpuLayers {
   const alone = {
     ...{ '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--routing': routing },
     ...expertFlags(options),
-    ...{ '--draft': draft, '--lookup': lookup },
+    ...{ '--draft': draft, '--own-draft': ownDraft, '--lookup': lookup },
   };
   for (const [name, value] of Object.entries(alone)) {
     if (value !== undefined) {

@@ -180,6 +180,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
     memory,
     experts: request.experts,
     packedExperts: request.packedExperts,
+    predicts: request.drafts.own,
     routing,
     paging: request.paging,
     recorder,

@@ -10,7 +10,7 @@ import type { Model } from '../engine/model/model.ts';
 import { createDraftModel } from '../engine/runtime/batch/draft-model.ts';
 import type { BatchDraftOptions } from '../engine/runtime/batch/drafting.ts';
 import { loadTexts, loadTransformer } from '../engine/runtime/load-transformer.ts';
-import type { Transformer } from '../engine/runtime/transformer.ts';
+import type { Prediction, Transformer } from '../engine/runtime/transformer.ts';
 import { kvCachesBytes } from '../engine/runtime/transformer-bytes.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import type { VerifyingModel } from '../engine/text/generate.ts';
@@ -37,6 +37,8 @@ import type { Tokenizer } from '../engine/text/tokenizer.ts';
 export interface DraftRequest {
   /** A model with the same vocabulary; `undefined`: none. */
   readonly draft: string | undefined;
+  /** Whether the model's own prediction block drafts. */
+  readonly own: boolean;
   /** The most last tokens that are looked for in the text; `undefined`: none. */
   readonly lookup: number | undefined;
   /** Tokens at a time; `undefined`: as many as pay. */
@@ -46,6 +48,7 @@ export interface DraftRequest {
 /** The options as commander passes them. */
 export interface DraftTexts {
   readonly draft?: string;
+  readonly ownDraft?: boolean;
   /** `true` without a number. */
   readonly lookup?: string | true;
   readonly draftTokens?: string;
@@ -60,22 +63,28 @@ export const SPECULATION_OPTIONS = {
     '--draft <file>',
     'a small GGUF model with the same vocabulary that drafts tokens, several of which are verified in one pass; output is unchanged',
   ),
+  ownDraft: new Option(
+    '--own-draft',
+    'draft tokens with the block that a model brings to predict further ones (nextn, MTP), on the CPU alone; output is unchanged',
+  ),
   lookup: new Option(
     '--lookup [n]',
     `draft tokens by prompt lookup: find the last n tokens earlier in the text and propose what followed (default n: ${LOOKUP}); output is unchanged`,
   ),
   draftTokens: new Option(
     '--draft-tokens <n>',
-    'with --draft or --lookup: draft n tokens at a time; in a greedy text a draft model stops at the first token that it isn’t sure of (default: as many as pay, by the tokens accepted and the cost of passes)',
+    'with one of the options before: draft n tokens at a time; in a greedy text a draft model stops at the first token that it isn’t sure of (default: as many as pay, by the tokens accepted and the cost of passes)',
   ),
 } as const;
 
 /** Reads the options. @throws InputError */
-export function readDrafts({ draft, lookup, draftTokens }: DraftTexts): DraftRequest {
-  if (draftTokens !== undefined && draft === undefined && lookup === undefined)
+export function readDrafts({ draft, ownDraft: own = false, lookup, draftTokens }: DraftTexts): DraftRequest {
+  if (draftTokens !== undefined && draft === undefined && lookup === undefined && !own)
     throw new InputError('--draft-tokens', 'is used only with --draft or --lookup; add one');
+  if (own && draft !== undefined)
+    throw new InputError('--own-draft', 'excludes --draft: one model drafts; leave one of them out');
   return {
-    draft,
+    ...{ draft, own },
     lookup: lookup === undefined ? undefined : lookup === true ? LOOKUP : readCount('--lookup', lookup, 2, MOST_LOOKUP),
     tokens: draftTokens === undefined ? undefined : readCount('--draft-tokens', draftTokens, 1, MOST_DRAFTED),
   };
@@ -89,8 +98,18 @@ export function readTracelessDrafts(texts: DraftTexts & { readonly trace?: strin
   return drafts;
 }
 
-function isDrafting({ draft, lookup }: DraftRequest): boolean {
-  return draft !== undefined || lookup !== undefined;
+/**
+ * @param others options by which weights don't all stay where they are mapped
+ * @throws InputError if a model's own block is to draft with one of them
+ */
+export function checkOwnDraft({ own }: DraftRequest, others: Readonly<Record<string, unknown>>): void {
+  const given = Object.entries(others).find(([, value]) => value !== undefined);
+  if (own && given !== undefined)
+    throw new InputError('--own-draft', `drafts with weights that are mapped; leave ${given[0]} out`);
+}
+
+function isDrafting({ draft, own, lookup }: DraftRequest): boolean {
+  return draft !== undefined || own || lookup !== undefined;
 }
 
 export interface DrafterParts {
@@ -112,8 +131,14 @@ export interface DrafterParts {
 export interface Drafts {
   /** Memory of the draft: weights and KV cache. */
   readonly bytes: number;
-  /** @param earlier tokens of the text that come before the prompt */
-  speculation(model: VerifyingModel, earlier?: readonly number[]): MeasuredSpeculation;
+  /**
+   * @param model with its `prediction`, where that drafts
+   * @param earlier tokens of the text that come before the prompt
+   */
+  speculation(
+    model: VerifyingModel & Pick<Transformer, 'prediction'>,
+    earlier?: readonly number[],
+  ): MeasuredSpeculation;
 }
 
 /**
@@ -125,15 +150,19 @@ export function openDrafts(parts: DrafterParts): Drafts | undefined {
   if (!isDrafting(request)) return undefined;
   const draft = request.draft === undefined ? undefined : openDrafter(request.draft, parts);
   const length = createDraftLength({ tokens: 1, seconds: 0 }, LEARNING_SECONDS);
+  const modelBytes = withFile(file, ({ size }) => size);
+  let own: ModelDrafter | undefined;
   return {
     bytes: draft?.bytes ?? 0,
-    speculation: (model, earlier = []) =>
-      createSpeculation({
-        ...{ model, earlier, length, drafter: draft?.drafter },
-        drafterShare: (draft?.fileBytes ?? 0) / withFile(file, ({ size }) => size),
+    speculation: (model, earlier = []) => {
+      own ??= model.prediction && ownDrafter(model.prediction, parts);
+      return createSpeculation({
+        ...{ model, earlier, length, drafter: draft?.drafter ?? own },
+        drafterShare: (draft?.fileBytes ?? model.prediction?.bytes ?? 0) / modelBytes,
         lookup: request.lookup === undefined ? undefined : createPromptLookup(request.lookup),
         tokens: request.tokens,
-      }),
+      });
+    },
   };
 }
 
@@ -157,6 +186,21 @@ function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
   });
   const fileBytes = withFile(draft, ({ size }) => size);
   return { drafter, fileBytes, bytes: fileBytes + kvCachesBytes(shape, room, 'F16') };
+}
+
+/** A drafter that reads the whole text: the states that it reads with it are the model's. */
+function ownDrafter(
+  prediction: Prediction,
+  { sampling, stream, vocabularySize, tokenizer }: DrafterParts,
+): ModelDrafter {
+  return createModelDrafter({
+    model: prediction,
+    readsWhole: true,
+    sampler: () => createSampler(sampling, stream.coming()),
+    vocabularySize,
+    stops: tokenizer.stops,
+    clock: undelayedSeconds,
+  });
 }
 
 interface CheckedDraft {

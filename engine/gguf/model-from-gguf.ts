@@ -131,6 +131,29 @@ function unusedTensors(gguf: Gguf, { architecture, layers, kinds }: Shape): (ten
   return ({ name }) => names.has(name) || INPUT_SCALE.test(name) || prefixes.some((prefix) => name.startsWith(prefix));
 }
 
+/**
+ * Checks the tensors of a block behind the layers: those of a layer, and others by their dimensions.
+ * @param shape the model with the block as one layer more
+ * @throws InputError for one that is missing or of other dimensions
+ */
+export function checkBlock(
+  gguf: Gguf,
+  shape: Shape,
+  block: number,
+  others: Readonly<Record<string, readonly number[]>>,
+): void {
+  const ofLayer = [...expectedTensors(gguf, shape)].filter(([, { layer }]) => layer === block);
+  const found = new Map(gguf.tensors.map((tensor) => [tensor.name, tensor]));
+  const needed = [...ofLayer.map(([name, tensor]) => [name, tensor.shape] as const), ...Object.entries(others)];
+  for (const [name, dimensions] of needed) {
+    const tensor = found.get(name);
+    if (tensor === undefined) throw new InputError(gguf.file, `tensor ${name} is missing; block ${block} needs it`);
+    if (significant(tensor.shape) === significant(dimensions)) continue;
+    const [is, right] = [tensor.shape, dimensions].map((lengths) => lengths.join(' × '));
+    throw new InputError(`${gguf.file}: tensor ${quoted(name)}`, `is ${is}; the metadata require ${right}`);
+  }
+}
+
 function unusedTensor({ name, shape }: GgufTensor): NamedTensor {
   const [columns = 1, ...others] = shape;
   const rows = others.reduce((product, length) => product * length, 1);

@@ -5,8 +5,9 @@ import type { Model } from '../model/model.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { Passes } from './passes.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
+import type { StateHistory } from './state-history.ts';
 import { createTokenHistory } from './token-history.ts';
-import { type Transformer, VERIFIED_TOKENS } from './transformer.ts';
+import { type Prediction, type Transformer, VERIFIED_TOKENS } from './transformer.ts';
 
 export interface TransformerParts {
   readonly model: Model;
@@ -15,11 +16,13 @@ export interface TransformerParts {
   readonly passes: Passes;
   readonly cache: ContextCache;
   readonly expertReads?: ExpertReads | undefined;
+  /** The block that guesses at further tokens, and the states that passes keep for it. */
+  readonly predicting?: { readonly prediction: Prediction; readonly states: StateHistory } | undefined;
 }
 
 /** A model with one sequence, whose position it keeps. */
 export function createTransformer(parts: TransformerParts): Transformer {
-  const { model, settings, contextLength, passes, cache, expertReads } = parts;
+  const { model, settings, contextLength, passes, cache, expertReads, predicting } = parts;
   const { vocabularySize } = model;
   const text = createTokenHistory();
 
@@ -57,6 +60,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
     settings,
     contextLength,
     ...(expertReads && { expertReads }),
+    ...(predicting && { prediction: predicting.prediction }),
     get position() {
       return text.position;
     },
@@ -101,6 +105,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
     rewind(to) {
       if (!(Number.isInteger(to) && to >= 0 && to <= text.position))
         throw new RangeError(`rewind to ${to} of ${text.position} tokens`);
+      predicting?.states.rewind(to);
       if (to < text.known) text.rewind(to, cache.rewind(to));
       else text.rewind(to, text.known);
     },

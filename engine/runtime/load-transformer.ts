@@ -17,7 +17,7 @@ import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { budgetedWeights, type ExpertsPlan } from './budgeted-weights.ts';
 import { type ContextCache, contextOf, pagedCache } from './context-cache.ts';
-import { createTransformer } from './create-transformer.ts';
+import { createTransformer, type TransformerParts } from './create-transformer.ts';
 import { createPagedCache } from './kv/paged-cache.ts';
 import { type PagesPlan, planPages, poolPlan } from './kv/plan-pages.ts';
 import { commonSlice, type SliceShape, sliceShapes } from './kv/slice-shapes.ts';
@@ -25,11 +25,13 @@ import { createLayerPages } from './layer-pages.ts';
 import { createLayerStates } from './layer-states.ts';
 import { noNumbers } from './no-numbers.ts';
 import { BATCH_TOKENS, createPasses, type Passes } from './passes.ts';
+import { createPredictionBlock } from './prediction-block.ts';
 import { replayedRoutes } from './replayed-routes.ts';
 import { readRotations } from './rotations.ts';
 import { createSequences, type Sequences } from './sequences.ts';
+import { createStateHistory } from './state-history.ts';
 import { createTexts, type Texts } from './texts.ts';
-import type { PartTime, PassHooks, Transformer } from './transformer.ts';
+import { type PartTime, type PassHooks, type Transformer, VERIFIED_TOKENS } from './transformer.ts';
 import { kvCacheBytes, kvCachesBytes } from './transformer-bytes.ts';
 import { loadWeights, type WeightsSource } from './transformer-weights.ts';
 import type { AccessObserver } from './weights/layer-experts.ts';
@@ -66,6 +68,11 @@ export interface LoadOptions {
   readonly policy?: { readonly weights: FittedPolicy; readonly windowLayers: number };
   /** Experts that tokens use in place of those that routers choose, for kernels on a CPU (replayedRoutes). */
   readonly routing?: Routing | undefined;
+  /**
+   * Whether the model's own block that guesses at further tokens is loaded with it (Transformer.prediction). Excludes
+   * `memory`, `experts` and `policy`. Default: false.
+   */
+  readonly predicts?: boolean;
   /** Records computations, and the reads of a budget or policy. */
   readonly recorder?: RunRecorder | undefined;
   /** Called with each warning. Default: writes to stderr. */
@@ -95,7 +102,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     paging && pagesOf(paging, model, context, type);
   const kvBytes = (model: Model, context: number): number =>
     pagesOfModel(model, context)?.bytes ?? kvCachesBytes(model, context, type);
-  const { model, settings, contextLength, passes, expertReads } = loadPasses(path, options, kvBytes);
+  const { model, settings, contextLength, passes, expertReads, predicting } = loadPasses(path, options, kvBytes);
   const plan = pagesOfModel(model, contextLength);
   const place = onDisk(paging?.folder ?? '');
   const cache =
@@ -106,10 +113,10 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
           0,
           createLayerStates(kernels, model, { from: 0, to: model.layers }),
         );
-  return createTransformer({ model, settings, contextLength, passes, cache, expertReads });
+  return createTransformer({ model, settings, contextLength, passes, cache, expertReads, predicting });
 }
 
-export interface SequencesLoadOptions extends Omit<LoadOptions, 'paging'> {
+export interface SequencesLoadOptions extends Omit<LoadOptions, 'paging' | 'predicts'> {
   /** Pages that sequences share, each of `pageTokens` tokens in all layers. */
   readonly pages: number;
   readonly pageTokens: number;
@@ -165,6 +172,7 @@ interface LoadedPasses {
   readonly contextLength: number;
   readonly passes: Passes;
   readonly expertReads: ExpertReads | undefined;
+  readonly predicting: TransformerParts['predicting'];
 }
 
 /** @param kvBytes bytes of memory for keys and values in a model with a context of this length */
@@ -206,9 +214,18 @@ function loadPasses(
     if (plan !== undefined) warn(`${path}: ${describeExperts(plan)}; others are read when tokens choose them`);
     const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
     const mostTokens = Math.min(BATCH_TOKENS, contextLength);
-    const common = { model, settings, rotations, weights, kernels: computing, hooks, mostTokens };
+    const states = options.predicts ? createStateHistory(model.hiddenSize, contextLength) : undefined;
+    const common = { model, settings, rotations, weights, kernels: computing, hooks, mostTokens, states };
     const passes = createPasses({ ...common, noNumbers: () => noNumbers(path) });
-    return { model, settings, contextLength, passes, expertReads };
+    const predicting = states && {
+      states,
+      // What is drafted goes beyond the text.
+      prediction: createPredictionBlock({
+        ...{ source, model, settings, rotations, kvCache, states },
+        contextLength: contextLength + VERIFIED_TOKENS,
+      }),
+    };
+    return { model, settings, contextLength, passes, expertReads, predicting };
   });
 }
 

@@ -11,6 +11,7 @@ import { promptExperts } from './layer-operations.ts';
 import { type BuiltPass, type GreedyWork, repeatedPasses } from './repeated-passes.ts';
 import type { Rotations } from './rotations.ts';
 import type { SequenceTokens } from './sequence-tokens.ts';
+import type { StateHistory } from './state-history.ts';
 import type { PassHooks, TimeRange } from './transformer.ts';
 import type { Weights } from './transformer-weights.ts';
 import { hiddenTokens, inOrder, rowsOf, wantedTokens } from './wanted-rows.ts';
@@ -44,6 +45,8 @@ export interface PassesOptions {
   readonly hooks: readonly PassHooks[];
   /** The error if what is wanted is not finite; unless given, they are not checked. */
   readonly noNumbers?: (() => Error) | undefined;
+  /** Keeps the hidden states of all tokens; passes then have one sequence, which is always the same. */
+  readonly states?: StateHistory | undefined;
 }
 
 /** Tokens that go through the layers at once: with more, reading weights no longer dominates (llama.cpp's n_ubatch). */
@@ -51,7 +54,7 @@ export const BATCH_TOKENS = 512;
 
 /** Allocates memory for activations. */
 export function createPasses(options: PassesOptions): Passes {
-  const { model, settings, rotations, weights, kernels, mostTokens, hooks, noNumbers } = options;
+  const { model, settings, rotations, weights, kernels, mostTokens, hooks, noNumbers, states: kept } = options;
   const { vocabularySize } = model;
   const layerSettings = {
     shape: model,
@@ -73,7 +76,8 @@ export function createPasses(options: PassesOptions): Passes {
     const [wanted, hidden] = [wantedTokens(work), hiddenTokens(work)];
     const logits = logitsOf(rowsOf(wanted));
     const multiplied = outputMultiplied(work);
-    const pass = { layerSettings, weights, activations, logits, wanted, hidden, tokens, multiplied };
+    const normed = kept === undefined ? hidden : [{ first: 0, count: tokens.length }];
+    const pass = { layerSettings, weights, activations, logits, wanted, hidden: normed, tokens, multiplied };
     const parts = forward({
       ...pass,
       layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
@@ -98,7 +102,10 @@ export function createPasses(options: PassesOptions): Passes {
     mostTokens,
     run(work) {
       for (const { cache, tokens, position } of work) cache.begin(tokens.length, position);
-      return checked(again?.run(work) ?? once(work));
+      const found = checked(again?.run(work) ?? once(work));
+      for (const { tokens, position } of kept === undefined ? [] : work)
+        kept?.add(position, activationsOf(tokens.length).h.values);
+      return found;
     },
     writeGreedily(work) {
       const written = again?.writeGreedily(work);

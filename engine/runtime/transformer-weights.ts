@@ -368,7 +368,8 @@ function rowCount({ shape: [, ...others] }: GgufTensor): number {
   return others.reduce((product, length) => product * length, 1);
 }
 
-function loadMatrix({ kernels, file, place }: NamedWeights, tensor: GgufTensor, rows?: Rows): Linear {
+/** A tensor's matrix, or some rows of it. */
+export function loadMatrix({ kernels, file, place }: NamedWeights, tensor: GgufTensor, rows?: Rows): Linear {
   const { shape, type } = tensor;
   const columns = shape[0] as number;
   const { from, count } = rows ?? { from: 0, count: rowCount(tensor) };

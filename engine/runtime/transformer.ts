@@ -39,8 +39,18 @@ export interface Transformer {
   writeGreedily(tokens: readonly number[], options: GreedyOptions): readonly number[] | undefined;
   /** Removes all tokens from `position` on. */
   rewind(position: number): void;
+  /** Its own block that guesses at further tokens, if it was loaded with it. */
+  readonly prediction?: Prediction;
   /** Experts of a mixture that were read so far, if they are read when tokens choose them. */
   readonly expertReads?: ExpertReads;
+}
+
+/** A block of a model that guesses at the tokens of its text, which it reads after the model has evaluated them. */
+export interface Prediction extends Pick<Transformer, 'contextLength' | 'position' | 'rewind'> {
+  /** Bytes of its weights, with those that it shares with the model's output. */
+  readonly bytes: number;
+  /** Reads tokens, at least one. @returns logits of the token after them: [vocabulary], which the next call overwrites */
+  evaluate(tokens: readonly number[]): Float32Array;
 }
 
 /** Seconds, on the clock of performance.now(). */

@@ -37,7 +37,7 @@ const DEFAULTS: GenerateRequest = {
   kvCache: 'F16',
   memory: undefined,
   paging: undefined,
-  drafts: { draft: undefined, lookup: undefined, tokens: undefined },
+  drafts: { draft: undefined, own: false, lookup: undefined, tokens: undefined },
   experts: undefined,
   packedExperts: undefined,
   routing: undefined,
@@ -113,10 +113,15 @@ test('drafts come from a model, from the text, or both', async () => {
     const request = await requested(...options);
     return typeof request === 'string' ? request : request.drafts;
   };
-  assert.equal(await drafts('--draft', 'd.gguf'), { draft: 'd.gguf', lookup: undefined, tokens: undefined });
-  assert.equal(await drafts('--lookup'), { draft: undefined, lookup: 4, tokens: undefined });
+  assert.equal(await drafts('--draft', 'd.gguf'), {
+    draft: 'd.gguf',
+    own: false,
+    lookup: undefined,
+    tokens: undefined,
+  });
+  assert.equal(await drafts('--lookup'), { draft: undefined, own: false, lookup: 4, tokens: undefined });
   assert.equal(await drafts('--draft', 'd.gguf', '--lookup', '3', '--draft-tokens', '5'), {
-    ...{ draft: 'd.gguf', lookup: 3, tokens: 5 },
+    ...{ draft: 'd.gguf', own: false, lookup: 3, tokens: 5 },
   });
 });
 
@@ -189,6 +194,16 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     'drafted tokens of nothing',
     ['--draft-tokens', '4'],
     '--draft-tokens: is used only with --draft or --lookup; add one',
+  ],
+  [
+    'two models that draft',
+    ['--draft', 'small.gguf', '--own-draft'],
+    '--own-draft: excludes --draft: one model drafts; leave one of them out',
+  ],
+  [
+    'a block of a model that is read as memory allows',
+    ['--own-draft', '--memory', '1GiB'],
+    '--own-draft: drafts with weights that are mapped; leave --memory out',
   ],
   ['a run of one token', ['--lookup', '1'], '--lookup: "1" is not a whole number between 2 and 16'],
   [

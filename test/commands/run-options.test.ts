@@ -34,7 +34,7 @@ test('by default links are encrypted, activations are exact and weights follow t
     ...{ seed: 1, context: undefined, kvCache: 'F16', activations: 'F32', chunk: 128, linkDelay: 0 },
     kernels: { implementation: 'auto' },
     device: undefined,
-    drafts: { draft: undefined, lookup: undefined, tokens: undefined },
+    drafts: { draft: undefined, own: false, lookup: undefined, tokens: undefined },
     requested: { prefetch: undefined, release: undefined },
     ...{ maxPressure: undefined, trace: undefined, json: false, chat: false, system: undefined, measure: false },
   });
@@ -81,7 +81,7 @@ test('every option reaches the request', async () => {
       kernels: { implementation: 'native', threads: 4 },
       device: 'none',
       trace: output('--trace', 'run.json', 'a trace'),
-      drafts: { draft: undefined, lookup: undefined, tokens: undefined },
+      drafts: { draft: undefined, own: false, lookup: undefined, tokens: undefined },
       ...{ json: true, chat: true, system: 'Be brief.', measure: true },
     });
   } finally {

@@ -50,6 +50,8 @@ export interface ModelDrafterOptions {
   readonly costs?: PassCosts;
   /** Seconds. */
   readonly clock: () => number;
+  /** Whether it always reads a text whole, which its context then has room for; otherwise it begins with the end. */
+  readonly readsWhole?: boolean;
 }
 
 /**
@@ -82,7 +84,7 @@ const READ_TOGETHER = 4;
  * attend when nothing else matters, they lose the thread (Xiao et al. 2024).
  */
 export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
-  const { model, sampler, vocabularySize, stops, costs = createPassCosts(), clock } = options;
+  const { model, sampler, vocabularySize, stops, costs = createPassCosts(), clock, readsWhole = false } = options;
   /** Beginning of the part of the text that is read, up to its end; 0: all of it is. */
   let from = 0;
   /** Tokens in the KV cache, and how many of them are known to be the text's. */
@@ -124,7 +126,10 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
     from = window + 1 >= text.length ? 0 : text.length - window;
     agreed = 0;
   };
-  const nextWindow = (): number => (window === 0 ? READ_FIRST : window * READ_MORE);
+  const nextWindow = (): number => {
+    if (readsWhole) return Number.POSITIVE_INFINITY;
+    return window === 0 ? READ_FIRST : window * READ_MORE;
+  };
   /** The whole text can't be read once it is longer than the context; what is drafted needs room as well. */
   const stayInside = (text: readonly number[], tokens: number): void => {
     if (lengthOf(text) + tokens <= model.contextLength) return;
@@ -174,7 +179,7 @@ export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
       return clock() - start;
     },
     offer(text) {
-      if (lengthOf(text) - known(text) > FAR_BEHIND) restart(text, READ_FIRST);
+      if (!readsWhole && lengthOf(text) - known(text) > FAR_BEHIND) restart(text, READ_FIRST);
       const one = costs.seconds(1);
       const reading = costs.seconds(lengthOf(text) - known(text)) - one;
       return { startSeconds: callSeconds() + reading, tokenSeconds: one };
