@@ -14,7 +14,7 @@ const OTHERS = {
   olmoe: { name: 'OLMoE-1B-7B', layers: 8 },
   'qwen3-mixture': { name: 'Qwen3-30B-A3B', layers: 12 },
   'gpt-oss': { name: 'gpt-oss-20b', layers: 8 },
-  deepseek2: { name: 'DeepSeek-V2-Lite', layers: 8 },
+  deepseek2: { name: 'GLM-4.7-Flash', layers: 8 },
   'gemma-3': { name: 'Gemma-3-1B' },
   'qwen3.5': { name: 'Qwen3.5-4B', layers: 16 },
   'qwen3-next': { name: 'Qwen3-Next-80B-A3B', layers: 4 },

@@ -32,7 +32,7 @@ to stdout: medians of tokens per second, and medians and quartiles of the ratio 
                            any mix that hearth make-model writes
   --shape 1b               TinyLlama’s; 8b: Llama 3’s; olmoe, qwen3-mixture and gpt-oss: the first 8, 12 and 8 layers of
                            OLMoE-1B-7B, Qwen3-30B-A3B and gpt-oss-20b (--types MXFP4_MOE); deepseek2: 8 layers of
-                           DeepSeek-V2-Lite; gemma-3: Gemma-3-1B; qwen3.5, qwen3-next and granite-hybrid: 16, 4 and 16
+                           GLM-4.7-Flash; gemma-3: Gemma-3-1B; qwen3.5, qwen3-next and granite-hybrid: 16, 4 and 16
                            layers of Qwen3.5-4B, Qwen3-Next-80B-A3B and Granite-4.0-H-Tiny
   --threads 1,2            of all engines
   --what decode:128,prefill:128,prefill:512
