@@ -57,10 +57,10 @@ export function benchOptimal(): Result[] {
     { devices: 8, layers: 80 },
     { devices: 16, layers: 80 },
     { devices: 32, layers: 40 },
-    { devices: 32, layers: 80, target: 0.15e-3 },
+    { devices: 32, layers: 80, target: 0.12e-3 },
     { devices: 32, layers: 120 },
     { devices: 100, layers: 126 },
-    { devices: 1000, layers: 126, target: 3e-3 },
+    { devices: 1000, layers: 126, target: 2.5e-3 },
   ];
   const lines = cases.map(({ devices, layers, target }) => {
     const timing = timeOptimal(devices, layers, (given) => optimal(given));

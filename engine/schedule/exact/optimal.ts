@@ -3,7 +3,8 @@ import { InputError } from '../../input/input-error.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';
 import { divisors, noPlan, type Scheduled, type SchedulingProblem, worthwhilePrefetch } from '../scheduler.ts';
 import { bestWindows } from './best-windows.ts';
-import { type WindowTableOptions, windowSplit, windowTable } from './window-table.ts';
+import type { WindowSeconds } from './window-seconds.ts';
+import { type WindowTableOptions, windowSeconds, windowSplit } from './window-table.ts';
 
 /** The plans among which `optimal` looks for the fastest. */
 export interface OptimalOptions {
@@ -19,7 +20,7 @@ export interface OptimalOptions {
  * The exact optimum of the layer-to-device assignment (prima.cpp Eqs. 1–5 with Eqs. 11–19 as they stand, maxima
  * included): rounds, devices, windows and GPU layers that minimise the predicted TPOT.
  *
- * For given rounds the time is a sum of one function per device (windowTable), coupled by Σw = L/k and by the hops
+ * For given rounds the time is a sum of one function per device (windowSeconds), coupled by Σw = L/k and by the hops
  * between neighbours; bestWindows minimises it.
  *
  * `best` searches k = 1 only: a plan of k rounds with windows w and GPU layers n becomes a plan of one round with k·w
@@ -42,12 +43,10 @@ export function optimal(problem: SchedulingProblem, options: OptimalOptions = {}
     reclaim,
     outputs: index > 0 ? undefined : output === 'any' && costs.devices[0]?.gpu !== undefined ? ['cpu', 'gpu'] : ['cpu'],
   });
-  const width = model.layers / rounds + 1;
-  const entries = new Float64Array(costs.devices.length * width);
-  const tables = costs.devices.map((device, index) =>
-    windowTable(costs, device, choices(index), entries.subarray(index * width, (index + 1) * width)),
-  );
-  if (headLayers === 'must') (tables[0] as Float64Array)[0] = Number.POSITIVE_INFINITY;
+  const tables = costs.devices.map((device, index) => windowSeconds(costs, device, choices(index)));
+  const [head] = tables as [WindowSeconds];
+  if (headLayers === 'must')
+    tables[0] = { ...head, seconds: [Number.POSITIVE_INFINITY, ...Array.from(head.seconds).slice(1)] };
   const best = bestWindows(costs, tables, rounds);
   if (best === undefined) {
     const message = `${model.name} fits in no combination of devices of ${belief.name}: KV cache and buffers exceed their memory; use a shorter context, or free memory`;

@@ -1,7 +1,9 @@
+import { type Bends, bendsOf, largestWindow, secondsAt, type WindowSeconds } from './window-seconds.ts';
+
 /** The windows of a ring whose hops all cost the same: a choice of one window for each device, for so many layers. */
 export interface UniformRing {
   /** Seconds of each device by window size, the head first; infinite where memory is too small. */
-  readonly tables: readonly Float64Array[];
+  readonly tables: readonly WindowSeconds[];
   /** Seconds of a hop in all rounds. Every device with a window adds one, the head does not. */
   readonly hop: number;
   /** Layers of a round. */
@@ -34,10 +36,10 @@ export interface RelaxedWindows {
 export function relaxWindows(ring: UniformRing): RelaxedWindows | undefined {
   const { tables, layers } = ring;
   let room = 0;
-  for (const table of tables) room += largest(table);
-  if (!(room >= layers) || largest(tables[0] as Float64Array) < 0) return undefined;
-  const bends = tables.map(bendsOf);
-  const rates = Float64Array.from(bends, (own, device) => leastRate(ring, device, own));
+  for (const table of tables) room += largestWindow(table);
+  if (!(room >= layers) || largestWindow(tables[0] as WindowSeconds) < 0) return undefined;
+  const bends = bendsOf(tables);
+  const rates = Float64Array.from(tables, (_, device) => leastRate(ring, device, bends));
   // Above 0, so that doubling it gets somewhere.
   let price = Math.max(
     Number.EPSILON,
@@ -71,45 +73,23 @@ export function relaxWindows(ring: UniformRing): RelaxedWindows | undefined {
 }
 
 /** Seconds of a device with a window, after the price for its layers. */
-export function pricedSeconds({ tables, hop }: UniformRing, device: number, window: number, price: number): number {
-  const seconds = (tables[device] as Float64Array)[window] as number;
+export function pricedSeconds(ring: UniformRing, device: number, window: number, price: number): number {
+  return priced(ring, device, window, secondsAt(ring.tables[device] as WindowSeconds, window), price);
+}
+
+/** The same if the device's own seconds are known. */
+export function priced({ hop }: UniformRing, device: number, window: number, seconds: number, price: number): number {
   return (device > 0 && window > 0 ? seconds + hop : seconds) - price * window;
 }
 
-/** The largest window that fits, −1 if none does. */
-function largest(table: Float64Array): number {
-  let window = table.length - 1;
-  while (window >= 0 && table[window] === Number.POSITIVE_INFINITY) window--;
-  return window;
-}
-
-/** Relative rounding error of a table's entries and their differences. */
-const ROUNDING = 1e-14;
-
-/**
- * Windows at which a table is not linear, its ends included: after any price the cheapest window is one of them. The
- * hop, which the first window adds, bends a table the other way.
- */
-function bendsOf(table: Float64Array): number[] {
-  const last = table.length - 1;
-  const bends = [0];
-  for (let window = 1; window < last; window++) {
-    const seconds = table[window] as number;
-    const bend = (table[window + 1] as number) - 2 * seconds + (table[window - 1] as number);
-    // Not a number, or infinite, next to infinity.
-    if (!(Math.abs(bend) <= ROUNDING * seconds)) bends.push(window);
-  }
-  if (last > 0) bends.push(last);
-  return bends.filter((window) => table[window] !== Number.POSITIVE_INFINITY);
-}
-
-function leastRate(ring: UniformRing, device: number, bends: readonly number[]): number {
+function leastRate(ring: UniformRing, device: number, { starts, windows, seconds }: Bends): number {
   let least = Number.POSITIVE_INFINITY;
-  for (const window of bends) if (window > 0) least = Math.min(least, pricedSeconds(ring, device, window, 0) / window);
+  for (let bend = starts[device] as number; bend < (starts[device + 1] as number); bend++) {
+    const window = windows[bend] as number;
+    if (window > 0) least = Math.min(least, priced(ring, device, window, seconds[bend] as number, 0) / window);
+  }
   return least;
 }
-
-type Bends = readonly (readonly number[])[];
 
 /** A window for each device, the layers of all, and the seconds of all and of the hops to them. */
 interface Choice {
@@ -124,22 +104,24 @@ function choose(ring: UniformRing, bends: Bends, rates: Float64Array, price: num
   let seconds = 0;
   for (let device = 0; device < rates.length; device++) {
     if (device > 0 && (rates[device] as number) >= price) continue;
-    const window = cheapestWindow(ring, device, bends[device] as readonly number[], price);
+    const bend = cheapestBend(ring, device, bends, price);
+    const window = bends.windows[bend] as number;
     windows[device] = window;
     layers += window;
-    seconds += pricedSeconds(ring, device, window, 0);
+    seconds += priced(ring, device, window, bends.seconds[bend] as number, 0);
   }
   return { windows, layers, seconds };
 }
 
-function cheapestWindow(ring: UniformRing, device: number, bends: readonly number[], price: number): number {
+/** Index of the bend that is cheapest for a device after the price. */
+function cheapestBend(ring: UniformRing, device: number, { starts, windows, seconds }: Bends, price: number): number {
   let least = Number.POSITIVE_INFINITY;
-  let best = 0;
-  for (const window of bends) {
-    const seconds = pricedSeconds(ring, device, window, price);
-    if (seconds >= least) continue;
-    least = seconds;
-    best = window;
+  let best = starts[device] as number;
+  for (let bend = best; bend < (starts[device + 1] as number); bend++) {
+    const found = priced(ring, device, windows[bend] as number, seconds[bend] as number, price);
+    if (found >= least) continue;
+    least = found;
+    best = bend;
   }
   return best;
 }

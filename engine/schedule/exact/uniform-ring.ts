@@ -1,5 +1,6 @@
-import { pricedSeconds, type RelaxedWindows, relaxWindows, type UniformRing } from './relaxed-windows.ts';
+import { priced, pricedSeconds, type RelaxedWindows, relaxWindows, type UniformRing } from './relaxed-windows.ts';
 import type { RingWindows } from './ring-windows.ts';
+import { secondsBetween, type WindowSeconds } from './window-seconds.ts';
 
 /** Relative slack that keeps rounding errors from ruling out the best windows. */
 const SLACK = 1e-9;
@@ -76,11 +77,25 @@ function remainingWindows(ring: UniformRing, relaxed: RelaxedWindows, spare: num
     if (device > 0 && (rates[device] as number) - price > spare) continue;
     const windows: number[] = [];
     const excesses: number[] = [];
-    for (let window = 0; window <= ring.layers; window++) {
-      const excess = pricedSeconds(ring, device, window, price) - (cheapest[device] as number);
-      if (excess > spare) continue;
-      windows.push(window);
-      excesses.push(excess);
+    const table = ring.tables[device] as WindowSeconds;
+    const consider = (window: number, seconds: number): number => {
+      const excess = priced(ring, device, window, seconds, price) - (cheapest[device] as number);
+      if (excess <= spare) {
+        windows.push(window);
+        excesses.push(excess);
+      }
+      return excess;
+    };
+    let before = Number.POSITIVE_INFINITY;
+    for (let knot = 0; knot < table.knots.length; knot++) {
+      const window = table.knots[knot] as number;
+      const seconds = table.seconds[knot] as number;
+      const least = Math.min(before, priced(ring, device, window, seconds, price) - (cheapest[device] as number));
+      // On a line no window is cheaper than both of its ends.
+      if (least <= spare)
+        for (let between = (table.knots[knot - 1] ?? window) + 1; between < window; between++)
+          consider(between, secondsBetween(table, knot, between));
+      before = consider(window, seconds);
     }
     if (device === 0 || windows.length > 1 || windows[0] !== 0) remaining.push({ device, windows, excesses });
   }

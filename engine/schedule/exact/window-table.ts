@@ -3,6 +3,7 @@ import { type DeviceLoad, gpuLayerRoom } from '../../cost/memory.ts';
 import type { ReclaimPolicy } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
+import { everyEntry, ofEveryWindow, type WindowSeconds } from './window-seconds.ts';
 
 /** A device's part in every round: its window, split between GPU and CPU, and the head's output layer. */
 export interface WindowSplit {
@@ -20,71 +21,64 @@ export interface WindowTableOptions {
 }
 
 /**
- * Seconds per token of one device by window size (index w from 0), without its links, each at its best split between
- * GPU and CPU; infinite where memory is too small. An empty window costs the head its output layer, other devices
- * nothing.
- * @param seconds receives the table, as long as there are windows in a round and one more
+ * Seconds per token of one device by window size, without its links, each at its best split between GPU and CPU;
+ * infinite where memory is too small. An empty window costs the head its output layer, other devices nothing.
  */
-export function windowTable(
-  costs: RingCosts,
-  device: DeviceCosts,
-  choices: WindowTableOptions,
-  seconds: Float64Array = new Float64Array(costs.layers / choices.rounds + 1),
-): Float64Array {
+export function windowSeconds(costs: RingCosts, device: DeviceCosts, choices: WindowTableOptions): WindowSeconds {
+  const last = costs.layers / choices.rounds;
   const [first, ...others] = choices.outputs ?? NO_OUTPUT;
-  fillTable(createSearch(costs, device, choices, first), seconds);
+  const found = searched(createSearch(costs, device, choices, first), last);
+  if (choices.outputs === undefined) found.seconds[0] = 0;
+  if (others.length === 0) return found;
+  // The lesser of two outputs' seconds bends elsewhere too.
+  const least = everyEntry(found);
   for (const output of others) {
-    const other = new Float64Array(seconds.length);
-    fillTable(createSearch(costs, device, choices, output), other);
-    for (let window = 0; window < seconds.length; window++)
-      seconds[window] = Math.min(seconds[window] as number, other[window] as number);
+    const other = everyEntry(searched(createSearch(costs, device, choices, output), last));
+    for (let window = 0; window <= last; window++)
+      least[window] = Math.min(least[window] as number, other[window] as number);
   }
-  if (choices.outputs === undefined) seconds[0] = 0;
-  return seconds;
+  return ofEveryWindow([least])[0] as WindowSeconds;
+}
+
+/** The entries of all windows (index w from 0). */
+export function windowTable(costs: RingCosts, device: DeviceCosts, choices: WindowTableOptions): Float64Array {
+  return everyEntry(windowSeconds(costs, device, choices));
 }
 
 /** How far a quotient of bytes may be off a whole number of layers and still mean it. */
 const ROUNDING = 1e-6;
 
 /**
- * The seconds of all windows. If the GPU takes as many layers as fit, they are linear between an empty window, a full
- * GPU, the bends of the RAM, and a device with all layers: those windows are computed, others interpolated.
+ * The seconds of windows up to `last`. If the GPU takes as many layers as fit, they are linear between an empty window, a
+ * full GPU, the bends of the RAM, and a device with all layers: those are the knots.
  */
-function fillTable(search: Search, seconds: Float64Array): void {
+function searched(search: Search, last: number): WindowSeconds & { readonly seconds: number[] } {
   const { device, gpuRoom, bends } = search;
-  const last = seconds.length - 1;
+  const knots: number[] = [];
   if (device.gpuLayer > device.cpuLayer && gpuRoom > 0) {
-    for (let window = 0; window <= last; window++) seconds[window] = bestGpuLayers(search, window);
-    return;
+    for (let window = 0; window <= last; window++) knots.push(window);
+  } else {
+    addKnots(knots, 0, 1, last);
+    addKnots(knots, gpuRoom, gpuRoom, last);
+    addKnots(knots, last - 1, last, last);
+    const onGpu = device.unified ? 0 : gpuRoom;
+    for (const bend of bends)
+      addKnots(knots, Math.floor(onGpu + bend - ROUNDING), Math.ceil(onGpu + bend + ROUNDING), last);
   }
-  seconds.fill(Number.NaN);
-  compute(search, seconds, 0, 1);
-  compute(search, seconds, gpuRoom, gpuRoom);
-  compute(search, seconds, last - 1, last);
-  const onGpu = device.unified ? 0 : gpuRoom;
-  for (const bend of bends)
-    compute(search, seconds, Math.floor(onGpu + bend - ROUNDING), Math.ceil(onGpu + bend + ROUNDING));
-  interpolate(seconds);
+  const seconds: number[] = [];
+  for (const window of knots) seconds.push(bestGpuLayers(search, window));
+  return { last, knots, seconds };
 }
 
-/** Computes the windows `from` to `to`, as far as there are such windows. */
-function compute(search: Search, seconds: Float64Array, from: number, to: number): void {
-  const end = Math.min(to, seconds.length - 1);
+/** Adds the windows `from` to `to`, as far as there are such windows, in their order. */
+function addKnots(knots: number[], from: number, to: number, last: number): void {
+  const end = Math.min(to, last);
   for (let window = Math.max(0, from); window <= end; window++) {
-    if (Number.isNaN(seconds[window])) seconds[window] = bestGpuLayers(search, window);
-  }
-}
-
-/** Fills what is not a number on straight lines between its neighbours; the first and last entry are numbers. */
-function interpolate(seconds: Float64Array): void {
-  let from = 0;
-  for (let to = 1; to < seconds.length; to++) {
-    const end = seconds[to] as number;
-    if (Number.isNaN(end)) continue;
-    const start = seconds[from] as number;
-    const slope = start === end ? 0 : (end - start) / (to - from);
-    for (let window = from + 1; window < to; window++) seconds[window] = start + (window - from) * slope;
-    from = to;
+    let place = knots.length;
+    while (place > 0 && (knots[place - 1] as number) > window) place--;
+    if (place > 0 && knots[place - 1] === window) continue;
+    for (let moved = knots.length; moved > place; moved--) knots[moved] = knots[moved - 1] as number;
+    knots[place] = window;
   }
 }
 

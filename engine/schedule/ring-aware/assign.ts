@@ -4,6 +4,7 @@ import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 import { bestWindows } from '../exact/best-windows.ts';
 import type { RingWindows } from '../exact/ring-windows.ts';
+import { ofEveryWindow } from '../exact/window-seconds.ts';
 import { type ManagedWindow, managedWindows } from './windows.ts';
 
 export interface RingAwareAssignment {
@@ -100,7 +101,7 @@ export function createOthers(problem: WindowsProblem): Others {
       if (!found.has(key)) {
         const head = new Float64Array(costs.layers / rounds + 1).fill(Number.POSITIVE_INFINITY);
         head[headLayers] = 0;
-        found.set(key, bestWindows(costs, [head, ...tablesOf(bound).slice(1)], rounds));
+        found.set(key, bestWindows(costs, ofEveryWindow([head, ...tablesOf(bound).slice(1)]), rounds));
       }
       return found.get(key);
     },

@@ -4,12 +4,14 @@ import * as assert from 'uvu/assert';
 import type { RingCosts } from '../../../engine/cost/ring-costs.ts';
 import { bestWindows } from '../../../engine/schedule/exact/best-windows.ts';
 import { relaxWindows } from '../../../engine/schedule/exact/relaxed-windows.ts';
+import { ofEveryWindow, secondsAt, type WindowSeconds } from '../../../engine/schedule/exact/window-seconds.ts';
 import { relativelyNear } from '../../support/near.ts';
 import { toyRing } from '../../support/toy-ring.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-const tablesOf = (rows: readonly (readonly number[])[]): Float64Array[] => rows.map((row) => Float64Array.from(row));
+const tablesOf = (rows: readonly (readonly number[])[]): WindowSeconds[] =>
+  ofEveryWindow(rows.map((row) => Float64Array.from(row)));
 
 test('two devices share the layers if that pays for two hops', () => {
   const tables = tablesOf([
@@ -118,7 +120,7 @@ function* shares(devices: number, layers: number): Generator<number[]> {
 
 function secondsOf(
   costs: RingCosts,
-  tables: readonly Float64Array[],
+  tables: readonly WindowSeconds[],
   rounds: number,
   windows: readonly number[],
 ): number {
@@ -126,7 +128,10 @@ function secondsOf(
   const holders = windows.filter((layers) => layers > 0).length;
   const stops = [0, ...visited, 0];
   const around = stops.slice(1).reduce((sum, stop, index) => sum + costs.hop(stops[index] as number, stop), 0);
-  const computing = windows.reduce((sum, layers, device) => sum + (tables[device]?.[layers] as number), 0);
+  const computing = windows.reduce(
+    (sum, layers, device) => sum + secondsAt(tables[device] as WindowSeconds, layers),
+    0,
+  );
   return computing + (visited.length === 0 ? 0 : around * (holders === 1 ? 1 : rounds));
 }
 
@@ -161,7 +166,10 @@ test('the relaxation is a lower bound, and what it finds on the way an upper one
     let least = NEVER;
     for (const windows of shares(tables.length, layers)) {
       const hops = windows.filter((own, device) => device > 0 && own > 0).length;
-      const seconds = windows.reduce((sum, own, device) => sum + (tables[device]?.[own] as number), hops * hop);
+      const seconds = windows.reduce(
+        (sum, own, device) => sum + secondsAt(tables[device] as WindowSeconds, own),
+        hops * hop,
+      );
       least = Math.min(least, seconds);
     }
     const relaxed = relaxWindows({ tables, hop, layers });

@@ -8,7 +8,13 @@ import { RECLAIM_POLICIES } from '../../../engine/cost/reclaim.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../../engine/cost/ring-costs.ts';
 import type { ProcessorKind } from '../../../engine/hardware/device.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import { type WindowTableOptions, windowSplit, windowTable } from '../../../engine/schedule/exact/window-table.ts';
+import { everyEntry, secondsAt } from '../../../engine/schedule/exact/window-seconds.ts';
+import {
+  type WindowTableOptions,
+  windowSeconds,
+  windowSplit,
+  windowTable,
+} from '../../../engine/schedule/exact/window-table.ts';
 import { divisors } from '../../../engine/schedule/scheduler.ts';
 import { relativelyNear } from '../../support/near.ts';
 import { randomRings } from '../../support/random-ring.ts';
@@ -129,9 +135,10 @@ test('the closed form equals brute force over splits for every device, window an
       const processors: ProcessorKind[] = device.gpu === undefined ? ['cpu'] : ['cpu', 'gpu'];
       for (const rounds of divisors(model.layers)) {
         const choices: WindowTableOptions = { rounds, reclaim, outputs: index === 0 ? processors : undefined };
-        const table = windowTable(costs, device, choices);
-        table.forEach((seconds, window) => {
+        const found = windowSeconds(costs, device, choices);
+        everyEntry(found).forEach((seconds, window) => {
           entries += 1;
+          assert.is(secondsAt(found, window), seconds);
           relativelyNear(seconds, tried(costs, device, choices, window));
           if (window > 0) relativelyNear(windowSplit(costs, device, choices, window).seconds, seconds);
         });
