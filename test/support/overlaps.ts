@@ -9,6 +9,16 @@ export async function overlaps(page: Page): Promise<string[]> {
   return page.evaluate(`(${SCRIPT})()`);
 }
 
+/** Texts of a report's charts that reach beyond their charts on the left, on the right or below. */
+export async function cutTexts(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll('.plot .main-svg text')]
+    .filter((text) => {
+      const [inner, outer] = [text.getBoundingClientRect(), text.closest('.plot').getBoundingClientRect()];
+      return inner.width > 0 && (inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1);
+    })
+    .map((text) => text.textContent)`);
+}
+
 const SCRIPT = `() => {
   /** Pixels in both directions from which on things overlap: lines of text touch, and glyphs are smaller than their boxes. */
   const [ACROSS, DOWN] = [3, 6];

@@ -49,10 +49,11 @@ export const CHARTS = `
   };
   // Labels of rows break, and rows grow with them.
   const labelled = (axis) => {
-    if (axis?.categoryarray === undefined) return { axis, more: 0 };
+    if (axis?.categoryarray === undefined) return { axis, more: 0, pixels: 60 };
     const ticktext = axis.categoryarray.map((text) => broken(text, LABEL));
     const lines = Math.max(...ticktext.map(linesOf)) - Math.max(...axis.categoryarray.map(linesOf));
-    return { axis: { ...axis, tickvals: axis.categoryarray, ticktext }, more: 11 * lines * ticktext.length };
+    const longest = Math.max(...ticktext.flatMap((text) => text.split('<br>')).map(({ length }) => length));
+    return { axis: { ...axis, tickvals: axis.categoryarray, ticktext }, more: 11 * lines * ticktext.length, pixels: 20 + LETTER * longest };
   };
   // Columns too narrow for their labels and for the totals above them have both upright.
   const COLUMN = 44;
@@ -72,16 +73,19 @@ export const CHARTS = `
     // The toolbar always shows on phones: labels stand below it, and a finger that scrolls the page doesn't zoom.
     const top = Math.max(t, 56);
     const right = (layout.annotations ?? []).some(({ xref, x }) => xref === 'paper' && x >= 1) ? r : 10;
-    const { axis, more } = labelled(layout.yaxis);
+    const { axis, more, pixels } = labelled(layout.yaxis);
+    const room = width - pixels - 50;
     const inner = (layout.height ?? 450) - t - b + more;
-    const height = inner + top + b + 20 * rows + bars;
+    const columns = titled(layout.xaxis, room);
+    // Room for everything below the chart, so that the library doesn't look for it again and again.
+    const below = b + 20 * (rows + linesOf(columns?.title?.text ?? '')) + bars;
+    const height = inner + top + below;
     const legend = { ...layout.legend, orientation: inPairs ? 'h' : 'v', x: 0, xanchor: 'left', yref: 'container', y: bars / height, yanchor: 'bottom' };
     // Scales of colours lie below the chart.
     const scale = { orientation: 'h', x: 0, xanchor: 'left', xref: 'container', y: 0, yref: 'container', yanchor: 'bottom', len: 1, tickangle: 0 };
     const drawn = data.map((one) => (one.colorbar ? { ...one, colorbar: { ...one.colorbar, ...scale } } : one));
-    const margin = { ...layout.margin, t: top, r: right, b, l: 50 };
-    const columns = titled(layout.xaxis, width - 110);
-    const isCrowded = crowded(columns, width - 110);
+    const margin = { ...layout.margin, t: top, r: right, b: below, l: 50 };
+    const isCrowded = crowded(columns, room);
     const axes = { xaxis: isCrowded ? upright(columns) : columns, yaxis: titled(axis, inner) };
     const annotations = isCrowded ? (layout.annotations ?? []).map(turned) : layout.annotations;
     return { data: drawn, layout: { ...layout, ...axes, annotations, width: undefined, height, legend, margin, dragmode: false } };
@@ -91,7 +95,9 @@ export const CHARTS = `
     const plot = figure.querySelector('.plot');
     const select = figure.querySelector('select');
     const draw = () => {
-      const { data, layout } = fitted(JSON.parse(coloured(text))[select ? select.selectedIndex : 0], plot.clientWidth);
+      // A chart in a closed part has no width yet.
+      const width = plot.clientWidth || document.querySelector('main > h1').clientWidth;
+      const { data, layout } = fitted(JSON.parse(coloured(text))[select ? select.selectedIndex : 0], width);
       return Plotly.react(plot, data, layout, options);
     };
     if (select) select.addEventListener('change', draw);

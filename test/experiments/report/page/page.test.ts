@@ -9,6 +9,7 @@ import { PALETTE } from '../../../../experiments/report/charts/colours.ts';
 import { type Page, renderPage } from '../../../../experiments/report/page/page.ts';
 import { testIf } from '../../../support/needs.ts';
 import { TOOLBAR } from '../../../support/open-report.ts';
+import { cutTexts } from '../../../support/overlaps.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
@@ -260,6 +261,41 @@ testPage('a legend stands below its chart on a narrow screen', CROWDED, { width:
   assert.ok((plot?.width ?? 0) > 250, `${plot?.width} pixels for the chart`);
   assert.ok((legend?.y ?? 0) > (plot?.y ?? 0) + (plot?.height ?? 0));
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+});
+
+const NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8];
+const LONG: Page = {
+  ...CROWDED,
+  sections: [true, false].map((horizontal) => ({
+    title: 'Chart',
+    blocks: [
+      {
+        kind: 'chart',
+        title: 'Bars',
+        variants: [
+          {
+            label: 'bars',
+            figure: barChart({
+              horizontal,
+              categories: NUMBERS.map((n) =>
+                horizontal ? `Table ${n}, Qwen-2.5-32B and QwQ-32B, prima.cpp` : `Qwen3-4B<br>helm-${n}`,
+              ),
+              categoryTitle: '',
+              value: { title: 'time of an output token in seconds, as published' },
+              arrange: 'stack',
+              totals: NUMBERS.map((n) => `${n}00 ms`),
+              series: [{ name: 'time', colour: '#0072b2', values: NUMBERS }],
+            }),
+          },
+        ],
+      },
+    ],
+  })),
+};
+
+testPage('no text of a chart is cut on a narrow screen', LONG, { width: 390 }, async ({ page }) => {
+  await page.waitForSelector('figure >> nth=1 >> svg .ytitle');
+  assert.equal(await cutTexts(page), []);
 });
 
 testPage('the toolbar stands next to neither legend nor chart', CROWDED, {}, async ({ page }) => {
