@@ -2,6 +2,9 @@ import * as Plot from '@observablehq/plot';
 import type { SplitCandidate, SplitSearch } from '../../engine/schedule/helm/cpu-gpu-split.ts';
 import { chartWidth } from '../lib/figure.ts';
 
+/** Bars between which two names don't fit side by side. */
+const CLOSE = 6;
+
 /** The search curve: T_plan by its parts over k, splits that don't fit shaded, the best and the reader's own marked. */
 export function curve({ curve: candidates, best }: SplitSearch, chosen: number, width: number): Element {
   const parts = candidates.flatMap((candidate) => [
@@ -13,9 +16,10 @@ export function curve({ curve: candidates, best }: SplitSearch, chosen: number, 
     one === undefined ? [] : [{ k: one.cpuUnits, ms: 1000 * one.tokenSeconds, label }];
   const own = candidates[chosen];
   const marks = own === best ? marked(best, 'best, and yours') : [...marked(best, 'best'), ...marked(own, 'yours')];
-  // Two marks may stand over neighbouring bars: each is written to its own side.
-  const sides = marks.length < 2 ? ['middle' as const] : (['end', 'start'] as const);
-  const names = marks.toSorted((one, other) => one.k - other.k).map((mark, index) => ({ mark, side: sides[index] }));
+  // Bars grow to the right, so names stand on the left; those over neighbouring bars each on their own side.
+  const [first, last] = marks.toSorted((one, other) => one.k - other.k);
+  const isClose = first !== undefined && last !== undefined && last.k - first.k < CLOSE;
+  const names = marks.map((mark) => ({ mark, side: isClose && mark === last ? ('start' as const) : ('end' as const) }));
   return Plot.plot({
     width: chartWidth(width),
     height: 320,
@@ -37,7 +41,7 @@ export function curve({ curve: candidates, best }: SplitSearch, chosen: number, 
         Plot.stackY({ x: 'k', y: 'ms', fill: 'part', fillOpacity: ({ fits }: { fits: boolean }) => (fits ? 1 : 0.25) }),
       ),
       Plot.text(marks, { x: 'k', y: 'ms', text: () => '↓', dy: -8, fontWeight: 700 }),
-      ...names.map(({ mark, side = 'middle' }) =>
+      ...names.map(({ mark, side }) =>
         Plot.text([mark], { x: 'k', y: 'ms', text: 'label', textAnchor: side, dy: -22, fontWeight: 700 }),
       ),
       Plot.ruleY([0]),
