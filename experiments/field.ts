@@ -1,7 +1,8 @@
 import { ACCURACY_COLUMNS, loadFieldDevices } from '../datasets/field.ts';
-import { fieldCells } from './field/cells.ts';
-import type { JudgedCell } from './field/efficiency.ts';
-import { contextOf, generationOf, programOf, sizeOf, sourceOf } from './field/groups.ts';
+import { fieldCells, LAST_OF_FACTORS } from './field/cells.ts';
+import { fieldEffects, isReproduced } from './field/effects.ts';
+import { isDrawnToday, type JudgedCell } from './field/efficiency.ts';
+import { contextOf, generationOf, kindOf, programOf, sizeOf, sourceOf } from './field/groups.ts';
 import { CELL_COLUMNS, factorText, fieldPage, GROUP_COLUMNS, shareText } from './field/report.ts';
 import { type GroupErrors, groupErrors, spreads } from './field/statistics.ts';
 import { tableCsv, tableJson, terminalTable } from './report/columns.ts';
@@ -17,20 +18,26 @@ await runExperiment({
   json: 'field.json',
   files: ['field.csv', 'accuracy.csv'],
   run() {
-    const { cells, efficiencies, unpredicted, unfixed } = fieldCells();
+    const { cells, efficiencies, shares, unpredicted, unfixed } = fieldCells();
     const judged = cells.filter(({ use }) => use === 'judged');
     const phaseOf = ({ known }: JudgedCell): string => known.test.phase;
     const tables = {
       totals: groupErrors(
-        judged.toSorted((one, other) => Number(isPrefill(one)) - Number(isPrefill(other))),
-        (cell) => `tier ${cell.measurement.tier}, ${phaseOf(cell)}`,
+        judged.toSorted((one, other) => placeOf(one) - placeOf(other)),
+        (cell) => `${isLatest(cell) ? 'third round, ' : ''}tier ${cell.measurement.tier}, ${phaseOf(cell)}`,
       ),
+      kinds: groupErrors(judged.filter(isLatest), (cell) => `third round, ${kindOf(cell)}, ${phaseOf(cell)}`),
       programs: groupErrors(judged, programOf),
       sources: groupErrors(judged, sourceOf),
       contexts: groupErrors(judged, contextOf),
       sizes: groupErrors(judged, sizeOf),
       generations: groupErrors(judged, generationOf(loadFieldDevices())),
-      efficiencies,
+      npus: groupErrors(
+        cells.filter(({ known }) => known.processor === 'npu' && !isDrawnToday(known)),
+        programOf,
+      ),
+      effects: fieldEffects(cells),
+      ...{ efficiencies, shares },
       floor: spreads(cells),
     };
     const table = { columns: CELL_COLUMNS, rows: cells };
@@ -58,13 +65,17 @@ await runExperiment({
         contexts: tables.contexts,
         sizes: tables.sizes,
         generations: tables.generations,
-        efficiencies,
+        kinds: tables.kinds,
+        npus: tables.npus,
+        effects: tables.effects.map((effect) => ({ ...effect, right: isReproduced(effect) })),
+        ...{ efficiencies, shares },
         floor: tables.floor,
         rows: tableJson(table),
         unpredicted: unpredicted.map(({ measurement: { row }, reason }) => ({ row, reason })),
       },
       text: [
         terminalTable({ columns: GROUP_COLUMNS, rows: tables.totals }),
+        terminalTable({ columns: GROUP_COLUMNS, rows: tables.kinds }),
         terminalTable({ columns: GROUP_COLUMNS, rows: tables.programs }),
       ],
       page: fieldPage(cells, unpredicted, tables),
@@ -73,9 +84,13 @@ await runExperiment({
   },
 });
 
-/** How far predictions from specifications are off by kind of processor: what `hearth plan` says in addition to its own. */
+/**
+ * How far predictions from specifications by the planner of today are off, by kind of processor: what `hearth plan` says in
+ * addition to its own. Nothing is fitted to these machines.
+ */
 function accuracyCsv(judged: readonly JudgedCell[]): string {
-  const groups = groupErrors(judged, ({ known: { processor, count, test } }) =>
+  const todays = judged.map((cell) => ({ ...cell, error: cell.errorToday }));
+  const groups = groupErrors(todays, ({ known: { processor, count, test } }) =>
     [processor, count > 1 ? 'several' : 'one', test.phase].join('/'),
   );
   return toCsv(
@@ -90,9 +105,14 @@ function accuracyCsv(judged: readonly JudgedCell[]): string {
   );
 }
 
-/** Whether a cell comes second in the report. */
-function isPrefill({ known }: JudgedCell): boolean {
-  return known.test.phase === 'prefill';
+/** Whether a cell was predicted with the mended descriptions of GPUs. */
+function isLatest({ round }: JudgedCell): boolean {
+  return round !== undefined && round > LAST_OF_FACTORS;
+}
+
+/** The place of a cell in the report: rounds with the mended model come last, and prefill behind decode. */
+function placeOf(cell: JudgedCell): number {
+  return 2 * Number(isLatest(cell)) + Number(cell.known.test.phase === 'prefill');
 }
 
 function sentence({ name, cells, machines, plain, fitted }: GroupErrors): string {

@@ -27,7 +27,8 @@ const EFFICIENCY = {
   cpuFloats: 0.5,
   otherGpuBandwidth: 0.75,
   nvidiaBandwidth: 0.94,
-  sharedGpuBandwidth: 0.94,
+  appleBandwidth: 0.94,
+  sharedGpuBandwidth: 0.8,
   matrixUnits: 0.45,
   applePrompts: 0.6,
   hostLink: 0.8,
@@ -60,7 +61,7 @@ const MATRIX_UNITS: Readonly<Partial<Record<GpuPart['family'], number>>> = {
 /** Families that llama.cpp runs by CUDA, whose launches and bandwidth were fitted. */
 const NVIDIA: readonly GpuPart['family'][] = ['pascal', 'turing', 'ampere', 'ada', 'blackwell'];
 /** Time of a layer besides its weights, in which some twenty kernels are launched: where `npm run field` has drawn machines. */
-const LAUNCHES = { nvidia: '45 us', shared: '90 us' } as const;
+const LAUNCHES = { nvidia: '45 us', apple: '90 us' } as const;
 
 /** RAM that the operating system and a browser leave, GiB, of all there is. Assumed. */
 const AVAILABLE: Readonly<Record<CatalogueSystem, (memory: number) => number>> = {
@@ -140,17 +141,18 @@ function ownGpu({ family, memory, compute, matrix, bandwidth, hostLink }: GpuPar
 }
 
 function sharedGpu({ family, compute, bandwidth }: SharedGpuPart, memory: number): object {
-  const source =
-    family === 'apple'
-      ? 'assumed: Metal’s recommended working set, two thirds of the RAM, three quarters above 32 GiB'
-      : 'assumed: as much of the RAM as Metal recommends, two thirds, three quarters above 32 GiB';
+  const isApple = family === 'apple';
+  const { appleBandwidth, applePrompts, sharedGpuBandwidth } = EFFICIENCY;
+  const source = isApple
+    ? 'assumed: Metal’s recommended working set, two thirds of the RAM, three quarters above 32 GiB'
+    : 'assumed: as much of the RAM as Metal recommends, two thirds, three quarters above 32 GiB';
   return {
-    api: family === 'apple' ? 'metal' : 'opencl',
+    api: isApple ? 'metal' : 'opencl',
     memory: { total: gib(memory, source), available: gib(metalShare(memory) * memory, source) },
     compute: quantity(compute, 'TFLOPS', SHARED_GPU_COMPUTE),
-    ...(family === 'apple' ? { promptCompute: quantity(compute, 'TFLOPS', EFFICIENCY.applePrompts) } : {}),
-    bandwidth: quantity(bandwidth, 'GB/s', EFFICIENCY.sharedGpuBandwidth),
-    dispatch: launches(LAUNCHES.shared),
+    ...(isApple ? { promptCompute: quantity(compute, 'TFLOPS', applePrompts) } : {}),
+    bandwidth: quantity(bandwidth, 'GB/s', isApple ? appleBandwidth : sharedGpuBandwidth),
+    ...(isApple ? { dispatch: launches(LAUNCHES.apple) } : {}),
   };
 }
 

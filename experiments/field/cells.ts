@@ -4,6 +4,8 @@ import {
   fitEfficiencies,
   fitGroupShares,
   type GroupShares,
+  isDrawn,
+  isDrawnToday,
   type JudgedCell,
   judgeCells,
   type PredictedCell,
@@ -24,12 +26,12 @@ export interface FieldCells {
   readonly efficiencies: readonly Efficiency[];
   readonly shares: readonly GroupShares[];
   readonly unpredicted: readonly UnpredictedCell[];
-  /** Rows that have no first prediction: they are judged with today’s, and the register lacks them. */
+  /** Judged rows that have no first prediction: they are judged by today’s, and the register lacks them. */
   readonly unfixed: readonly number[];
 }
 
 /** The last round in which one factor was fitted after the comparison. */
-const LAST_OF_FACTORS = 2;
+export const LAST_OF_FACTORS = 2;
 
 /** All measurements with their first predictions and those of today. */
 export function fieldCells(): FieldCells {
@@ -47,7 +49,7 @@ export function fieldCells(): FieldCells {
     }
     const { known, tokensPerSecond: today, parts } = prediction;
     const own = fixed.get(measurement.row);
-    if (own === undefined) unfixed.push(measurement.row);
+    if (own === undefined && !isDrawn(known.machine)) unfixed.push(measurement.row);
     predicted.push({
       ...{ measurement, known, parts, today },
       predicted: own?.tokensPerSecond ?? today,
@@ -59,7 +61,7 @@ export function fieldCells(): FieldCells {
     predicted.filter(({ round }) => round !== undefined && round <= LAST_OF_FACTORS),
     (cell) => cell.predicted,
   );
-  const efficiencies = fitEfficiencies(predicted, (cell) => cell.today);
+  const efficiencies = fitEfficiencies(predicted, (cell) => cell.today, isDrawnToday);
   const shares = fitGroupShares(predicted);
   return {
     cells: judgeCells(predicted, { first, efficiencies, shares }),

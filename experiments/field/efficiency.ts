@@ -57,6 +57,14 @@ export function isDrawn(machine: string): boolean {
 }
 
 /**
+ * Whether today’s efficiencies are fitted on a cell: those of NPUs on a third of their models, by a hash of the name, and
+ * judged on the others, since a program has few chips; those of other processors on drawn machines.
+ */
+export function isDrawnToday({ processor, model, machine }: KnownSetting): boolean {
+  return isDrawn(processor === 'npu' ? model : machine);
+}
+
+/**
  * The groups to which a cell belongs, the narrowest first: program, kind of processor, bits of the format and phase; the
  * same without the format; kind of processor and phase. A cell takes the efficiency of the first that has a drawn machine.
  */
@@ -75,11 +83,12 @@ export function groupsOf({ program, processor, format, test }: KnownSetting): re
 export function fitEfficiencies(
   cells: readonly PredictedCell[],
   predictedOf: (cell: PredictedCell) => number,
+  isFitted: (known: KnownSetting) => boolean = ({ machine }) => isDrawn(machine),
 ): ReadonlyMap<string, Efficiency> {
   const ratios = new Map<string, Map<string, number[]>>();
   for (const cell of cells) {
     const { measurement, known } = cell;
-    if (!isDrawn(known.machine)) continue;
+    if (!isFitted(known)) continue;
     for (const group of groupsOf(known)) {
       const machines = ratios.get(group) ?? new Map<string, number[]>();
       ratios.set(group, machines);
@@ -159,10 +168,15 @@ export function judgeCells(cells: readonly PredictedCell[], fits: Fits): readonl
   });
 }
 
+/** Machines that a group by format needs before it counts in place of its program’s: the median of one is its own. */
+const ENOUGH = 3;
+
 /** Today’s rate with efficiency: in parts for one GPU, by a factor for others. */
 function todaysRate({ known, parts, today }: PredictedCell, { efficiencies, shares }: Fits) {
   const own = parts && partGroupsOf(known).flatMap((group) => shares.get(group) ?? [])[0];
   if (parts !== undefined && own !== undefined) return { rate: rateOfParts(parts, own.shares), group: own.group };
-  const factor = groupsOf(known).flatMap((group) => efficiencies.get(group) ?? [])[0];
+  const [byFormat, ...wider] = groupsOf(known).map((group) => efficiencies.get(group));
+  const factor =
+    byFormat !== undefined && byFormat.machines >= ENOUGH ? byFormat : wider.find((one) => one !== undefined);
   return { rate: today * (factor?.efficiency ?? 1), group: factor?.group ?? '' };
 }

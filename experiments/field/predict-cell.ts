@@ -14,6 +14,7 @@ import { createNamedModel, namedW4a16Model } from '../../datasets/load.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import { usualMix } from '../../engine/gguf/parse-models.ts';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
+import type { Gpu } from '../../engine/hardware/device.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { namedPart, presetCluster, readPreset } from '../../engine/hardware/preset-cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
@@ -56,7 +57,7 @@ export function createFieldPredictor(): (setting: FieldSetting) => FieldPredicti
   const models = loadFieldModels();
   const devices = loadFieldDevices();
   const cluster = remembered(
-    ({ preset, processor, count, link }) => [preset, processor, count, link],
+    ({ preset, processor, count, link, plan }) => [preset, processor, count, link, plan],
     (known) => clusterOf(known, devices),
   );
   const model = remembered(
@@ -153,7 +154,7 @@ function readSetting(setting: FieldSetting, meanings: FieldMeanings): Meaning<Om
 
 /** The devices as `hearth plan` would describe them; those that compute on their CPUs have no GPU. */
 function clusterOf(
-  { preset, count, link, processor }: KnownSetting,
+  { preset, count, link, processor, plan }: KnownSetting,
   devices: ReturnType<typeof loadFieldDevices>,
 ): Cluster {
   const part = readPreset(devices, preset, 'preset');
@@ -165,8 +166,26 @@ function clusterOf(
     ),
     preset,
   );
-  if (processor !== 'cpu') return cluster;
-  return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
+  if (processor !== 'cpu' && !plan.startsWith('tensor-parallel')) return cluster;
+  return createCluster({
+    ...cluster,
+    devices: cluster.devices.map((device) => {
+      // The closed form cuts tensors over CPUs: the processor that computes takes their place.
+      const cpu =
+        processor === 'cpu' || device.gpu === undefined ? device.cpu : { ...device.cpu, ...ratesOf(device.gpu) };
+      return { ...device, cpu, gpu: undefined };
+    }),
+  });
+}
+
+/** A GPU’s rates and latencies, without its memory. */
+function ratesOf({
+  flops,
+  bandwidth,
+  kvCopyLatency,
+  dispatch = 0,
+}: Gpu): Pick<Gpu, 'flops' | 'bandwidth' | 'kvCopyLatency' | 'dispatch'> {
+  return { flops, bandwidth, kvCopyLatency, dispatch };
 }
 
 function modelOf({ model, format: { mix } }: KnownSetting, models: ReturnType<typeof loadFieldModels>): Model {
@@ -202,6 +221,22 @@ function planOf({ plan }: KnownSetting, problem: Problem): Plan | undefined {
     outputProcessor: gpuLayers === model.layers ? 'gpu' : 'cpu',
     prefetch: 'none',
   });
+}
+
+/** Tokens per second of a model whose layers lie in equal parts on different machines, one after the other. */
+export function splitRate(
+  presets: readonly string[],
+  link: string,
+  named: { readonly model: string; readonly context: number },
+): number {
+  const devices = loadFieldDevices();
+  const network = namedPart(devices, { name: link, flag: 'link', kinds: ['link'] });
+  const parts = presets.map((preset) => readPreset(devices, preset, 'preset'));
+  const cluster = parseCluster(presetCluster(parts, network), presets.join(' and '));
+  const model = createNamedModel(loadFieldModels(), named.model);
+  const workload = createWorkload({ context: named.context });
+  const plan = layerSplit({ belief: cluster, model, workload }, cluster.devices[0]?.name ?? '');
+  return rateOf('decode', { cluster, model, workload, plan });
 }
 
 /** Equal windows of layers on the GPUs of all machines, one after the other, as RPC servers with equal memory get them. */

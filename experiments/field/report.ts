@@ -5,7 +5,8 @@ import { type Column, tableBlock } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
 import type { Results } from '../report/experiment.ts';
 import type { UnpredictedCell } from './cells.ts';
-import type { Efficiency, JudgedCell } from './efficiency.ts';
+import { type FieldEffect, isReproduced } from './effects.ts';
+import type { Efficiency, GroupShares, JudgedCell } from './efficiency.ts';
 import type { GroupErrors, Spread } from './statistics.ts';
 
 /** Half-width of the chart's band: within a quarter. */
@@ -17,7 +18,7 @@ export const shareText = (log: number): string => (Number.isNaN(log) ? '' : `${(
 export const factorText = (log: number): string => (Number.isNaN(log) ? '' : `× ${Math.exp(log).toFixed(2)}`);
 const signedText = (log: number): string => `${log < 0 ? '−' : '+'}${Math.abs(100 * Math.expm1(log)).toFixed(0)} %`;
 
-function errorColumns(key: 'plain' | 'fitted', title: string): readonly Column<GroupErrors>[] {
+function errorColumns(key: 'plain' | 'fitted' | 'today', title: string): readonly Column<GroupErrors>[] {
   const column = (
     name: 'median' | 'ninetieth' | 'worst' | 'bias',
     head: string,
@@ -44,6 +45,7 @@ export const GROUP_COLUMNS: readonly Column<GroupErrors>[] = [
   { title: 'machines', key: 'machines', value: ({ machines }) => machines, unit: 'count' },
   ...errorColumns('plain', 'specification'),
   ...errorColumns('fitted', 'with efficiency'),
+  ...errorColumns('today', 'today, seen'),
 ];
 
 const rate = (value: number): string => threeDigits(value);
@@ -58,6 +60,7 @@ export const CELL_COLUMNS: readonly Column<JudgedCell>[] = [
   { title: 'processor', key: 'processor', value: ({ known }) => known.processor, filter: true },
   { title: 'test', key: 'test', value: ({ measurement }) => measurement.test },
   { title: 'phase', key: 'phase', value: ({ known }) => known.test.phase, filter: true },
+  { title: 'round', key: 'round', value: ({ round }) => round, filter: true },
   { title: 'use', key: 'use', value: ({ use }) => use, filter: true },
   {
     ...{ title: 'measured,\ntok/s', key: 'measured_tokens_per_s', align: 'right' },
@@ -79,6 +82,10 @@ export const CELL_COLUMNS: readonly Column<JudgedCell>[] = [
     ...{ text: ({ errorFitted }) => signedText(errorFitted), tone: ({ errorFitted }) => errorTone(errorFitted) },
   },
   { key: 'ln_error_specification', value: ({ error }) => error },
+  {
+    ...{ title: 'today,\nseen', key: 'today_tokens_per_s', value: ({ todayFitted }) => todayFitted, align: 'right' },
+    ...{ text: ({ todayFitted }) => rate(todayFitted) },
+  },
   { title: 'fitted on', key: 'fitted_on', value: ({ fittedOn }) => fittedOn, on: 'page' },
   { title: 'assumed', key: 'assumed', value: ({ known }) => known.assumed, on: 'page', wraps: true },
   {
@@ -112,6 +119,50 @@ const EFFICIENCY: readonly Column<Efficiency>[] = [
   { title: 'cells', key: 'cells', value: ({ cells }) => cells, unit: 'count' },
 ];
 
+const SHARES: readonly Column<GroupShares>[] = [
+  { title: 'group', key: 'group', value: ({ group }) => group, label: true },
+  {
+    title: 'reading',
+    key: 'read',
+    value: ({ shares }) => (shares.phase === 'decode' ? percent(shares.read) : ''),
+    align: 'right',
+  },
+  {
+    title: 'matrix units',
+    key: 'products',
+    value: ({ shares }) => (shares.phase === 'prefill' ? percent(shares.products) : ''),
+    align: 'right',
+  },
+  { title: 'attention', key: 'attention', value: ({ shares }) => percent(shares.attention), align: 'right' },
+  {
+    ...{ title: 'µs a layer', key: 'layer_us', value: ({ shares }) => 1e6 * shares.layerSeconds, align: 'right' },
+    ...{ text: ({ shares }) => (1e6 * shares.layerSeconds).toFixed(0) },
+  },
+  { title: 'machines', key: 'machines', value: ({ machines }) => machines, unit: 'count' },
+  { title: 'cells', key: 'cells', value: ({ cells }) => cells, unit: 'count' },
+];
+const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+
+const EFFECTS: readonly Column<FieldEffect>[] = [
+  { title: 'effect', key: 'effect', value: ({ effect }) => effect, label: true },
+  {
+    title: 'measured',
+    key: 'measured',
+    value: ({ measured }) => measured,
+    text: ({ measured }) => `× ${measured.toFixed(2)}`,
+    align: 'right',
+  },
+  {
+    title: 'simulated',
+    key: 'predicted',
+    value: ({ predicted }) => predicted,
+    text: ({ predicted }) => `× ${predicted.toFixed(2)}`,
+    align: 'right',
+  },
+  { title: 'sign', key: 'sign', value: (one) => (isReproduced(one) ? 'right' : 'wrong') },
+  { title: 'note', key: 'note', value: ({ note }) => note, wraps: true },
+];
+
 const SPREAD: readonly Column<Spread>[] = [
   { title: 'setting', key: 'setting', value: ({ name }) => name, label: true },
   { title: 'sources', key: 'sources', value: ({ sources }) => sources, unit: 'count' },
@@ -133,7 +184,11 @@ export interface FieldTables {
   readonly sizes: readonly GroupErrors[];
   /** GPUs with memory of their own. */
   readonly generations: readonly GroupErrors[];
+  /** NPUs by program and phase: cells of models to which nothing is fitted. */
+  readonly npus: readonly GroupErrors[];
+  readonly effects: readonly FieldEffect[];
   readonly efficiencies: readonly Efficiency[];
+  readonly shares: readonly GroupShares[];
   readonly floor: readonly Spread[];
 }
 
@@ -166,6 +221,7 @@ export function fieldPage(
         ],
       },
       { title: 'All judged cells', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.totals })] },
+      { title: 'What it should reproduce', blocks: [tableBlock({ columns: EFFECTS, rows: tables.effects })] },
       { title: 'By program and processor', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.programs })] },
       { title: 'By source', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.sources })] },
       { title: 'Decode by stated context', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.contexts })] },
@@ -174,7 +230,9 @@ export function fieldPage(
         title: 'GPUs with memory of their own, by generation',
         blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.generations })],
       },
+      { title: 'NPUs, judged on other models', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.npus })] },
       { title: 'Efficiencies', blocks: [tableBlock({ columns: EFFICIENCY, rows: tables.efficiencies })] },
+      { title: 'Shares of GPUs', blocks: [tableBlock({ columns: SHARES, rows: tables.shares })] },
       { title: 'What two sources measured', blocks: [tableBlock({ columns: SPREAD, rows: tables.floor })] },
       {
         title: 'All predicted cells',

@@ -1,5 +1,5 @@
 import { median } from '../report/median.ts';
-import type { JudgedCell } from './efficiency.ts';
+import { isDrawnToday, type JudgedCell } from './efficiency.ts';
 
 /** How far predictions are off: |ln(predicted / measured)| and its sign. */
 export interface ErrorStatistics {
@@ -10,13 +10,17 @@ export interface ErrorStatistics {
   readonly bias: number;
 }
 
-/** The errors of a group of cells, by specifications alone and with efficiencies. */
+/**
+ * The errors of a group of cells: first predictions by specifications alone and with efficiencies, and `today`, what the
+ * model of today makes of cells that it isn’t fitted to. All cells were seen before that.
+ */
 export interface GroupErrors {
   readonly name: string;
   readonly cells: number;
   readonly machines: number;
   readonly plain: ErrorStatistics;
   readonly fitted: ErrorStatistics;
+  readonly today: ErrorStatistics;
 }
 
 export function errorStatistics(errors: readonly number[]): ErrorStatistics {
@@ -41,6 +45,9 @@ export function groupErrors(
     machines: new Set(own.map(({ known }) => known.machine)).size,
     plain: errorStatistics(own.map(({ error }) => error)),
     fitted: errorStatistics(own.map(({ errorFitted }) => errorFitted)),
+    today: errorStatistics(
+      own.flatMap(({ known, errorTodayFitted }) => (isDrawnToday(known) ? [] : [errorTodayFitted])),
+    ),
   }));
 }
 

@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadFieldDevices, loadFieldMeasurements, parseFieldMeasurements } from '../../datasets/field.ts';
+import {
+  loadFieldDevices,
+  loadFieldMeasurements,
+  loadFieldModels,
+  parseFieldMeasurements,
+} from '../../datasets/field.ts';
+import { createNamedModel } from '../../datasets/load.ts';
+import { readPreset } from '../../engine/hardware/preset-cluster.ts';
+import { isReproduced } from '../../experiments/field/effects.ts';
 import {
   fitEfficiencies,
   fnv1a,
@@ -13,15 +21,23 @@ import {
   type PredictedCell,
 } from '../../experiments/field/efficiency.ts';
 import { generationOf, sizeOf, sourceOf } from '../../experiments/field/groups.ts';
+import { fitShares, partsOf, rateOfParts } from '../../experiments/field/parts.ts';
 import { createFieldPredictor } from '../../experiments/field/predict-cell.ts';
 import { errorStatistics } from '../../experiments/field/statistics.ts';
-import { readFieldTest } from '../../experiments/field/test-of-cell.ts';
+import { type FieldTest, readFieldTest } from '../../experiments/field/test-of-cell.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-field-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 const { code, stdout } = await runScript('experiments/field.ts', '--out', directory, '--json');
+
+interface Effect {
+  readonly effect: string;
+  readonly measured: number;
+  readonly predicted: number;
+  readonly right: boolean;
+}
 
 interface Row {
   readonly row: number;
@@ -47,6 +63,27 @@ test('the document says what the program prints, and its tables are the program�
       [digits(cell.measured_tokens_per_s), digits(cell.specification_tokens_per_s)],
       line,
     );
+  }
+});
+
+test('the document has every effect and every kind of the third round as the program finds them', () => {
+  const { effects, kinds } = JSON.parse(stdout) as {
+    effects: Effect[];
+    kinds: { name: string; cells: number; plain: { median: number }; fitted: { median: number } }[];
+  };
+  const text = readFileSync('docs/measurements/field.md', 'utf8').replaceAll(/ +/g, ' ');
+  assert.ok(effects.length >= 14 && kinds.length >= 9);
+  for (const { effect, measured, predicted, right } of effects)
+    assert.ok(
+      text.includes(
+        `| ${effect} | × ${measured.toFixed(2)} | × ${predicted.toFixed(2)} | ${right ? 'right' : 'wrong'} |`,
+      ),
+      effect,
+    );
+  const percent = (log: number): string => `${(100 * Math.expm1(log)).toFixed(0)} %`;
+  for (const { name, cells, plain, fitted } of kinds) {
+    const row = text.split('\n').find((line) => line.startsWith(`| ${name.replace('third round, ', '')} | ${cells} |`));
+    assert.ok(row?.includes(` ${percent(plain.median)} | `) && row.includes(` ${percent(fitted.median)} | `), name);
   }
 });
 
@@ -94,7 +131,9 @@ test('tests are read by phase and mean context', () => {
   assert.equal(readFieldTest('decode, 64 tokens after 128'), { phase: 'decode', context: 160, stated: true });
   assert.equal(readFieldTest('decode at context 4k'), { phase: 'decode', context: 4096, stated: true });
   assert.equal(readFieldTest('decode'), { phase: 'decode', context: 512, stated: false });
-  assert.is(readFieldTest('prefill of 128 (TTFT 145.90 ms)'), undefined);
+  assert.equal(readFieldTest('tg32 @ d32768'), { phase: 'decode', context: 32784, stated: true });
+  assert.equal(readFieldTest('prefill of 128 (TTFT 145.90 ms)'), { phase: 'prefill', prompts: [128] });
+  assert.is(readFieldTest('pp2048 @ d32768'), undefined);
 });
 
 test('efficiencies are fitted on drawn machines only, each machine once', () => {
@@ -116,6 +155,46 @@ test('efficiencies are fitted on drawn machines only, each machine once', () => 
   const last = judgeCells(cells, { first: fitted, efficiencies: fitted, shares: new Map() }).at(-1);
   assert.is(last?.use, 'judged');
   assert.ok(Math.abs(last?.errorFitted ?? 1) < 1e-12);
+});
+
+test('efficiencies in parts find the shares that cells were made with, but for one that fell back', () => {
+  const shares = { phase: 'decode', read: 0.9, attention: 0.2, layerSeconds: 100e-6 } as const;
+  const parts = (read: number, attention: number, layers: number) =>
+    ({ phase: 'decode', read, attention, layers }) as const;
+  const cells = [parts(5e-3, 1e-3, 32), parts(1e-3, 1e-3, 16), parts(20e-3, 1e-4, 32), parts(5e-3, 4e-3, 32)].map(
+    (one, index) => ({ machine: `m${index % 2}`, parts: one, measured: rateOfParts(one, shares) }),
+  );
+  const slow = { machine: 'm2', parts: parts(5e-3, 1e-3, 32), measured: 3 };
+  const found = fitShares('decode', [...cells, slow]);
+  assert.ok(found.phase === 'decode' && Math.abs(found.read - 0.9) < 1e-9);
+  assert.equal([found.attention, Math.round(1e6 * found.layerSeconds)], [0.2, 100]);
+  assert.throws(() => rateOfParts(parts(1, 1, 1), { phase: 'prefill', products: 1, attention: 1, layerSeconds: 0 }));
+});
+
+test('parts are those of a GPU that holds the model', () => {
+  const devices = loadFieldDevices();
+  const model = createNamedModel(loadFieldModels(), 'Llama-3-8B:Q4_K_M');
+  const of = (text: string, name: string) =>
+    partsOf(readFieldTest(name) as FieldTest, readPreset(devices, text, ''), model);
+  const desktop = 'Desktop Ryzen 7 7700 32 GB';
+  const decode = of(`${desktop} + RTX 3090 24 GB`, 'tg128');
+  assert.ok(decode?.phase === 'decode' && Math.round(1e4 * decode.read) === 49 && decode.layers === 32);
+  const prefill = of(`${desktop} + RTX 3090 24 GB`, 'pp1024');
+  const [prompt] = prefill?.phase === 'prefill' ? prefill.prompts : [];
+  // 14 GFLOP a token by tensor cores of 4 × 35.58 TFLOPS; two passes of 512 tokens.
+  assert.ok(prompt?.layers === 64 && Math.abs(prompt.products - (1024 * 13.96e9) / 142.3e12) < 1e-3);
+  assert.is(of(`${desktop} + RTX 3070 8 GB`, 'tg128')?.phase, 'decode');
+  assert.is(of(`${desktop} + GTX 1050 4 GB`, 'tg128'), undefined);
+  assert.is(of(desktop, 'tg128'), undefined);
+});
+
+test('an effect is reproduced if its sign is right, or if there is none', () => {
+  const effect = (measured: number, predicted: number, isNone?: true) =>
+    isReproduced({ effect: '', measured, predicted, note: '', ...(isNone && { isNone }) });
+  assert.equal(
+    [effect(2, 1.1), effect(0.5, 1.1), effect(1.05, 0.95, true), effect(1.05, 1.2, true)],
+    [true, false, true, false],
+  );
 });
 
 test('cells are grouped by source, size of the model and generation of the GPU', () => {
