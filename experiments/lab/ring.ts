@@ -236,14 +236,16 @@ function killedIn({ devices }: Lab, groups: readonly DeviceGroup[]): string | un
   return killed && `${killed} was killed for lack of memory while too much was being read; try again, or a faster disk`;
 }
 
-/** Resolves once the worker listens. @throws Error if it ends before */
-async function listens(worker: LabProcess, name: string): Promise<void> {
+/** Resolves once the worker listens. @throws Error if it ends before, and asks it no more */
+export async function listens(worker: LabProcess, name: string): Promise<void> {
+  let hasEnded = false;
   const ended = worker.ended.then((code) => {
+    hasEnded = true;
     throw new Error(`the worker on ${name} ended with ${code}: ${worker.stderr}`);
   });
   ended.catch(() => {});
   const listening = (async () => {
-    while (!worker.stderr.includes('listens at ')) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!hasEnded && !worker.stderr.includes('listens at ')) await new Promise((resolve) => setTimeout(resolve, 20));
   })();
   await within(START_SECONDS, Promise.race([ended, listening]), `the worker on ${name} needs`);
 }
