@@ -107,7 +107,7 @@ export function mapChart(one: Study, { x, y, counts }: CellMap): Figure {
   const places = [
     { name: 'printed', symbol: 'square-open', x: x.printed, y: y.printed },
     { name: 'prior', symbol: 'circle-open', x: x.prior, y: y.prior },
-    { name: 'reproduced with', symbol: 'diamond-open', x: one.problem.used[x.name], y: one.problem.used[y.name] },
+    { name: 'used', symbol: 'diamond-open', x: one.problem.used[x.name], y: one.problem.used[y.name] },
     { name: 'chosen', symbol: 'x', x: one.values[x.name], y: one.values[y.name] },
   ].filter((place) => place.x !== undefined && place.y !== undefined);
   const points = places.map(
@@ -166,7 +166,7 @@ function marksOf(one: Study, unknown: Scan['unknown']): MarkedValue[] {
     { value: unknown.printed, name: 'printed', dash: 'dash' },
     { value: unknown.prior, name: 'prior', dash: 'dot' },
     { value: one.values[unknown.name], name: 'chosen', dash: 'solid' },
-    { value: one.problem.used[unknown.name], name: 'reproduced with', dash: 'longdash' },
+    { value: one.problem.used[unknown.name], name: 'used', dash: 'longdash' },
   ] as const;
   const marks: MarkedValue[] = [];
   for (const { value, name, dash } of all) {

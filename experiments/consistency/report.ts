@@ -60,7 +60,7 @@ function studySection(study: Study): Section {
     {
       kind: 'chart',
       title: 'Value against cells that hold, by table',
-      note: `${count} The other unknowns are at their chosen values.`,
+      note: `${count} The other unknowns are at their chosen values. Lines mark the value that the paper prints, the prior, the chosen one, and the one used to reproduce the tables.`,
       variants: scans.map((one) => ({ label: one.unknown.name, figure: countChart(study, one) })),
       choose,
     },
@@ -76,7 +76,7 @@ function studySection(study: Study): Section {
           {
             kind: 'chart' as const,
             title: `${map.x.name} and ${map.y.name} together`,
-            note: 'The number of cells that hold.',
+            note: 'The number of cells that hold. Marks: printed, prior, chosen, and used to reproduce the tables.',
             variants: [{ label: 'map', figure: mapChart(study, map) }],
           },
         ]),

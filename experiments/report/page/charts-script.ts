@@ -82,8 +82,13 @@ export const CHARTS = `
     const height = inner + top + below;
     const legend = { ...layout.legend, orientation: inPairs ? 'h' : 'v', x: 0, xanchor: 'left', yref: 'container', y: bars / height, yanchor: 'bottom' };
     // Scales of colours lie below the chart.
-    const scale = { orientation: 'h', x: 0, xanchor: 'left', xref: 'container', y: 0, yref: 'container', yanchor: 'bottom', len: 1, tickangle: 0 };
-    const drawn = data.map((one) => (one.colorbar ? { ...one, colorbar: { ...one.colorbar, ...scale } } : one));
+    const scale = { orientation: 'h', x: 0, xanchor: 'left', xref: 'container', y: 0, yref: 'container', yanchor: 'bottom', lenmode: 'pixels', len: width - 20, tickangle: 0 };
+    const wide = ({ title, ...bar }) => ({
+      ...bar,
+      ...(title && { title: { ...title, text: title.text.replaceAll('<br>', ' ') } }),
+      ...scale,
+    });
+    const drawn = data.map((one) => (one.colorbar ? { ...one, colorbar: wide(one.colorbar) } : one));
     const margin = { ...layout.margin, t: top, r: right, b: below, l: 50 };
     const isCrowded = crowded(columns, room);
     const axes = { xaxis: isCrowded ? upright(columns) : columns, yaxis: titled(axis, inner) };
