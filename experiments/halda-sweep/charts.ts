@@ -1,6 +1,6 @@
 import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
-import { formatSeconds } from '../../engine/input/format.ts';
+import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import { planShares } from '../../engine/plan/plan.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
 import { SCHEDULER_NAMES } from '../../engine/schedule/registry.ts';
@@ -90,27 +90,34 @@ function publishedSeries(rows: readonly SweepRow[], models: readonly string[]): 
   });
 }
 
-/** Layers by device and processor, one bar per model (as prima.cpp Fig. 9d shows memory). */
-export function layersChart(rows: readonly SweepRow[], models: readonly string[], devices: readonly string[]): Figure {
-  const shares = models.map((model) => {
-    const outcome = rows.find((row) => row.model.label === model)?.outcome;
-    return outcome?.status === 'planned' || outcome?.status === 'unrunnable' ? planShares(outcome.plan) : undefined;
+/** Bytes of layers by device and processor, one bar per model (as prima.cpp Fig. 9d shows memory). */
+export function layerBytesChart(
+  rows: readonly SweepRow[],
+  models: readonly string[],
+  devices: readonly string[],
+): Figure {
+  const shares = models.map((label) => {
+    const { outcome, model } = rows.find((row) => row.model.label === label) ?? {};
+    if (model === undefined || (outcome?.status !== 'planned' && outcome?.status !== 'unrunnable')) return undefined;
+    return { byDevice: planShares(outcome.plan), layerBytes: model.model.layer.bytes };
   });
   const parts = devices.flatMap((device, index) =>
     (['gpu', 'cpu'] as const).map((processor) => {
-      const values = shares.map((share) => {
-        const own = share?.find((candidate) => candidate.device === device);
+      const layers = shares.map((share) => {
+        const own = share?.byDevice.find((candidate) => candidate.device === device);
         return own === undefined ? 0 : processor === 'gpu' ? own.gpuLayers : own.cpuLayers;
       });
+      const bytes = layers.map((count, at) => count * (shares[at]?.layerBytes ?? 0));
       const hatched = processor === 'cpu';
-      const hover = values.map((value) => `${value} layers`);
+      const values = bytes.map((own) => own / 2 ** 30);
+      const hover = bytes.map((own, at) => `${layers[at]} layers, ${formatBytes(own)}`);
       return { name: `${device} ${processor.toUpperCase()}`, values, colour: colour(index), hatched, hover };
     }),
   );
   return barChart({
     categories: models,
     categoryTitle: 'model, by bytes of weights',
-    value: { title: 'layers' },
+    value: { title: 'weights of layers (GiB)' },
     series: parts.filter(({ values }) => values.some((value) => value > 0)),
     arrange: 'stack',
     totals: shares.map((share) => (share === undefined ? 'no plan' : '')),

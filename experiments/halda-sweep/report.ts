@@ -7,7 +7,7 @@ import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Block, ChartBlock, Page, Section } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
-import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
+import { causesChart, layerBytesChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
 import { FIT_NOTE, isFitted, tableOf } from './columns.ts';
 import { modelFindings, rateSentence } from './findings.ts';
 import type { SweepInputs } from './inputs.ts';
@@ -95,12 +95,12 @@ function clusterSections(truth: Cluster, { rows, informed, subsets }: ClusterRes
     blocks: [
       {
         kind: 'chart',
-        title: 'Layers by device and processor',
+        title: 'Bytes of layers by device and processor',
         note: 'Solid: on the GPU. Hatched: on the CPU.',
         choose: 'Scheduler',
         variants: favouriteFirst(schedulers).map((scheduler) => ({
           label: scheduler,
-          figure: layersChart(
+          figure: layerBytesChart(
             rows.filter((row) => row.scheduler === scheduler),
             models,
             devices,
