@@ -5,7 +5,7 @@ import { createModel } from '../../../engine/model/model.ts';
 import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Stage } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
-import { ringWindows } from '../../../engine/plan/ring-windows.ts';
+import { ringWindows, streamedLayers } from '../../../engine/plan/ring-windows.ts';
 import { FIT_POLICY } from '../../../engine/plan/weights-policy.ts';
 import { slowLinks } from '../../../engine/ring/head/measured-links.ts';
 import { fittedPlan, layoutOf, planRing, planWeights, type RingPlanning } from '../../../engine/ring/head/planning.ts';
@@ -183,10 +183,17 @@ test('windows follow rounds and relays, and plans that the ring can’t carry ou
     { device: 'desktop', from: 0, to: 8 },
   ]);
   const stages: readonly Stage[] = HAND.stages;
-  const streamed = createPlan({ ...HAND, stages: stages.map((stage) => ({ ...stage, streamed: 'ahead' as const })) });
-  assert.is(
-    problem(() => ringWindows(streamed)),
-    'plan: stages[0]: is streamed; the ring runs layers where they lie',
+  const streaming = (...ways: readonly NonNullable<Stage['streamed']>[]) =>
+    streamedLayers({
+      stages: stages.map((stage, index) => ({ ...stage, streamed: ways[index % ways.length] as 'ahead' })),
+      output: { ...HAND.output, streamed: 'in-turn' },
+    });
+  const { device, from } = stages[0] as Stage;
+  assert.is(streaming('ahead').get(device)?.layers[0], from);
+  assert.is(streaming('ahead').get(HAND.output.device)?.output, true);
+  assert.match(
+    problem(() => streaming('ahead', 'ahead', 'ahead', 'in-turn')),
+    /^plan: stages\[\d\]\.streamed: is "in-turn"; another stage of \w+ has "ahead"$/,
   );
 });
 
