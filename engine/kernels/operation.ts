@@ -76,6 +76,11 @@ export interface MultiplyOperation {
   readonly bias?: Vector;
   readonly accumulate?: boolean;
   readonly multiplied?: Multiplied | undefined;
+  /**
+   * Whether native kernels round activations to 15 bits where they would to 8, in products whose errors cost more than
+   * others'. Default: false.
+   */
+  readonly finely?: boolean;
 }
 
 /**

@@ -32,7 +32,15 @@ export interface Linear {
   readonly matrix: Matrix;
   readonly bias?: Vector;
   readonly scales?: Vector;
+  /** As MultiplyOperation has it. */
+  readonly finely?: true;
 }
+
+/**
+ * Matrices that make keys: the smallest of attention, whose errors grow in the exponents of its weights and stay in the
+ * cache. Multiplied finely they take off 10 to 20 % of the error of quantized test models.
+ */
+const KEY_MATRICES: ReadonlySet<LayerProduct> = new Set(['attn_k', 'attn_kv_a_mqa']);
 
 type MultiplyStep = LayerStep & { readonly kind: 'multiply' };
 
@@ -177,6 +185,7 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
         ...matrix(name, rows),
         ...(added && { bias: added }),
         ...(scales && { scales: ofLayer(scales) }),
+        ...(KEY_MATRICES.has(step.weight) && { finely: true }),
       };
     }
     const alone = isWanted(false) ? weights.filter(({ role }) => !inProducts.has(role)) : [];
@@ -220,7 +229,7 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
       if (first >= end) continue;
       const own = matrix(tensor.name, { from: tensor.rows.from + first, count: end - first });
       const bias = tensor.bias?.slice(first, end);
-      pieces.push({ ...own, ...(bias && { bias }) });
+      pieces.push({ ...own, ...(bias && { bias }), ...(tensor.finely && { finely: true }) });
     }
     return pieces;
   };
@@ -228,14 +237,25 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   const tensorsOf = (
     operator: OperatorName,
     layer: number,
-  ): readonly { readonly name: string; readonly rows: Rows; readonly bias?: Vector | undefined }[] => {
+  ): readonly {
+    readonly name: string;
+    readonly rows: Rows;
+    readonly bias?: Vector | undefined;
+    readonly finely?: boolean;
+  }[] => {
     if (operator === 'output') {
       const name = shape.tiedEmbeddings ? 'token_embd.weight' : 'output.weight';
       return [{ name, rows: { from: 0, count: shape.vocabularySize } }];
     }
     return blockOf(layer).steps.flatMap((step) =>
       step.kind === 'multiply' && OPERATOR_OF.get(step.weight) === operator
-        ? [{ ...placeOf(step.weight, layer), bias: biasOf(step, layer) }]
+        ? [
+            {
+              ...placeOf(step.weight, layer),
+              bias: biasOf(step, layer),
+              finely: KEY_MATRICES.has(step.weight),
+            },
+          ]
         : [],
     );
   };

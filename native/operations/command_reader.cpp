@@ -150,10 +150,11 @@ void CommandReader::readMultiply(Program& program) {
   const auto bias = optionalSlice();
   const bool accumulate = count() != 0;
   const Way way = readWay();
+  const bool finely = count() != 0;
   const std::size_t tokens = times(x.size(), weights.columns, "multiply: x isn't whole rows");
   require(y.size() == tokens * weights.rows, "multiply: y doesn't fit x");
   require(bias.empty() || bias.size() == weights.rows, "multiply: the bias doesn't fit the matrix");
-  program.multiply({weights, x, y, bias, accumulate, way});
+  program.multiply({weights, x, y, bias, accumulate, way, finely});
 }
 
 void CommandReader::readRope(Program& program) {

@@ -13,7 +13,7 @@ namespace hearth {
 #define HEARTH_COMMANDS(X)                                                                                        \
   X(Embed, "embed", "matrix vector tokens")                                                                       \
   X(RmsNorm, "rms-norm", "vector vector vector number count")                                                      \
-  X(Multiply, "multiply", "matrix vector vector vector? flag count")                                              \
+  X(Multiply, "multiply", "matrix vector vector vector? flag count flag")                                         \
   X(Rope, "rope", "vector vector count count flag")                                                               \
   X(Store, "store", "cache vector vector count")                                                                  \
   X(Attention, "attention", "cache vector vector count count number count count vector?")                         \

@@ -33,6 +33,8 @@ struct Multiplication {
   std::span<const float> bias;
   bool accumulate;
   Way way;
+  /** Whether activations aren't rounded to bytes, in products whose errors cost more than others'. */
+  bool finely;
 };
 
 /** Matrices of the same shape in one: those of expert e are its rows from e·stride on. */

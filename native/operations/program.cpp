@@ -162,10 +162,11 @@ std::size_t Program::sourceOf(const MatrixView& matrix, Rounding rounding, std::
 }
 
 void Program::multiply(const Multiplication& product) {
-  const auto& [matrix, x, y, bias, accumulate, way] = product;
+  const auto& [matrix, x, y, bias, accumulate, way, finely] = product;
   const std::size_t tokens = x.size() / matrix.columns;
+  const auto notToBytes = [finely](Rounding one) { return finely && one == Rounding::byte ? Rounding::word : one; };
   if (tokens == 1 && way != Way::together) {
-    const Rounding rounding = roundingOfFew(table_, matrix.type, rounding_);
+    const Rounding rounding = notToBytes(roundingOfFew(table_, matrix.type, rounding_));
     const std::size_t source = sourceOf(matrix, rounding, x);
     const std::size_t rows = unitBytes / rowBytes(matrix.type, matrix.columns);
     const std::size_t unitRows = shareRows(rows, matrix.rows, threads_, rowsSideBySide);
@@ -173,7 +174,7 @@ void Program::multiply(const Multiplication& product) {
     return;
   }
   const bool singly = way == Way::singly || (way == Way::byNumber && tokens < leastPacked(matrix.type));
-  const Rounding rounding = (singly ? roundingOfFew : roundingOfMany)(table_, matrix.type, rounding_);
+  const Rounding rounding = notToBytes((singly ? roundingOfFew : roundingOfMany)(table_, matrix.type, rounding_));
   const std::span packs = singly ? singlesOf(matrix, rounding, x) : packsOf(matrix, rounding, x);
   const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads_, table_.tileRows);
   append(MatmulOperation{matrix, tokens, x, packs, singly, y, bias, accumulate, rounding, unitRows});

@@ -14,7 +14,7 @@ export interface Command {
 export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   embed: { code: 0, operands: 'matrix vector tokens' },
   'rms-norm': { code: 1, operands: 'vector vector vector number count' },
-  multiply: { code: 2, operands: 'matrix vector vector vector? flag count' },
+  multiply: { code: 2, operands: 'matrix vector vector vector? flag count flag' },
   rope: { code: 3, operands: 'vector vector count count flag' },
   store: { code: 4, operands: 'cache vector vector count' },
   attention: { code: 5, operands: 'cache vector vector count count number count count vector?' },
@@ -85,6 +85,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.bias);
       push(buffer, operation.accumulate === true ? 1 : 0);
       pushWay(buffer, operation.multiplied);
+      push(buffer, operation.finely === true ? 1 : 0);
       return;
     case 'rope':
       pushVector(buffer, operation.x);
