@@ -85,7 +85,7 @@ export const CHARTS = `
     const scale = { orientation: 'h', x: 0, xanchor: 'left', xref: 'container', y: 0, yref: 'container', yanchor: 'bottom', lenmode: 'pixels', len: width - 20, tickangle: 0 };
     const wide = ({ title, ...bar }) => ({
       ...bar,
-      ...(title && { title: { ...title, text: title.text.replaceAll('<br>', ' ') } }),
+      ...(title && { title: { ...title, side: 'right', font: { size: 12 }, text: title.text.replaceAll('<br>', ' ') } }),
       ...scale,
     });
     const drawn = data.map((one) => (one.colorbar ? { ...one, colorbar: wide(one.colorbar) } : one));
