@@ -26,7 +26,7 @@ test('each round another engine goes first, and the limits are measured after ea
     return LIMITS;
   };
   const hearth = { ...toyEngine(log, 'Hearth', 0.01), limits };
-  const rounds = await contest({ kind: 'prefill', tokens: 4 }, hearth, [toyEngine(log, 'A', 0.02)], 2);
+  const rounds = await contest({ kind: 'prefill', tokens: 4 }, hearth, [toyEngine(log, 'A', 0.02)], { repetitions: 2 });
   assert.equal(log, [
     ...['Hearth prefill 4', 'limits', 'A prefill 4', 'limits'],
     ...['A prefill 4', 'limits', 'Hearth prefill 4', 'limits'],
@@ -35,11 +35,24 @@ test('each round another engine goes first, and the limits are measured after ea
   assert.equal(rounds[1]?.limits, LIMITS);
 });
 
+test('a round that has no time any more is left out, but the first', async () => {
+  const log: string[] = [];
+  const hearth = { ...toyEngine(log, 'Hearth', 0.01), limits: async () => LIMITS };
+  const roundsWithin = async (times: number) => {
+    let left = times;
+    const rounds = { repetitions: 7, hasTime: () => left-- > 0 };
+    return (await contest({ kind: 'prefill', tokens: 4 }, hearth, [], rounds)).length;
+  };
+  assert.equal([await roundsWithin(0), await roundsWithin(2), await roundsWithin(9)], [1, 3, 7]);
+});
+
 test('engines decode eight tokens at a time, or all where one of them begins each turn anew', async () => {
   const decoded = async (continues: boolean) => {
     const log: string[] = [];
     const hearth = { ...toyEngine(log, 'Hearth', 0.01), limits: async () => LIMITS };
-    await contest({ kind: 'decode', tokens: 12 }, hearth, [toyEngine(log, 'A', 0.01, continues)], 1);
+    await contest({ kind: 'decode', tokens: 12 }, hearth, [toyEngine(log, 'A', 0.01, continues)], {
+      repetitions: 1,
+    });
     return log;
   };
   assert.equal(await decoded(true), [
@@ -58,7 +71,7 @@ test('peers that have one text at a time sit out several requests, whose tokens 
   const hearth = { ...toyEngine(log, 'Hearth', 0), limits: async () => LIMITS, requests: requests('Hearth', 0.5) };
   const peers = [toyEngine(log, 'A', 0), { ...toyEngine(log, 'B', 0), requests: requests('B', 1) }];
   const discipline = { kind: 'requests', requests: 8, tokens: 4 } as const;
-  const rounds = await contest(discipline, hearth, peers, 2);
+  const rounds = await contest(discipline, hearth, peers, { repetitions: 2 });
   assert.equal(log, ['Hearth 8 × 4', 'B 8 × 4', 'B 8 × 4', 'Hearth 8 × 4']);
   const model = createNamedModel(loadCatalogue(), 'OLMoE-1B-7B');
   const cell = cellOf({ discipline, type: 'Q4_K_M', threads: 1, model, rounds });

@@ -14,6 +14,13 @@ export function disciplineName(discipline: Discipline | Requests): string {
   return `${discipline.kind} ${discipline.tokens}`;
 }
 
+/** How often engines take turns. */
+export interface Rounds {
+  readonly repetitions: number;
+  /** Whether there is time for another round after the first. Default: always. */
+  readonly hasTime?: () => boolean;
+}
+
 /** One repetition: the times of all engines, and the limits of the machine meanwhile. */
 export interface Round {
   readonly hearth: Turn;
@@ -33,7 +40,7 @@ const TURN_TOKENS = 8;
 const DECODE_PROMPT = 1;
 
 /**
- * Runs all engines in turns, `repetitions` times. Each round another one goes first, since the next finds its weights
+ * Runs all engines in turns, `repetitions` times, or fewer where time is up before. Each round another one goes first, since the next finds its weights
  * in the caches. A peer that can't go on from its last token makes every engine decode all tokens in one turn; one that
  * has no requests is absent from theirs.
  */
@@ -41,14 +48,14 @@ export async function contest(
   discipline: Discipline | Requests,
   hearth: Engine & Pick<Child, 'limits'>,
   all: readonly Engine[],
-  repetitions: number,
+  { repetitions, hasTime = () => true }: Rounds,
 ): Promise<Round[]> {
   const { kind, tokens } = discipline;
   const peers = kind === 'requests' ? all.filter((engine) => engine.requests !== undefined) : all;
   const engines: readonly Engine[] = [hearth, ...peers];
   const turnTokens = peers.every(({ continues }) => continues) ? TURN_TOKENS : tokens;
   const rounds: Round[] = [];
-  for (let repetition = 0; repetition < repetitions; repetition++) {
+  for (let repetition = 0; repetition < repetitions && (repetition === 0 || hasTime()); repetition++) {
     const first = repetition % engines.length;
     const order = [...engines.slice(first), ...engines.slice(0, first)];
     const turns = new Map<Engine, Turn[]>(engines.map((engine) => [engine, []]));

@@ -39,6 +39,7 @@ to stdout: medians of tokens per second, and medians and quartiles of the ratio 
                            what is timed, and with how many tokens; requests:8 is eight texts at once, each continued by
                            16 tokens
   --repeat 7               rounds
+  --seconds 300            time for all rounds together, after which none begins; each cell has one
   --quick                  short for --what decode:32,prefill:128 --repeat 3
   --peer <name=path>       a program llama-bench, of llama.cpp or ik_llama.cpp, under any name; may be repeated
   --peer node-llama-cpp    the prebuilt llama.cpp of that package, which is installed next to the project’s own packages
@@ -66,6 +67,8 @@ type PeerStarter = (task: Task) => Promise<Engine | undefined>;
 interface Settings {
   readonly disciplines: readonly (Discipline | Requests)[];
   readonly repetitions: number;
+  /** Seconds left for a cell; infinite unless rounds have a limit. */
+  readonly cellSeconds: () => number;
   readonly instructions: string;
   readonly peers: readonly PeerStarter[];
 }
@@ -84,6 +87,7 @@ async function main(): Promise<void> {
       threads: { type: 'string', default: availableParallelism() > 1 ? '1,2' : '1' },
       what: { type: 'string' },
       repeat: { type: 'string' },
+      seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       peer: { type: 'string', multiple: true },
       alone: { type: 'boolean', default: false },
@@ -113,8 +117,13 @@ async function main(): Promise<void> {
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   const instructions = readChoice('--instructions', values.instructions, ['auto', ...addon.instructionSets()]);
   const peers = await readPeers(values.alone ? [] : (values.peer ?? [NODE_LLAMA]));
-  const settings = { disciplines, repetitions, instructions, peers };
   const results: Results = { cells: [], memory: [], engines: new Set() };
+  const seconds =
+    values.seconds === undefined ? Number.POSITIVE_INFINITY : readCount('--seconds', values.seconds, 1, 2 ** 20);
+  const end = performance.now() / 1000 + seconds;
+  const cells = types.length * threadCounts.length * disciplines.length;
+  const cellSeconds = (): number => (end - performance.now() / 1000) / Math.max(1, cells - results.cells.length);
+  const settings = { disciplines, repetitions, cellSeconds, instructions, peers };
   const load = loadavg()[0] ?? Number.NaN;
   for (const type of types) {
     const path = await benchModel(type, shape);
@@ -164,7 +173,7 @@ async function llamaOrSilence(task: Task): Promise<Child | undefined> {
 /** All disciplines with one model and number of threads: the engines keep it loaded. */
 async function benchModelWith(
   { type, path, threads }: { readonly type: string; readonly path: string; readonly threads: number },
-  { disciplines, repetitions, instructions, peers }: Settings,
+  { disciplines, repetitions, cellSeconds, instructions, peers }: Settings,
   { cells, memory, engines }: Results,
 ): Promise<void> {
   const model = withFile(path, (bytes) => modelFromGguf(readGguf(bytes)));
@@ -195,7 +204,9 @@ async function benchModelWith(
       }
     }
     for (const discipline of disciplines) {
-      const rounds = await contest(discipline, hearth, started.slice(1), repetitions);
+      const end = performance.now() / 1000 + cellSeconds();
+      const hasTime = (): boolean => performance.now() / 1000 < end;
+      const rounds = await contest(discipline, hearth, started.slice(1), { repetitions, hasTime });
       const cell = cellOf({ discipline, type, threads, model, rounds });
       cells.push(cell);
       const ratios = cell.peers.map(({ name, ratio }) => `${ratio.median.toFixed(2)} × ${name}`);
