@@ -128,7 +128,10 @@ export function readExperts(options: ExpertTexts, memory: string | undefined): P
     if (isMapped && value !== undefined)
       throw new InputError(name, 'is for slots, and --expert-reads mmap has none; leave one out');
   if (expertEviction === 'pinned-hottest' && lookahead !== undefined && lookahead.kind !== 'none')
-    throw new InputError('--expert-lookahead', 'guesses are no hotter than what pinned-hottest holds; leave one out');
+    throw new InputError(
+      '--expert-lookahead',
+      'pinned-hottest already holds the hottest experts, so guesses gain nothing; leave one out',
+    );
   return {
     ...(expertSlots !== undefined && { slots: readCount('--expert-slots', expertSlots) }),
     ...(expertPool !== undefined && { pool: expertPool as Pool }),

@@ -7,7 +7,7 @@ type Kind = Pick<FieldAccuracy, 'processor' | 'several'>;
 
 const KIND_NAMES: Readonly<Record<FieldAccuracy['processor'], string>> = {
   metal: 'Apple GPUs',
-  discrete: 'GPUs with memory of their own',
+  discrete: 'GPUs with their own memory',
   integrated: 'GPUs that share the RAM',
   cpu: 'CPUs',
   npu: 'NPUs',

@@ -199,10 +199,10 @@ function readOptions(options: Options, called: Command): ServeRequest {
   };
 }
 
-/** @throws InputError for what is no origin */
+/** @throws InputError if the text isn't an origin */
 function readOrigin(text: string | undefined): string | undefined {
   if (text === undefined || text === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+$/i.test(text)) return text;
-  throw new InputError('--cors', `"${text}" is no origin; give one such as http://localhost:3000, or *`);
+  throw new InputError('--cors', `"${text}" isn’t an origin; give one such as http://localhost:3000, or *`);
 }
 
 /** @throws InputError for a name, and for an address beyond loopback without a key */

@@ -75,6 +75,6 @@ async function measureAt(url: string, progress: (steps: number) => { step(text: 
 
 function readRedis(flag: string, text: string): string {
   const place = readPlace(flag, text);
-  if (place.kind !== 'redis') throw new InputError(flag, `"${text}" is no Redis; give redis://127.0.0.1:PORT`);
+  if (place.kind !== 'redis') throw new InputError(flag, `"${text}" isn’t a Redis URL; give redis://127.0.0.1:PORT`);
   return place.url;
 }

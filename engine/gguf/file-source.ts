@@ -35,7 +35,7 @@ export function openFile(path: string): OpenFile {
       if (!existsSync(part))
         throw new InputError(
           part,
-          `there is no such file; it is part ${index + 1} of ${paths.length}, all of which must lie in one folder`,
+          `there is no such file; it is part ${index + 1} of ${paths.length}, and all parts must be in one folder`,
         );
       opened.push(openOne(part));
     }

@@ -16,14 +16,14 @@ type Scalar =
  *     ssm.state_size=128 rope.scaling.type=yarn attention.head_count_kv=0*2,8,0*3,8
  *
  * @param where the place of the text, for messages
- * @throws InputError for what is no pair, keys that occur twice, and lists of unlike values or of more than 1000
+ * @throws InputError for anything but pairs, keys that occur twice, and lists of unlike values or of more than 1000
  */
 export function parseMetadataPairs(text: string, where: string): Map<string, MetadataValue> {
   const pairs = new Map<string, MetadataValue>();
   for (const pair of text.split(/\s+/).filter((part) => part !== '')) {
     const [, key, value] = /^([\w.]+)=(.+)$/.exec(pair) ?? [];
     if (key === undefined || value === undefined)
-      throw new InputError(where, `"${pair}" is no pair; write key=value, with spaces between pairs`);
+      throw new InputError(where, `"${pair}" isn’t a pair; write key=value, with spaces between pairs`);
     if (pairs.has(key)) throw new InputError(where, `"${key}" occurs twice; give it one value`);
     pairs.set(key, /[,*]/.test(value) ? list(value, `${where}, ${key}`) : scalar(value));
   }
@@ -43,7 +43,7 @@ function list(text: string, where: string): MetadataValue {
   for (const part of text.split(',')) {
     const [, one, times = '1'] = /^([^*]+)(?:\*(\d+))?$/.exec(part) ?? [];
     if (one === undefined)
-      throw new InputError(where, `"${part}" is no value of a list; write 8, or 0*3 for three zeros`);
+      throw new InputError(where, `"${part}" isn’t a value of a list; write 8, or 0*3 for three zeros`);
     if (values.length + Number(times) > LONGEST_LIST)
       throw new InputError(where, `has more than ${LONGEST_LIST} values; no model has so many layers`);
     values.push(...new Array<Scalar>(Number(times)).fill(scalar(one)));

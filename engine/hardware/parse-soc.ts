@@ -53,7 +53,7 @@ function readArray(fields: Fields): NpuArray {
     throw new InputError(fields.place('longestGraph'), `${found}; each graph is twice as long as the one before`);
   }
   if (array.shortestGraph % array.tile !== 0) {
-    const found = `${array.shortestGraph} is no multiple of the tile (${array.tile})`;
+    const found = `${array.shortestGraph} isn’t a multiple of the tile (${array.tile})`;
     throw new InputError(fields.place('shortestGraph'), `${found}; such a graph would compute padding`);
   }
   fields.end();

@@ -36,12 +36,12 @@ function obstacle(kind: LayerKind): string | undefined {
   if (mixer?.kind !== 'attention') return mixer === undefined ? 'no attention' : `${mixer.kind} in place of attention`;
   if (feedForward?.kind !== 'dense') return feedForward === undefined ? 'no feed-forward part' : 'experts';
   if (!addsDirectly(kind)) return 'results that are normalised or scaled before they are added';
-  if (kind.scaled !== undefined && kind.scaled.length > 0) return 'matrices with numbers of their own';
+  if (kind.scaled !== undefined && kind.scaled.length > 0) return 'matrices with scales of their own';
   if (kind.inputSize !== undefined || kind.outputScale) return 'an embedding, or a factor, of its own';
   if (mixer.keysOf !== undefined) return 'the keys of another layer';
   if (mixer.norms === 'all-heads') return 'a norm of all heads together';
   if (mixer.gated || mixer.sinks || mixer.valuesAreKeys) return 'gates or sinks of heads, or keys as values';
-  if (mixer.outputBias || feedForward.biases?.includes('ffn_down')) return 'a bias of what is added to the stream';
+  if (mixer.outputBias || feedForward.biases?.includes('ffn_down')) return 'a bias on the layer’s output';
   return undefined;
 }
 

@@ -94,6 +94,6 @@ function progressText(done: number, points: number, secondsLeft: number | undefi
 
 function readRedis(text: string): string {
   const place = readPlace('--on', text);
-  if (place.kind !== 'redis') throw new InputError('--on', `"${text}" is no Redis; give redis://HOST:PORT`);
+  if (place.kind !== 'redis') throw new InputError('--on', `"${text}" isn’t a Redis URL; give redis://HOST:PORT`);
   return place.url;
 }

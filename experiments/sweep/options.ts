@@ -52,7 +52,7 @@ export function readPlace(flag: string, text: string): Place {
     parseRedisAddress(flag, text);
     return { kind: 'redis', url: text };
   }
-  throw new InputError(flag, `"${text}" is no place for a sweep; give local, slurm or redis://HOST:PORT`);
+  throw new InputError(flag, `"${text}" isn’t a place for a sweep; give local, slurm or redis://HOST:PORT`);
 }
 
 /** The executor of a place, loaded only where it is used. @param out the folder of the results, shared under Slurm */

@@ -20,7 +20,7 @@ export function takeResults(folder: string | undefined, name: string, out: strin
     const others = `${found.join(', ')} ${found.length === 1 ? 'is' : 'are'} of other inputs, or of another version of code or data`;
     throw new InputError(
       '--resume',
-      `${folder} has no ${name}, the points of this sweep${found.length === 0 ? '' : `; ${others}`}; leave it out to begin anew`,
+      `${folder} has no ${name}, the points of this sweep${found.length === 0 ? '' : `; ${others}`}; leave it out to start over`,
     );
   }
   makeOutputFolder('--out', out);

@@ -23,7 +23,7 @@ test('a plan says how far such predictions have been off, or that nobody knows',
   };
   assert.is(
     textOf('Llama-3-8B:Q4_K_M'),
-    `on GPUs with memory of their own, by specification: ${part('decode', 'tokens')}; ${part('prefill', 'prompts')}`,
+    `on GPUs with their own memory, by specification: ${part('decode', 'tokens')}; ${part('prefill', 'prompts')}`,
   );
   assert.match(textOf('Qwen3-32B:Q4_K_M'), /^unknown for such a plan: /);
   assert.match(textOf('Llama-3-70B:Q4_K_M'), /^unknown where weights are read from disks: /);

@@ -144,7 +144,7 @@ testIf(
 );
 
 for (const [options, expected] of [
-  [['--on', 'local'], /^--on: "local" is no Redis; give redis:\/\/127\.0\.0\.1:PORT\n$/],
+  [['--on', 'local'], /^--on: "local" isn’t a Redis URL; give redis:\/\/127\.0\.0\.1:PORT\n$/],
   [['--point-ms', '0'], /^--point-ms: /],
 ] as const) {
   test(`${options.join(' ')} is reported in one line with exit code 2`, async () => {

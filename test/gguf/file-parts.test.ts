@@ -87,7 +87,7 @@ test('another part than the first, a missing one and a renamed one are refused i
   const [first = '', second = '', third = ''] = await writeParts(whole, { folder, name: 'lacking', count: 3 });
   assert.is(refusal(second), `${second}: is part 2 of 3 of a model; give the first: ${first}`);
   renameSync(third, join(folder, 'third.gguf'));
-  assert.is(refusal(first), `${third}: there is no such file; it is part 3 of 3, all of which must lie in one folder`);
+  assert.is(refusal(first), `${third}: there is no such file; it is part 3 of 3, and all parts must be in one folder`);
   assert.is(
     refusal(join(folder, 'third.gguf')),
     `${join(folder, 'third.gguf')}: is part 3 of 3 of a model; name the parts NAME-00001-of-0000N.gguf and give the first`,

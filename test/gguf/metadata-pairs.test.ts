@@ -22,9 +22,9 @@ test('numbers, flags, texts and lists are told apart by how they are written', (
 });
 
 for (const [text, problem] of [
-  ['a', '"a" is no pair; write key=value, with spaces between pairs'],
+  ['a', '"a" isn’t a pair; write key=value, with spaces between pairs'],
   ['a=1 a=2', '"a" occurs twice; give it one value'],
-  ['a=1,*2', '"*2" is no value of a list; write 8, or 0*3 for three zeros'],
+  ['a=1,*2', '"*2" isn’t a value of a list; write 8, or 0*3 for three zeros'],
   ['a=1,true', 'has values of unlike types'],
   ['a=1*999999999', 'has more than 1000 values; no model has so many layers'],
 ] as const)

@@ -66,7 +66,7 @@ const MISTAKES: readonly [string, string, string][] = [
   [
     'metadata without a value',
     `${HEADER},metadata\n${ROW},expert_count`,
-    'm.csv: row 2, column metadata: "expert_count" is no pair; write key=value, with spaces between pairs',
+    'm.csv: row 2, column metadata: "expert_count" isn’t a pair; write key=value, with spaces between pairs',
   ],
   [
     'metadata that are missing',

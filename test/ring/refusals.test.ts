@@ -76,7 +76,7 @@ test('a worker that accepts connections and then is silent is named before the w
   const address = `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const { head } = headHere(path, [{ name: 'w', address, publicKey: undefined }], { gatherSeconds: 30 });
   const start = performance.now();
-  const expected = `w: does not answer at ${address}: its process hangs, is stopped, or is no hearth worker, or the link is too slow`;
+  const expected = `w: does not answer at ${address}: its process hangs, is stopped, or isn’t a hearth worker, or the link is too slow`;
   assert.is(await messageOf(head.gather()), expected);
   assert.ok(performance.now() - start < 5000);
   await head.close();

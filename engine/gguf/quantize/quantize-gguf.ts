@@ -120,7 +120,7 @@ function planTensors(
     if (columns % block !== 0)
       throw new InputError(
         place,
-        `has rows of ${columns} values, which are no whole blocks of ${to}’s ${block}; choose another mix`,
+        `has rows of ${columns} values, not a whole number of ${to}’s blocks of ${block}; choose another mix`,
       );
     const weighted = importance !== undefined && !staysFloat(named);
     return {

@@ -95,7 +95,7 @@ export function connect(options: ConnectionOptions): Connection {
     // A peer that refuses the handshake closes the connection at once.
     silent = clock() - reachedAt > 0.9 * HANDSHAKE_TIMEOUT;
     if (silent)
-      problem = `does not answer at ${address}: its process hangs, is stopped, or is no hearth worker, or the link is too slow`;
+      problem = `does not answer at ${address}: its process hangs, is stopped, or isn’t a hearth worker, or the link is too slow`;
     else problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
   });
   socket.events.on('handshake:error:auth', () => {

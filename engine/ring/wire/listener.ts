@@ -93,7 +93,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (connectedAt.size <= MOST_DEVICES) return;
     const stranger = [...connectedAt.keys()].find((one) => !belongs(one));
     if (stranger === undefined) return;
-    log(`more than ${MOST_DEVICES} connections to ${options.domain}: the oldest that is no part of a ring is closed`);
+    log(`more than ${MOST_DEVICES} connections to ${options.domain}: the oldest that isn’t part of a ring is closed`);
     options.onCrowded?.(stranger);
     expel(stranger);
   };

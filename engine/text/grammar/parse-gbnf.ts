@@ -57,11 +57,11 @@ export function parseGbnf(text: string): GbnfRules {
     if (text[at] === '\\') {
       const escaped = match(ESCAPE);
       if (escaped === null)
-        return fail(`${found()} is no escape; allowed: \\n, \\r, \\t, \\", \\\\, \\[, \\], \\x, \\u, \\U`);
+        return fail(`${found()} isn’t an escape; allowed: \\n, \\r, \\t, \\", \\\\, \\[, \\], \\x, \\u, \\U`);
       const [, two, four, eight, letter = ''] = escaped;
       const digits = two ?? four ?? eight;
       const code = digits === undefined ? (LETTERS[letter] ?? letter).charCodeAt(0) : Number.parseInt(digits, 16);
-      return code <= LAST_CHARACTER ? code : fail(`U+${digits} is no character`);
+      return code <= LAST_CHARACTER ? code : fail(`U+${digits} isn’t a character`);
     }
     const code = text.codePointAt(at);
     if (code === undefined || code === 0x0a) return fail('the line ends within a text or class');
@@ -109,7 +109,7 @@ export function parseGbnf(text: string): GbnfRules {
     if (take('+')) return [1, Number.POSITIVE_INFINITY];
     if (take('?')) return [0, 1];
     if (text[at] !== '{') return undefined;
-    const [, from, comma, to] = match(TIMES) ?? fail(`${found()} is no number of times, such as {2}, {2,} or {2,5}`);
+    const [, from, comma, to] = match(TIMES) ?? fail(`${found()} isn’t a number of times, such as {2}, {2,} or {2,5}`);
     const least = Number(from);
     const most = comma === undefined ? least : to === undefined ? Number.POSITIVE_INFINITY : Number(to);
     if (most < least) fail(`{${least},${most}} ends before it begins`);

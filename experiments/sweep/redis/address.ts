@@ -30,7 +30,7 @@ export function parseRedisAddress(flag: string, text: string): RedisAddress {
   if (url.hash !== '' || url.search !== '')
     throw problem(`the URL of the Redis has a "${url.hash === '' ? '?' : '#'}"`);
   if (!/^\/?$|^\/\d{1,4}$/.test(url.pathname))
-    throw problem('the URL of the Redis has a path that is no database number');
+    throw problem('the URL of the Redis has a path that isn’t a database number');
   if (url.hostname === '') throw problem('the URL of the Redis has no host');
   const decoded = (part: string): string | undefined => {
     try {

@@ -75,7 +75,7 @@ function unpackLines(packed: Buffer, place: string): string[] {
   try {
     return inflateRawSync(packed, { maxOutputLength: MOST_BLOCK_BYTES }).toString().split('\n');
   } catch (error) {
-    throw blockProblem(place, `is no packed text of at most ${MOST_BLOCK_BYTES} bytes (${(error as Error).message})`);
+    throw blockProblem(place, `isn’t a packed text of at most ${MOST_BLOCK_BYTES} bytes (${(error as Error).message})`);
   }
 }
 

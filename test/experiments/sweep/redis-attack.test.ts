@@ -130,8 +130,8 @@ testIf(
     for (const [bytes, expected] of [
       [packed(['1', '2']), 'has 2 lines in place of 250'],
       [packed(Array<string>(5000).fill('1')), 'has 5000 lines in place of 250'],
-      [Buffer.from([1, 2, 3, 255]), 'is no packed text of at most 67108864 bytes'],
-      [deflateRawSync(Buffer.alloc(2 ** 27, 'a')), 'is no packed text of at most 67108864 bytes'],
+      [Buffer.from([1, 2, 3, 255]), 'isn’t a packed text of at most 67108864 bytes'],
+      [deflateRawSync(Buffer.alloc(2 ** 27, 'a')), 'isn’t a packed text of at most 67108864 bytes'],
       [filled('{{{'), 'the result of point 0 is not JSON'],
       [filled(`"=cmd|'/c calc'!A1<script>alert(1)</script>"`), 'the result of point 0 is none of upgrades'],
       [filled('-1'), 'the result of point 0 is none of upgrades (must be at least 0, not -1)'],

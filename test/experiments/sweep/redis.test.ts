@@ -117,7 +117,7 @@ test('an address without Redis is reported in one line with exit code 2', async 
 });
 
 for (const [options, expected] of [
-  [['--on', 'mars'], /^--on: "mars" is no place for a sweep; give local, slurm or redis:\/\/HOST:PORT\n$/],
+  [['--on', 'mars'], /^--on: "mars" isn’t a place for a sweep; give local, slurm or redis:\/\/HOST:PORT\n$/],
   [['--print-script'], /^--print-script: is for --on slurm; leave it out\n$/],
   [['--point', '1000'], /^--point: the last point is 999\n$/],
 ] as const) {

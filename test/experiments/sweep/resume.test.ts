@@ -112,7 +112,7 @@ test('points of other inputs are not taken', async () => {
   assert.is(code, 2);
   assert.match(
     stderr,
-    /^--resume: \S+carried has no points-[0-9a-f]{12}\.jsonl, the points of this sweep; points-[0-9a-f]{12}\.jsonl is of other inputs, or of another version of code or data; leave it out to begin anew\n$/,
+    /^--resume: \S+carried has no points-[0-9a-f]{12}\.jsonl, the points of this sweep; points-[0-9a-f]{12}\.jsonl is of other inputs, or of another version of code or data; leave it out to start over\n$/,
   );
 });
 

@@ -67,7 +67,7 @@ const WRONG: readonly (readonly [grammar: string, problem: RegExp])[] = [
   ['root ::= "a"{3,2}', /ends before it begins/],
   ['root ::= [z-a]', /ends before it begins/],
   ['root ::= <think> "a"', /tokens by number or spelling are not supported/],
-  ['root ::= "\\q"', /is no escape/],
+  ['root ::= "\\q"', /isn’t an escape/],
   ['root ::= "a"{99999}', /more than 16384 times/],
 ];
 

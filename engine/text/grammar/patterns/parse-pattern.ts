@@ -191,7 +191,7 @@ export function parsePattern(expressions: Expressions, pattern: string): Express
   function hexadecimal(length: number, next = at + length): number {
     const digits = letters.slice(at, at + length).join('');
     at = next;
-    if (!/^[0-9a-fA-F]+$/.test(digits)) throw new PatternError('has an escape that is no number');
+    if (!/^[0-9a-fA-F]+$/.test(digits)) throw new PatternError('has an escape that isn’t a number');
     return Number.parseInt(digits, 16);
   }
 
@@ -239,7 +239,7 @@ function searchedRanges(spend: Expressions['spend'], text: string): readonly Cha
   try {
     matches = new RegExp(`^${text}$`, 'u');
   } catch {
-    throw new PatternError(`has ${text.slice(0, 40)}, which is no property of Unicode`);
+    throw new PatternError(`has ${text.slice(0, 40)}, which isn’t a Unicode property`);
   }
   spend(PROPERTY_STEPS);
   const ranges: [number, number][] = [];
