@@ -57,6 +57,8 @@ export interface DeviceCosts {
   readonly layerCopy: number;
   /** The output layer's weights, likewise. */
   readonly outputCopy: number;
+  /** Whether copies to the GPU and computing follow each other in one queue, as WebGPU has it. */
+  readonly oneQueue: boolean;
   readonly outputOnCpu: LayerSeconds;
   readonly outputOnGpu: LayerSeconds | undefined;
   readonly outputOnCpuTotal: number;
@@ -325,6 +327,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     windowCopy: hostLink === undefined ? 0 : 2 * transferSeconds(hostLink, message),
     layerCopy: hostLink === undefined ? Number.POSITIVE_INFINITY : transferSeconds(hostLink, model.layer.bytes),
     outputCopy: hostLink === undefined ? Number.POSITIVE_INFINITY : transferSeconds(hostLink, model.output.bytes),
+    oneQueue: gpu?.api === 'webgpu',
     outputOnCpu,
     outputOnGpu,
     outputOnCpuTotal: totalLayerSeconds(outputOnCpu),

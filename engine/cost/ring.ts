@@ -42,7 +42,7 @@ export interface RingPredictionOptions {
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
   /**
-   * Paging of the KV cache of GPU layers, for plans with `kvCache: host` and GPUs with memory of their own: the GPU
+   * Paging of the KV cache of GPU layers, for plans with `kvCache: host` and GPUs with their own memory: the GPU
    * keeps the pages that fit, and evicted ones are copied back for every token, slice by slice. By default the whole
    * cache is in RAM, and reading it from there takes no time, as in HELM's equations.
    */
@@ -183,7 +183,7 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
     output: true,
     mapped: 0,
     seconds: head.streamed.output
-      ? streamedSeconds('in-turn', 1, outputCosts, head.costs.outputCopy)
+      ? streamedSeconds('in-turn', 1, outputCosts, { seconds: head.costs.outputCopy, oneQueue: head.costs.oneQueue })
       : withCauses(outputCosts, 1),
   };
   stages.push(output);
@@ -269,8 +269,10 @@ function stageSeconds(stage: Stage, tally: Tally, { experts }: RingCosts): OpenS
     ...{ device: stage.device, processor: stage.processor, layers, output: false },
     mapped: stage.processor === 'cpu' || tally.costs.unified ? layers : 0,
   };
-  if (streamed !== undefined)
-    return { ...whole, seconds: streamedSeconds(streamed, layers, perLayer, tally.costs.layerCopy) };
+  if (streamed !== undefined) {
+    const copy = { seconds: tally.costs.layerCopy, oneQueue: tally.costs.oneQueue };
+    return { ...whole, seconds: streamedSeconds(streamed, layers, perLayer, copy) };
+  }
   const crossed = stage.cpuExperts === undefined ? undefined : tally.costs.crossed();
   if (crossed === undefined || stage.cpuExperts === undefined)
     return { ...whole, seconds: withCauses(perLayer, layers) };

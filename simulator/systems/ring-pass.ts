@@ -134,8 +134,8 @@ export function* runStage(parts: StopParts, pass: Pass, device: RingDevice, stag
     return;
   }
   if (streamed !== undefined) {
-    const { layerCopy } = pass.costs.devices[device.index] as DeviceCosts;
-    const sizes = { layerBytes: parts.model.layer.bytes, copySeconds: layerCopy };
+    const { layerCopy, oneQueue } = pass.costs.devices[device.index] as DeviceCosts;
+    const sizes = { layerBytes: parts.model.layer.bytes, copySeconds: layerCopy, oneQueue };
     const run = (layer: number): Steps => runLayer(parts, device, processor, seconds, layer);
     yield* streamStage({ ...parts, ...sizes, device: device.name, streamed, from, to, compute: run });
     return;
@@ -262,7 +262,7 @@ export function* runOutput(parts: StopParts, pass: Pass, head: RingDevice): Step
   const seconds = processor === 'gpu' ? costs.outputOnGpu : costs.outputOnCpu;
   if (seconds === undefined) return;
   if (streamed !== undefined) {
-    const copy = { layerBytes: parts.model.output.bytes, copySeconds: costs.outputCopy };
+    const copy = { layerBytes: parts.model.output.bytes, copySeconds: costs.outputCopy, oneQueue: costs.oneQueue };
     const copied = { ...parts, ...copy, device: head.name };
     yield* copyWeights(copied, 'output layer');
     yield* runHook(copied, 'output layer');
@@ -295,6 +295,8 @@ interface WeightsCopy {
   readonly simulation: Simulation;
   readonly recorder: Recorder;
   readonly device: string;
+  /** Whether copies and computing follow each other in one queue, without hooks (streamedSeconds). */
+  readonly oneQueue: boolean;
   /** Bytes of a layer's weights, and seconds that they take over the host link. */
   readonly layerBytes: number;
   readonly copySeconds: number;
@@ -310,11 +312,12 @@ export interface StreamedStage extends WeightsCopy {
 
 /**
  * Runs a stage whose weights are copied to the GPU layer by layer. `ahead`: there is room for two layers, so a layer is
- * copied while the one before it is computed; `in-turn`: copying, hooks and computing follow each other.
+ * copied while the one before it is computed; `in-turn`: copying, hooks and computing follow each other, as they do in one
+ * queue either way.
  */
 export function* streamStage(stage: StreamedStage): Steps {
-  const { simulation, streamed, from, to, compute } = stage;
-  if (streamed === 'in-turn') {
+  const { simulation, streamed, oneQueue, from, to, compute } = stage;
+  if (streamed === 'in-turn' || oneQueue) {
     for (let layer = from; layer < to; layer++) {
       yield* copyWeights(stage, `layer ${layer}`);
       yield* runHook(stage, `layer ${layer}`);
@@ -339,7 +342,8 @@ function* copyWeights({ simulation, recorder, device, layerBytes, copySeconds }:
   recorder.span({ ...span, start, end: simulation.now, args: { bytes: layerBytes } });
 }
 
-function* runHook({ simulation, recorder, device }: WeightsCopy, name: string): Steps {
+function* runHook({ simulation, recorder, device, oneQueue }: WeightsCopy, name: string): Steps {
+  if (oneQueue) return;
   const start = simulation.now;
   yield hold(HOOK_SECONDS);
   const span = { device, lane: 'gpu', cause: 'overhead', name: `hooks of ${name}` } as const;

@@ -52,6 +52,15 @@ test('in turn: every copy counts, and a hook per layer', () => {
   near(seconds.overhead, 0.0024);
 });
 
+test('in one queue, as WebGPU has it, copies and computing follow each other, without hooks, whatever the way', () => {
+  const device = { ...PC, gpu: toyGpu('webgpu', 1e6) };
+  for (const way of ['ahead', 'in-turn'] as const) {
+    const { tokenSeconds, seconds } = predictOn(streamedPlan([2, way]), device);
+    near(tokenSeconds, 2 * (4.1 + 3.27) + OTHERS);
+    assert.is(seconds.overhead, 0);
+  }
+});
+
 test('a streamed output layer is copied after the layers, takes their place in VRAM, and lies in RAM', () => {
   const given = streamedPlan([2], [2, 'in-turn']);
   const streamed = { ...given, output: { ...given.output, streamed: 'in-turn' } } as Plan;

@@ -52,6 +52,7 @@ function toyDevice({
     windowCopy: 0,
     layerCopy: Number.POSITIVE_INFINITY,
     outputCopy: Number.POSITIVE_INFINITY,
+    oneQueue: false,
     outputOnCpu: nothing,
     outputOnGpu: gpuLayer === undefined ? undefined : nothing,
     outputOnCpuTotal: 0,

@@ -50,9 +50,13 @@ test('the simulation equals the prediction for any mix of stages and any speeds'
     fc.integer({ min: 1, max: 4 }),
     fc.constantFrom(undefined, 'ahead' as const, 'in-turn' as const),
   );
-  const mixes = fc.tuple(fc.array(run_, { minLength: 1, maxLength: 3 }), fc.integer({ min: 300, max: 5000 }));
-  const property = fc.property(mixes, ([runs, bandwidth]) => {
-    const gpu = { ...toyGpu('cuda', 1e6), hostLink: { latency: 0.1, bandwidth } } as Gpu;
+  const mixes = fc.tuple(
+    fc.array(run_, { minLength: 1, maxLength: 3 }),
+    fc.integer({ min: 300, max: 5000 }),
+    fc.constantFrom('cuda' as const, 'webgpu' as const),
+  );
+  const property = fc.property(mixes, ([runs, bandwidth, api]) => {
+    const gpu = { ...toyGpu(api, 1e6), hostLink: { latency: 0.1, bandwidth } } as Gpu;
     const given = streamedPlan(
       ...runs.map(([layers, streamed]): [number, Stage['streamed']?] => (streamed ? [layers, streamed] : [layers])),
     );
