@@ -203,6 +203,8 @@ const BORROWED: Readonly<Record<string, readonly string[]>> = {
   // The report on the papers judges values of the testbeds, which that experiment chooses.
   'experiments/papers': ['experiments/consistency'],
   'experiments/partition-sweep': ['experiments/rounds'],
+  // Experts that are read from a disk are simulated as in the findings on them.
+  'experiments/field': ['experiments/contradictions'],
   // How a plan is simulated in its steady state.
   'experiments/upgrades': ['experiments/partition-sweep'],
   'experiments/prefetch-release': ['experiments/ring-timelines'],

@@ -1,10 +1,10 @@
 import { type FieldMeasurement, loadFieldMeasurements, loadFirstPredictions } from '../../datasets/field.ts';
+import { isDrawn } from './draw.ts';
 import {
   type Efficiency,
   fitEfficiencies,
   fitGroupShares,
   type GroupShares,
-  isDrawn,
   isDrawnToday,
   type JudgedCell,
   judgeCells,

@@ -1,5 +1,6 @@
 import type { FieldMeasurement } from '../../datasets/field.ts';
 import { median } from '../report/median.ts';
+import { isDrawn } from './draw.ts';
 import { type FieldParts, type FittedParts, fitShares, rateOfParts, type Shares } from './parts.ts';
 import type { KnownSetting } from './predict-cell.ts';
 
@@ -39,21 +40,6 @@ export interface Efficiency {
   readonly efficiency: number;
   readonly machines: number;
   readonly cells: number;
-}
-
-/** One machine in so many is drawn. */
-const DRAWN = 3;
-
-/** FNV-1a of a text's UTF-8 bytes, 32 bits (Fowler, Noll, Vo). */
-export function fnv1a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
-}
-
-/** Whether efficiencies are fitted on a machine: a third of all, by a hash of its name. */
-export function isDrawn(machine: string): boolean {
-  return fnv1a(machine) % DRAWN === 0;
 }
 
 /**

@@ -26,7 +26,7 @@ import { tensorParallel } from '../../engine/schedule/baselines/tensor-parallel.
 import { closedFormSeconds } from '../../planner/candidates.ts';
 import { planningProblem } from '../../planner/question.ts';
 import { mean } from '../report/mean.ts';
-import { isDrawn } from './efficiency.ts';
+import { isDrawn } from './draw.ts';
 import { type FieldParts, makerOf, partsOf } from './parts.ts';
 import { type FieldTest, readFieldTest } from './test-of-cell.ts';
 

@@ -11,11 +11,10 @@ import {
 } from '../../datasets/field.ts';
 import { createNamedModel } from '../../datasets/load.ts';
 import { readPreset } from '../../engine/hardware/preset-cluster.ts';
+import { fnv1a, isDrawn } from '../../experiments/field/draw.ts';
 import { isReproduced } from '../../experiments/field/effects.ts';
 import {
   fitEfficiencies,
-  fnv1a,
-  isDrawn,
   type JudgedCell,
   judgeCells,
   type PredictedCell,
