@@ -39,10 +39,17 @@ export function madeModel(shape: Shape, mix: FileMix): MadeModel {
   const { otherOutputNorm } = familyOf(shape.architecture);
   const tensors = namedTensors(shape).map((tensor) => ({
     ...tensor,
+    shape: isColumn(tensor, shape) ? [1, ...tensor.shape] : tensor.shape,
     name: tensor.role === 'output_norm' && otherOutputNorm ? OTHER_OUTPUT_NORM : tensor.name,
     type: fileQuantization(tensor, shape, mix),
   }));
   return { metadata: new Map([...modelMetadata(shape, mix), ...tokenizerMetadata(shape.vocabularySize)]), tensors };
+}
+
+/** Whether files have a vector as a matrix of one column, without which llama.cpp doesn't load them: those of Mamba-2. */
+function isColumn({ role, layer }: NamedTensor, { kinds }: Shape): boolean {
+  const { mixer } = (layer === undefined ? undefined : kinds[layer]) ?? {};
+  return mixer?.kind === 'mamba' && (role === 'ssm_a' || role === 'ssm_d');
 }
 
 function modelMetadata(shape: Shape, mix: FileMix): [string, MetadataValue][] {
