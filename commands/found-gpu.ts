@@ -4,7 +4,7 @@ import type { RingGpu } from '../engine/ring/device/device-part.ts';
 
 /**
  * The fastest GPU of this machine, unless it is software, which is no faster than the CPU; `undefined` without one. A
- * driver that doesn't work is no error then, and is logged.
+ * driver that doesn't work isn't an error then, but is logged.
  */
 export async function openFastestGpu(
   { exact }: { readonly exact?: boolean | undefined },

@@ -41,7 +41,7 @@ export interface OutputFile {
 
 export const FORCE = new Option('--force', 'replace an existing file, if it is of the kind that is written');
 
-/** Bytes in which a file's kind shows. */
+/** Bytes at the beginning of a file that show its kind. */
 const BEGINNING = 4096;
 
 /**

@@ -189,7 +189,7 @@ function readMix(mix: string | undefined): FileMix | undefined {
 interface NamingParts {
   readonly flag: string;
   readonly catalogue: Catalogue;
-  /** For names without one; missing: usualMix. */
+  /** Mix of models that are named without one; missing: usualMix. */
   readonly mix: FileMix | undefined;
 }
 
@@ -208,15 +208,15 @@ function readModel(name: string, { flag, catalogue, mix }: NamingParts): NamedMo
   return { model, file: `${model.name}-${model.mix}.gguf` };
 }
 
-/** Models that are named to somebody who asks for one that the catalogue lacks. */
+/** Most models that an error names when the catalogue lacks the one that was asked for. */
 const NEAREST_MODELS = 3;
 
-/** A draft, and how often its guesses are accepted. */
+/** A draft model, and the shares of its tokens that are accepted. */
 interface AskedDraft extends NamedModel {
   readonly acceptanceRates: readonly number[];
 }
 
-/** Assumed unless `--acceptance` says more: what drafts of a tenth of the weights reach, and more and less. */
+/** Acceptance rates without `--acceptance`: typical of drafts with a tenth of the weights, one lower and one higher. */
 const ACCEPTANCE_RATES = [0.6, 0.8, 0.9];
 
 /** The draft of `--draft`. @throws InputError */

@@ -70,7 +70,7 @@ async function run(options: Options): Promise<void> {
   process.stderr.write(`${path}: ${summary}, ${formatSeconds(seconds)}\n`);
 }
 
-/** A row for each tensor; the column of weighted errors only where there is one. */
+/** A row for each tensor; a column of weighted errors only if there are any. */
 function quantizedTable(tensors: readonly QuantizedTensor[]): string {
   const weighted = tensors.some(({ weightedError }) => weightedError !== undefined);
   const right = (title: string) => ({ title, align: 'right' as const });

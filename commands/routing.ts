@@ -27,9 +27,9 @@ interface Options {
   readonly force?: true;
 }
 
-/** Tokens that are evaluated at once: few enough that progress shows. */
+/** Tokens that are evaluated at once: few enough to show progress. */
 const TOGETHER = 64;
-/** Fewest tokens whose recurrence is told. */
+/** Fewest tokens for which recurrence is reported. */
 const LEAST_TOKENS = 16;
 
 /** `hearth routing`: records which experts a mixture uses for each token of a text. */

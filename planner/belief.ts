@@ -21,7 +21,7 @@ export const believed = remembered((cluster) =>
  */
 export const believedBesidePageTables = remembered((cluster) => withMemory(cluster, room));
 
-/** The same belief of the same cluster, so that what follows from it is known too. */
+/** Remembers beliefs by cluster: the same object each time, so that values cached for it are found again. */
 function remembered(believe: (cluster: Cluster) => Cluster): (cluster: Cluster) => Cluster {
   const known = new WeakMap<Cluster, Cluster>();
   return (cluster) => {

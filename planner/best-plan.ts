@@ -34,7 +34,7 @@ export interface BestPlansOptions {
 export interface BestPlans {
   readonly whole: RankedPlan | undefined;
   readonly cut: RankedPlan | undefined;
-  /** The fastest plan of whole layers that a program carries out, if none does `whole` (isUncarried); else `undefined`. */
+  /** The fastest plan of whole layers that some program can run, if none can run `whole` (isUncarried); else `undefined`. */
   readonly carried: RankedPlan | undefined;
 }
 
@@ -59,12 +59,12 @@ export function bestPlans(question: Question, { simulates, carried: seeks = fals
   return { whole, cut: best(cuts, whole?.seconds), carried };
 }
 
-/** Whether no program carries a plan of whole layers out: a ring whose devices cache experts, with layers on a GPU. */
+/** Whether no program can run a plan of whole layers: a ring whose devices cache experts, with layers on a GPU. */
 function isUncarried(plan: Plan): boolean {
   return plan.kind === 'ring' && cachesExperts(plan) && plan.stages.some(({ processor }) => processor === 'gpu');
 }
 
-/** The faster of two plans, of equals the first; `undefined` if there is none. */
+/** The faster of two plans, the first of equal ones; `undefined` if there is none. */
 export function faster(one: RankedPlan | undefined, other: RankedPlan | undefined): RankedPlan | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return other.seconds < one.seconds ? other : one;
@@ -90,7 +90,7 @@ function fastest(question: Question, found: readonly Candidate[], limit: number)
   return fastestSimulated(question, plans);
 }
 
-/** The fastest of plans of which those that cache experts aren't simulated yet: they are, until one of the others is faster. */
+/** The fastest plan where those that cache experts aren't simulated yet: they are simulated until one of the others is faster. */
 function fastestSimulated(question: Question, plans: readonly RankedPlan[]): RankedPlan | undefined {
   const best = plans.reduce<RankedPlan | undefined>(faster, undefined);
   if (best === undefined || !cachesExperts(best.plan)) return best;

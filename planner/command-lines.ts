@@ -19,7 +19,7 @@ export interface CarriedPlan {
   readonly cluster: Cluster;
   /** The cluster's file or name, for `--cluster`. */
   readonly clusterFile: string;
-  /** The model's file, or a word in its place. */
+  /** The model's file, or a placeholder for it. */
   readonly file: string;
   readonly context: number;
   /** Default: F16. */
@@ -176,7 +176,7 @@ function distributedLlamaLines(
   ];
 }
 
-/** A word in the place of a device's address. */
+/** Placeholder for a device's address. */
 function addressOf(device = ''): string {
   return `ADDRESS-OF-${device.replace(/[^\w.-]+/g, '-')}`;
 }

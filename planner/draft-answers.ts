@@ -20,7 +20,7 @@ export interface DraftAnswer {
   readonly acceptanceRate: number;
   /** γ that the cost model chooses; 0: drafts don't pay. */
   readonly draftTokens: number;
-  /** TPOT without drafts over that with them: by closed form, and event by event. */
+  /** Ratio of TPOT without drafts to TPOT with them: by closed form, and simulated. */
   readonly predictedGain: number;
   readonly simulatedGain: number;
 }
@@ -48,7 +48,7 @@ export interface PlannedDrafts {
   readonly answers: readonly DraftAnswer[];
 }
 
-/** Tokens of a simulated text: with fewer, chance decides what is accepted. */
+/** Tokens of a simulated text; with fewer, the accepted share would depend on chance. */
 const SIMULATED_TOKENS = 256;
 
 /**
@@ -94,7 +94,7 @@ interface Parts {
   readonly workload: Question['workload'];
 }
 
-/** Mean TPOT once memories are as tokens leave them. */
+/** Mean TPOT once memory is in steady state. */
 function simulatedSeconds(
   cluster: Cluster,
   { plan, model, workload }: Parts,

@@ -52,14 +52,14 @@ function pairsOf(stages: readonly Stage[]): Pair[] {
   );
 }
 
-/** Layers of each stage after one hands so many to another; `undefined` if it has none. */
+/** Layers of each stage after one hands a number of them to another; `undefined` if it has none. */
 function shifted(counts: readonly number[], [giver, taker]: Pair, layers: number): number[] | undefined {
   const handed = Math.min(layers, counts[giver] as number);
   if (handed === 0) return undefined;
   return counts.map((count, index) => (index === giver ? count - handed : index === taker ? count + handed : count));
 }
 
-/** Stages with so many layers, from the first layer on, without those that have none. */
+/** Stages with the given numbers of layers, from the first layer on; stages without layers are omitted. */
 function withCounts(stages: readonly Stage[], counts: readonly number[]): Stage[] {
   let at = 0;
   return stages.flatMap((stage, index) => {

@@ -11,13 +11,13 @@ import { simulate } from '../simulator/simulate.ts';
 import { steadySeconds } from '../simulator/steady-seconds.ts';
 import type { Question } from './question.ts';
 
-/** Seconds by simulation; infinite if the run ends for want of memory. */
+/** Simulated seconds; infinite if the run ends out of memory. */
 export interface SimulatedTimes {
   /** TPOT in steady state, with the workload's context in the KV cache. */
   readonly tokenSeconds: number;
   /** TTFT of the prompt with all weights on disk; those that are not mapped are loaded before. */
   readonly coldSeconds: number;
-  /** TTFT with the page cache in the state in which a token before the prompt leaves it. */
+  /** TTFT with the page cache as a token before the prompt leaves it. */
   readonly warmSeconds: number;
 }
 
@@ -36,7 +36,7 @@ export function simulatedTimes(
   return { tokenSeconds, coldSeconds, warmSeconds: firstTokenSeconds(question, plan, true) };
 }
 
-/** TPOT in steady state, seconds; infinite if the run ends for want of memory. */
+/** TPOT in steady state, seconds; infinite if the run ends out of memory. */
 export function simulatedTokenSeconds({ cluster, model, workload }: Question, plan: Plan): number {
   const runtime = plannedRuntime(model, workload);
   const seconds = steadySeconds({ cluster, model, workload, reclaim: 'os', runtime }, plan);

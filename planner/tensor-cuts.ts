@@ -5,7 +5,7 @@ import type { Plan } from '../engine/plan/plan.ts';
 import { cuttableHeads, tensorParallel } from '../engine/schedule/baselines/tensor-parallel.ts';
 import type { PlanningProblem } from './question.ts';
 
-/** Devices of which every group is compared where links differ; of more, only the fastest make a group. */
+/** Most devices whose groups are all compared where links differ; of more devices, only the fastest form a group. */
 const MOST_GROUPED = 5;
 
 /**
