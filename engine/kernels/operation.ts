@@ -295,6 +295,8 @@ export interface ConvolveOperation {
  * value head, with its key head's q and k (each divided by √(Σ x² + epsilon), and q by √size), v, and the numbers
  * β = 1/(1 + e^−strength) and g = e^(rate·ln(1 + e^(decay + decayBias))):
  * S ← g·S; δ = β·(v − Sᵀk); S ← S + k·δᵀ; y = Sᵀq.
+ * Native kernels take tokens one after the other rather than in chunks: a text's results don't depend, by a single bit,
+ * on how passes divide it.
  */
 export interface DeltaRuleOperation {
   readonly kind: 'delta-rule';
