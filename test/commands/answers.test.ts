@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import type { Span, Trace } from '../../engine/trace/trace.ts';
+import { predicted, simulated } from '../../experiments/answers/answers.ts';
 import { PARTS, type Parts, partsOf, partsWithin } from '../../experiments/answers/parts.ts';
 import { traceOfChrome } from '../../experiments/lab/chrome-trace.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
@@ -241,15 +247,27 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'layers on a GPU have three
   const ahead = [{ ...place('h', 'gpu'), from: 0, to: LAYERS, streamed: 'ahead' }];
   const streamed = await answersOf('--plan', planFile('ahead.json', ['h'], { stages: ahead }), ...asked);
   checkSums(streamed);
-  const { predicted, simulated, measured } = streamed;
-  for (const one of [predicted, simulated, measured]) assert.ok((one?.tpot.parts?.sending ?? 0) > 0);
-  // Keys and values in RAM, by a page and a bit.
-  const long = [...asked, '--prompt', '520'];
-  const host = await answersOf('--plan', planFile('host.json', ['h'], { stages, kvCache: 'host' }), ...long);
-  checkSums(host);
-  const sending = ({ predicted, simulated }: Answers): number[] =>
-    [predicted, simulated].map(({ tpot }) => (tpot.parts as Parts).sending);
-  for (const [index, seconds] of sending(host).entries()) assert.ok(seconds > (sending(beside)[index] as number));
+  for (const one of [streamed.predicted, streamed.simulated, streamed.measured])
+    assert.ok((one?.tpot.parts?.sending ?? 0) > 0);
+  // Keys and values in RAM, which a prompt of more than a page makes pass through the GPU.
+  const path = planFile('host.json', ['h'], { stages, kvCache: 'host' });
+  checkSums(await answersOf('--plan', path, ...asked));
+  const given = {
+    ...{
+      cluster: parseCluster(readFileSync(cluster, 'utf8'), cluster),
+      plan: parsePlan(readFileSync(path, 'utf8'), path),
+    },
+    ...{
+      model: modelFromGguf(withFile(model, readGguf)),
+      kvFormat: 'F16' as const,
+      routing: undefined,
+      outputTokens: 4,
+    },
+  } as const;
+  const sending = (promptTokens: number): number[] =>
+    [predicted, simulated].map((answer) => answer({ ...given, promptTokens }).tpot.parts?.sending ?? 0);
+  const [short, long] = [sending(4), sending(520)];
+  for (const [index, seconds] of long.entries()) assert.ok(seconds > (short[index] as number));
 });
 
 test('chips have three answers, as the only device of a plan and as one of a ring', async () => {
