@@ -52,8 +52,10 @@ export function rateChart(rows: readonly SweepRow[], models: readonly string[], 
   const alone: Rates = { label: 'one device', side: 'left', colour: colour(7), ...of(devices > 1 ? ALONE : '') };
   const label = devices > 1 ? `up to ${devices} devices` : 'best plan';
   const together: Rates = { label, side: 'right', colour: colour(0), ...bestRates(rows, models) };
+  // The first takes the place of one device's name where that isn't drawn.
+  const sideOf = (index: number): Rates['side'] => (index === 0 && !isDrawn(alone) ? 'left' : 'below');
   const own = ownSchedulers(rows).map(
-    (name): Rates => ({ label: name, side: 'below', colour: markOf(name).colour, ...of(name) }),
+    (name, index): Rates => ({ label: name, side: sideOf(index), colour: markOf(name).colour, ...of(name) }),
   );
   const series = [alone, together, ...own].filter(isDrawn);
   const line = lineChart({
