@@ -24,9 +24,12 @@ await runExperiment({
     const tables = {
       totals: groupErrors(
         judged.toSorted((one, other) => placeOf(one) - placeOf(other)),
-        (cell) => `${isLatest(cell) ? 'third round, ' : ''}tier ${cell.measurement.tier}, ${phaseOf(cell)}`,
+        (cell) => `${roundOf(cell)}tier ${cell.measurement.tier}, ${phaseOf(cell)}`,
       ),
-      kinds: groupErrors(judged.filter(isLatest), (cell) => `third round, ${kindOf(cell)}, ${phaseOf(cell)}`),
+      kinds: groupErrors(
+        judged.filter(isLatest).toSorted((one, other) => placeOf(one) - placeOf(other)),
+        (cell) => `${roundOf(cell)}${kindOf(cell)}, ${phaseOf(cell)}`,
+      ),
       programs: groupErrors(judged, programOf),
       sources: groupErrors(judged, sourceOf),
       contexts: groupErrors(judged, contextOf),
@@ -110,13 +113,21 @@ function isLatest({ round }: JudgedCell): boolean {
   return round !== undefined && round > LAST_OF_FACTORS;
 }
 
-/** The place of a cell in the report: rounds with the mended model come last, and prefill behind decode. */
+/** Names of rounds from the third on; the first two are judged together. */
+const ROUNDS: readonly string[] = ['', '', '', 'third round, ', 'fourth round, '];
+
+function roundOf({ round = 0 }: JudgedCell): string {
+  return ROUNDS[round] ?? `round ${round}, `;
+}
+
+/** The place of a cell in the report: by rounds, the first two together, and prefill behind decode. */
 function placeOf(cell: JudgedCell): number {
-  return 2 * Number(isLatest(cell)) + Number(cell.known.test.phase === 'prefill');
+  const round = isLatest(cell) ? (cell.round ?? 0) : 0;
+  return 2 * round + Number(cell.known.test.phase === 'prefill');
 }
 
 function sentence({ name, cells, machines, plain, fitted }: GroupErrors): string {
-  return `${capital(name)}, ${cells} cells of ${machines} machines: off by ${shareText(fitted.median)} in the median, 90 % within ${factorText(fitted.ninetieth)}, ${factorText(fitted.worst)} at worst; by specification alone ${shareText(plain.median)}, ${factorText(plain.ninetieth)} and ${factorText(plain.worst)}.`;
+  return `${capital(name)}, ${cells} cells of ${machines} machine${machines === 1 ? '' : 's'}: off by ${shareText(fitted.median)} in the median, 90 % within ${factorText(fitted.ninetieth)}, ${factorText(fitted.worst)} at worst; by specification alone ${shareText(plain.median)}, ${factorText(plain.ninetieth)} and ${factorText(plain.worst)}.`;
 }
 
 function capital(text: string): string {

@@ -26,9 +26,9 @@ const LOCALSCORE_GENERATED: readonly number[] = [16, 256, 256, 768, 1024, 3072, 
 const LOCALSCORE_CONTEXT = Math.round(mean(LOCALSCORE_PROMPTS) + mean(LOCALSCORE_GENERATED) / 2);
 
 /**
- * Reads a test's text: `pp512`, `tg128`, `tg32 @ d32768`, `decode at context 4k`, `decode of 516 after 61`, `prefill of 128 (TTFT 145.90 ms)`, `LocalScore prompt` and
- * `LocalScore generation`; `undefined` for others. Tests that generate N tokens count with the mean context, half of
- * them beyond the prompt.
+ * Reads a test's text: `pp512`, `tg128`, `tg32 @ d32768`, `decode at context 4k`, `decode of 516 after 61`,
+ * `prefill of 128 (TTFT 145.90 ms)`, `LocalScore prompt` and `LocalScore generation`; `undefined` for others. Tests that
+ * generate N tokens count with the mean context, half of them beyond the prompt.
  */
 export function readFieldTest(text: string): FieldTest | undefined {
   const decode = (context: number, stated = true): FieldTest => ({ phase: 'decode', context, stated });
