@@ -129,7 +129,12 @@ async function partOfChip(options: DevicePartOptions, partition: TensorPartition
     throw new Error('the plan cuts operators between GPU and NPU, and has something else for the GPU alone');
   const cut = windows.flatMap(({ onNpu = [] }) => onNpu);
   const { part, close } = await loadNpuPart({ loaded, partition, cut, output: outputOnNpu, room, chip });
-  for (const layer of layersInRam(windows)) part.load(layer, layer + 1);
+  try {
+    for (const layer of layersInRam(windows)) part.load(layer, layer + 1);
+  } catch (error) {
+    close();
+    throw error;
+  }
   return { part, experts: undefined, close };
 }
 

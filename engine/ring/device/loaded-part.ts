@@ -40,8 +40,6 @@ export interface LoadedPart {
   /** Takes the rotations of a run whose requests have room for so many tokens. */
   useContext(context: number): void;
   readonly path: string;
-  /** Its weights on the kernels on which `part` computes. */
-  readonly weights: WeightsLoader;
   /** The kernels on which `part` computes. */
   readonly kernels: Kernels;
   /**
@@ -49,6 +47,8 @@ export interface LoadedPart {
    * @throws Error as mapOn does
    */
   partOn(kernels: Kernels, options?: PartOnOptions): ModelPart;
+  /** Its weights on other kernels, piece by piece. @throws Error as mapOn does */
+  weightsOn(kernels: Kernels): WeightsLoader;
   /** Slices of all layers of its file on other kernels, for passes of so many tokens. */
   slicedOn(kernels: Kernels, slices: readonly LayerSlice[], mostTokens: number): SlicedLayers;
   /** Bytes and places of a slice of a layer. */
@@ -131,7 +131,7 @@ export function loadPart(
     part: partOf(kernels, own),
     partOn: (computing, { place, ...own } = {}) => partOf(computing, loaderOn(computing, mapOn(computing), place), own),
     path,
-    weights: own,
+    weightsOn: (computing) => loaderOn(computing, mapOn(computing)),
     slicedOn: (computing, slices, most) =>
       createSlicedLayers({
         ...{ kernels: computing, shape: model, normEpsilon: settings.normEpsilon, rotations, slices, mostTokens: most },

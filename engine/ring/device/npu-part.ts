@@ -5,6 +5,7 @@ import type { TensorPartition } from '../../plan/tensor-partition.ts';
 import { createCutOperations } from '../../runtime/cut-operations.ts';
 import type { ModelPart } from '../../runtime/model-part.ts';
 import type { LoadedPart } from './loaded-part.ts';
+import { MOST_GRAPHS } from './npu/channel.ts';
 import { graphsBytes, openStandIn } from './npu/stand-in.ts';
 
 export interface NpuPartOptions {
@@ -33,18 +34,22 @@ export async function loadNpuPart({
   room,
   chip,
 }: NpuPartOptions): Promise<{ readonly part: ModelPart; close(): void }> {
-  const { kernels, part, weights, path } = loaded;
+  const { part, path } = loaded;
   const operators = modelOperators(part.model);
   const { prefill, decode } = partition;
   for (const name of OPERATORS) {
-    const cuts = name === 'output' ? [decode.output] : [prefill[name], decode[name]];
-    const most = Math.max(...cuts.map(({ npuRows }) => npuRows));
+    const own = name === 'output' ? [decode.output] : [prefill[name], decode[name]];
+    const most = Math.max(...own.map(({ npuRows }) => npuRows));
     if (most > operators[name].rows)
       throw new Error(`the plan gives the NPU ${most} rows of "${name}", which has ${operators[name].rows}`);
   }
-  const lengths = [...Object.values(prefill), ...Object.values(decode)].map(({ npuLengths }) =>
-    npuLengths.reduce((sum, length) => sum + length, 0),
-  );
+  const cuts = [...Object.values(prefill), ...Object.values(decode)];
+  const graphs = Math.max(...cuts.map(({ npuLengths }) => npuLengths.length));
+  if (graphs > MOST_GRAPHS)
+    throw new Error(
+      `the plan gives the NPU ${graphs} graphs of an operator at once; at most ${MOST_GRAPHS} are possible`,
+    );
+  const lengths = cuts.map(({ npuLengths }) => npuLengths.reduce((sum, length) => sum + length, 0));
   const graphTokens = Math.max(...lengths);
   const bytes = graphsBytes(part.model, graphTokens);
   if (bytes > room)
@@ -54,9 +59,21 @@ export async function loadNpuPart({
   const second = await openStandIn({
     ...{ file: path, model: part.model, device: chip, partition, graphTokens },
     // The fastest ones: an NPU multiplies faster than what else is on its chip.
-    kernels: { implementation: kernels.name === 'reference' ? 'reference' : 'native', threads: 1 },
+    kernels: { implementation: loaded.kernels.name === 'reference' ? 'reference' : 'native', threads: 1 },
   });
-  const operations = createCutOperations({ main: { kernels, weights }, second }, partition);
-  const own = loaded.partOn(kernels, { cut: { layers: new Set(cut), output, operations } });
-  return { part: own, close: () => void second.close() };
+  // Of their own, so that their memory is freed when the plan ends.
+  const again = loaded.kernels.again?.();
+  const kernels = again ?? loaded.kernels;
+  const close = (): void => {
+    again?.close();
+    void second.close();
+  };
+  try {
+    const weights = loaded.weightsOn(kernels);
+    const operations = createCutOperations({ main: { kernels, weights }, second }, partition);
+    return { part: loaded.partOn(kernels, { cut: { layers: new Set(cut), output, operations } }), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }

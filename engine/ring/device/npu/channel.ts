@@ -3,7 +3,7 @@ import type { Graph } from '../../../runtime/second-processor.ts';
 
 /** Memory that the control thread and the thread of the NPU share, as the processors of a chip do (HeteroLLM 4.2). */
 export interface Channel {
-  /** Counters (SUBMITTED, FINISHED, SLEEP, FORGOTTEN), then the graphs that were submitted, SLOTS at most. */
+  /** Counters (SUBMITTED, FINISHED, SLEEP, FORGOTTEN), then the graphs that were submitted, MOST_GRAPHS at most. */
   readonly control: Int32Array;
   /** Activations of the control thread, and x and results of graphs that can't stay in them. */
   readonly values: Float32Array;
@@ -16,7 +16,7 @@ export interface Channel {
 export const [SUBMITTED, FINISHED, SLEEP, FORGOTTEN] = [0, 1, 2, 3] as const;
 const COUNTERS = 4;
 /** Graphs that may be under way. */
-const SLOTS = 64;
+export const MOST_GRAPHS = 64;
 /** Products of an operator: queries, keys and values. */
 const MOST_PRODUCTS = 3;
 const FIELDS = [
@@ -38,7 +38,7 @@ const SLOT = FIELDS.length + PLACE * MOST_PRODUCTS;
 /** @param values of activations, of graphs that are under way */
 export function createChannel(values: number): Channel {
   return {
-    control: new Int32Array(new SharedArrayBuffer(4 * (COUNTERS + SLOTS * SLOT))),
+    control: new Int32Array(new SharedArrayBuffer(4 * (COUNTERS + MOST_GRAPHS * SLOT))),
     values: new Float32Array(new SharedArrayBuffer(4 * values)),
   };
 }
@@ -49,7 +49,7 @@ export interface SubmittedGraph extends Omit<Graph, 'rounding' | 'places'>, Requ
   readonly isMerged: boolean;
 }
 
-const slotOf = (number: number): number => COUNTERS + (number % SLOTS) * SLOT;
+const slotOf = (number: number): number => COUNTERS + (number % MOST_GRAPHS) * SLOT;
 
 /** Writes graph `number`, without notifying anybody. */
 export function writeGraph({ control }: Channel, number: number, graph: SubmittedGraph): void {

@@ -60,6 +60,8 @@ export async function openStandIn(options: StandInOptions): Promise<StandIn> {
   const data: NpuThread = { file, kernels, device, synchronisation, generates: graphs === 'online', channel };
   const worker = startThread(data);
   await once(worker, 'message');
+  // Whatever waits for the thread says that it failed.
+  worker.on('error', () => {});
   let reserved = room.graphs;
   const reserve = (values: number): Float32Array => {
     const from = reserved;
@@ -115,10 +117,13 @@ function activationValues(model: Model, tokens: number): number {
 
 /** Naive synchronisation (HeteroLLM 3.1): messages, whose values are copied there and back. */
 function submitNaively(worker: Worker): SecondProcessor['begin'] {
-  const waiting: ((values: Float32Array) => void)[] = [];
-  worker.on('message', ({ values }: ResultMessage) => waiting.shift()?.(values));
+  const waiting: { resolve(values: Float32Array): void; reject(error: Error): void }[] = [];
+  worker.on('message', ({ values }: ResultMessage) => waiting.shift()?.resolve(values));
+  worker.on('error', (error) => {
+    for (const one of waiting.splice(0)) one.reject(error);
+  });
   return ({ name, layer, rows, columns, length, x }) => {
-    const done = new Promise<Float32Array>((resolve) => waiting.push(resolve));
+    const done = new Promise<Float32Array>((resolve, reject) => waiting.push({ resolve, reject }));
     worker.postMessage({ name, layer, rows, columns, length, x: x.slice() } satisfies GraphMessage);
     return () => done;
   };
