@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-consistency-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
 test('a quick run writes values, scans, cells and what is left out', async () => {
-  const { code, stdout } = await runScript(
+  const { code, stdout } = await runHere(
     'experiments/consistency.ts',
     '--quick',
     '--testbeds',
@@ -32,7 +32,7 @@ test('a quick run writes values, scans, cells and what is left out', async () =>
 });
 
 test('an unknown testbed is refused with the nearest one', async () => {
-  const { code, stderr } = await runScript('experiments/consistency.ts', '--testbeds', 'prima-a6');
+  const { code, stderr } = await runHere('experiments/consistency.ts', '--testbeds', 'prima-a6');
   assert.is(code, 2);
   assert.match(stderr, /unknown "prima-a6"; did you mean "prima-a4"/);
 });

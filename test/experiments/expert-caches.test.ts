@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-expert-caches-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 const SHAPE = ['--layers', '4', '--experts', '32', '--used', '4', '--tokens', '600', '--slots', '4,8,16,32'];
-const { code, stdout } = await runScript('experiments/expert-caches.ts', '--out', directory, '--json', ...SHAPE);
+const { code, stdout } = await runHere('experiments/expert-caches.ts', '--out', directory, '--json', ...SHAPE);
 
 test('hits rise with the slots, Belady’s are the most, and LRU’s are as expected', () => {
   assert.is(code, 0);
@@ -34,7 +34,7 @@ test('options that make no routing are one line', async () => {
     [['--routing', 'no.json'], 'no.json: there is no such file'],
     [['--previous', '0.9', '--recent', '0.9'], /^--previous, --recent: are more than 0\.95 together/],
   ] as const) {
-    const { code: ended, stderr } = await runScript('experiments/expert-caches.ts', '--out', directory, ...options);
+    const { code: ended, stderr } = await runHere('experiments/expert-caches.ts', '--out', directory, ...options);
     assert.is(ended, 2);
     assert.match(stderr.trim(), line);
   }

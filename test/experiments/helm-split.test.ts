@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const SCRIPT = 'experiments/helm-split.ts';
 const helmSplit = (...options: string[]) => runHere(SCRIPT, ...options);
@@ -15,7 +15,7 @@ test.after(() => rmSync(scratch, { recursive: true, force: true }));
 const out = join(scratch, 'results');
 
 test('every configuration of Table 6.1, as data: splits, T_plan and errors', async () => {
-  const { code, stdout, stderr } = await runScript(SCRIPT, '--json', '--out', out);
+  const { code, stdout, stderr } = await runHere(SCRIPT, '--json', '--out', out);
   assert.is(code, 0, stderr);
   const { configurations, vram, settings } = JSON.parse(stdout);
   assert.equal(settings.context, 192);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-interference-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
-const { code, stdout } = await runScript('experiments/interference.ts', '--out', directory, '--json', '--tokens', '64');
+const { code, stdout } = await runHere('experiments/interference.ts', '--out', directory, '--json', '--tokens', '64');
 
 interface Row {
   readonly way: string;

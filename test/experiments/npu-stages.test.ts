@@ -5,11 +5,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { near } from '../support/near.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-npu-stages-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
-const { code, stdout } = await runScript('experiments/npu-stages.ts', '--out', directory, '--json');
+const { code, stdout } = await runHere('experiments/npu-stages.ts', '--out', directory, '--json');
 const result = JSON.parse(stdout);
 
 test('it ends well, and writes what it prints', () => {

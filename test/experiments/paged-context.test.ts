@@ -7,7 +7,7 @@ import type { ContextRow } from '../../experiments/paged-context/contexts.ts';
 import { agrees } from '../../experiments/paged-context/findings.ts';
 import { longestContext } from '../../experiments/papers/helm/memory/longest-context.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-paged-context-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ test('limits agree within a factor of two, and a failure agrees with a failure',
 
 test('with an 8B on 8 GB HELM continues beyond the others’ limits, and its pages have a cost', async () => {
   const options = ['--machines', 'helm-4060', '--models', 'Qwen3-8B', '--out', directory, '--json'];
-  const { code, stdout, stderr } = await runScript('experiments/paged-context.ts', ...options);
+  const { code, stdout, stderr } = await runHere('experiments/paged-context.ts', ...options);
   assert.is(code, 0, stderr);
   const { rows } = JSON.parse(stdout) as { rows: readonly ContextRow[] };
   const [helm, accelerate, , vllm] = rows;

@@ -7,11 +7,11 @@ import { loadCluster, loadPlan } from '../../datasets/load.ts';
 import { changed } from '../../experiments/phones-in-the-ring/sweeps.ts';
 import { chipsOf, variantsOf } from '../../experiments/phones-in-the-ring/variants.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-phones-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
-const { code, stdout } = await runScript(
+const { code, stdout } = await runHere(
   'experiments/phones-in-the-ring.ts',
   ...['--models', 'Llama-3-8B', '--sweep', 'Llama-3-45B', '--planners', 'optimal', '--out', directory],
 );

@@ -7,7 +7,7 @@ import { SCENES, type Scene } from '../../experiments/prefetch-release/scenes.ts
 import { observeScene, type SceneResult } from '../../experiments/prefetch-release/steps.ts';
 import { cellOf, stepLabel } from '../../experiments/prefetch-release/text.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-prefetch-release-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -115,7 +115,7 @@ test('with room for all six layers nothing is reloaded', () => {
 });
 
 test('the script prints and writes the blocks', async () => {
-  const { code, stdout } = await runScript('experiments/prefetch-release.ts', '--out', directory);
+  const { code, stdout } = await runHere('experiments/prefetch-release.ts', '--out', directory);
   assert.is(code, 0);
   assert.match(stdout, 'layer 4 prefetched  ·  █  █  █  ·  ·');
   const csv = readFileSync(join(directory, 'prefetch-release.csv'), 'utf8').trim().split('\n');

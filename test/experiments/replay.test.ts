@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testReport } from '../support/open-report.ts';
-import { type Ended, runHere, runScript } from '../support/run-script.ts';
+import { type Ended, runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-replay-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ const COMMAND = ['experiments/replay.ts', '--model', 'Llama-3-8B', '--tokens', '
 const replay = (...given: string[]): Promise<Ended> => runHere(...COMMAND, ...given);
 
 test('a model that fits: every token as predicted, nothing read after the first', async () => {
-  const { code, stdout } = await runScript(...COMMAND, '--scheduler', 'single-device', '--json');
+  const { code, stdout } = await runHere(...COMMAND, '--scheduler', 'single-device', '--json');
   assert.is(code, 0);
   const { predicted, simulated } = JSON.parse(stdout) as Result;
   assert.is(simulated.tokens_s.length, 4);

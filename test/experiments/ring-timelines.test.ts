@@ -10,7 +10,7 @@ import { RING_MODEL } from '../../experiments/ring-timelines/rings.ts';
 import { runTimeline, type TimelineResult } from '../../experiments/ring-timelines/run.ts';
 import { near } from '../support/near.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-ring-timelines-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -81,7 +81,7 @@ test('the paper’s claims on Fig. 6 hold with strict LRU, while in the ideal ca
 });
 
 test('the script writes a report, tables and one Perfetto trace per timeline', async () => {
-  const { code, stdout } = await runScript('experiments/ring-timelines.ts', '--out', directory, '--json');
+  const { code, stdout } = await runHere('experiments/ring-timelines.ts', '--out', directory, '--json');
   assert.is(code, 0);
   const { rows, settings } = JSON.parse(stdout);
   assert.equal(

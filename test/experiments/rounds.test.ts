@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
 import { bestGain, evenRounds, type RoundsRow } from '../../experiments/rounds/rounds.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-rounds-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ test('the best gain is the one computed by hand', () => {
 });
 
 test('a 70B that exceeds the memory gains from rounds only if it prefetches', async () => {
-  const { code, stdout } = await runScript(
+  const { code, stdout } = await runHere(
     'experiments/rounds.ts',
     '--models',
     'Llama-3-70B',

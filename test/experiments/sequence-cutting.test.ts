@@ -5,11 +5,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadPlan } from '../../datasets/load.ts';
 import { testReport } from '../support/open-report.ts';
-import { runHere, runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-sequence-cutting-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
-const { code, stdout } = await runScript('experiments/sequence-cutting.ts', '--length', '600', '--out', directory);
+const { code, stdout } = await runHere('experiments/sequence-cutting.ts', '--length', '600', '--out', directory);
 
 test('600 = 512 + 32 + 56, and every operator with its reason', () => {
   assert.is(code, 0);

@@ -22,7 +22,7 @@ import createEvaluate from '../../experiments/upgrades/sweep-points.ts';
 import { believed } from '../../planner/belief.ts';
 import { upgradeParts } from '../../planner/changes.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-upgrades-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -160,11 +160,11 @@ test('the recorded groups are those of homes drawn anew, as far as so few tell',
 
 test('a run writes table and report, and starts from its points the second time', async () => {
   const command = ['experiments/upgrades.ts', '--homes', '40', '--workers', '1', '--out', directory] as const;
-  const { code, stderr } = await runScript(...command);
+  const { code, stderr } = await runHere(...command);
   assert.is(code, 0, stderr);
   const csv = readFileSync(join(directory, 'upgrades.csv'), 'utf8');
   assert.match(csv, /^model,memory,homes,first_none,first_disk,first_memory,first_GPU,first_links,unrunnable,/);
-  const again = await runScript(...command);
+  const again = await runHere(...command);
   assert.is(again.code, 0);
   assert.is(again.stderr, '');
   assert.is(readFileSync(join(directory, 'upgrades.csv'), 'utf8'), csv);
