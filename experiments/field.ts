@@ -113,11 +113,10 @@ function isLatest({ round }: JudgedCell): boolean {
   return round !== undefined && round > LAST_OF_FACTORS;
 }
 
-/** Names of rounds from the third on; the first two are judged together. */
-const ROUNDS: readonly string[] = ['', '', '', 'third round, ', 'fourth round, '];
-
+/** The name of a round; the first two are judged together, without one. */
 function roundOf({ round = 0 }: JudgedCell): string {
-  return ROUNDS[round] ?? `round ${round}, `;
+  const names = ['', '', '', 'third round, ', 'fourth round, '];
+  return names[round] ?? `round ${round}, `;
 }
 
 /** The place of a cell in the report: by rounds, the first two together, and prefill behind decode. */
