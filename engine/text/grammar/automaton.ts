@@ -13,6 +13,10 @@ export interface State {
   readonly call: { readonly rule: State; readonly then: State } | undefined;
   /** Items that follow each other, counted where the automaton is simulated. */
   readonly repeat: Repeat | undefined;
+  /** Items that lead to other states, counted like those of a repeat. */
+  readonly counted: CountedSteps | undefined;
+  /** It is also in a state with counted steps, after so many items. */
+  readonly begins: { readonly state: State; readonly count: number } | undefined;
   /** Whether the rule ends here, or the whole text. */
   readonly isEnd: boolean;
   /**
@@ -32,6 +36,22 @@ export interface Repeat {
   readonly after: State;
   /** Up to how many items each of the next characters may be a plain one (State.takesPlain). */
   readonly plainUntil: number;
+}
+
+/** The count goes with the items from state to state. */
+export interface CountedSteps {
+  readonly steps: readonly {
+    /** A rule, which takes a byte at least. */
+    readonly item: State;
+    /** The state after it, which has counted steps too. */
+    readonly to: State;
+    /** So many items at most, this one among them, may have been before `to`. */
+    readonly most: number;
+  }[];
+  /** What may follow without a further item; `undefined`: nothing. */
+  readonly after: State | undefined;
+  /** Items up to which no step is barred, here and in all states to which steps lead. */
+  readonly free: number;
 }
 
 /** Bytes from `low` to `high`. */
@@ -54,6 +74,8 @@ const ENCODER = new TextEncoder();
 /** Up to here a character is a byte. */
 const LAST_ASCII = 0x7f;
 
+const UNCOUNTED = { counted: undefined, begins: undefined };
+
 /** A state while it is made. */
 type Draft = { -readonly [Key in keyof State]: State[Key] } & { bytes: ByteEdge[]; others: State[] };
 
@@ -75,6 +97,10 @@ export interface Automaton {
   either(states: readonly State[]): State;
   call(rule: State, then: State): State;
   repeat(repeat: Repeat): State;
+  /** Gives an open state its counted steps. */
+  count(state: State, counted: CountedSteps): void;
+  /** A state with counted steps, after so many items. */
+  counting(state: State, count: number): State;
   /** Counts steps of other work on the same schema. */
   spend(steps: number): void;
   readonly countWork: CountWork;
@@ -105,7 +131,17 @@ export function createAutomaton(countWork: CountWork = () => {}): Automaton {
     countWork(1);
     spend(0);
     const { takesPlain = false, takesControls = false } = marks;
-    return { id: count++, bytes: edges, others, call, repeat, isEnd: false, takesPlain, takesControls };
+    return {
+      id: count++,
+      bytes: edges,
+      others,
+      call,
+      repeat,
+      ...UNCOUNTED,
+      isEnd: false,
+      takesPlain,
+      takesControls,
+    };
   };
   const bytes = (list: Uint8Array, then: State): State =>
     list.reduceRight((next, byte) => made([{ low: byte, high: byte, to: next }], []), then);
@@ -159,6 +195,8 @@ export function createAutomaton(countWork: CountWork = () => {}): Automaton {
     either,
     call: (rule, then) => made([], [], { rule, then }),
     repeat: (repeat) => made([], [], undefined, {}, repeat),
+    count: (state, counted) => void Object.assign(state, { counted }),
+    counting: (state, items) => Object.assign(made([], []), { begins: { state, count: items } }),
     spend,
     countWork,
   };

@@ -100,10 +100,23 @@ export function* createGrammar(entry: State, vocabulary: TokenBytes): Slices<Gra
         if (frame.count >= least) open.push(frameOf(after, below));
         if (frame.count < most) open.push(frameOf(item, frameOf(state, below, frame.count + 1)));
       }
+      if (state.begins !== undefined) open.push(frameOf(state.begins.state, below, state.begins.count));
+      if (state.counted !== undefined) {
+        const { steps, after } = state.counted;
+        if (after !== undefined) open.push(frameOf(after, below));
+        for (const { item, to, most } of steps)
+          if (frame.count < most) open.push(frameOf(item, frameOf(to, below, frame.count + 1)));
+      }
       if (state.call !== undefined) open.push(frameOf(state.call.rule, frameOf(state.call.then, below)));
       if (state.isEnd && below === undefined) isEnd = true;
       if (state.isEnd && below !== undefined) open.push(below);
     }
+    return remembered(frames, { isEnd, takesPlain, takesControls });
+  }
+  const remembered = (
+    frames: readonly Frame[],
+    { isEnd, takesPlain, takesControls }: Pick<Situation, 'isEnd' | 'takesPlain' | 'takesControls'>,
+  ): Situation => {
     const ids = Float64Array.from(frames, ({ id }) => id).sort();
     const key = `${ids.join(',')}${isEnd ? '.' : ''}${takesPlain ? '"' : ''}${takesControls ? '<' : ''}`;
     const found = known.get(key);
@@ -112,7 +125,16 @@ export function* createGrammar(entry: State, vocabulary: TokenBytes): Slices<Gra
     const situation: Situation = { frames, isEnd, takesPlain, takesControls, next: new Array(256), allowed: undefined };
     known.set(key, situation);
     return situation;
-  }
+  };
+  /**
+   * A frame with the same next token, whose counts are those of others: where a token can't exhaust a count, it is 0.
+   */
+  const uncounted = (frame: Frame): Frame => {
+    const { state, count } = frame;
+    const below = frame.below && uncounted(frame.below);
+    const isFar = state.counted !== undefined && state.counted.free - count > vocabulary.depth;
+    return below === frame.below && !isFar ? frame : frameOf(state, below, isFar ? 0 : count);
+  };
   /** Situations that are in use keep their frames; new ones are others, with other numbers. */
   const forget = (): void => {
     for (const one of known.values()) one.next.fill(undefined);
@@ -165,6 +187,13 @@ export function* createGrammar(entry: State, vocabulary: TokenBytes): Slices<Gra
   }
   function* find(situation: Situation): Slices<Uint32Array> {
     work = 0;
+    const alike = remembered(situation.frames.map(uncounted), situation);
+    if (alike !== situation) {
+      const set = alike.allowed ?? (yield* find(alike));
+      situation.allowed = set;
+      sets.push(situation);
+      return set;
+    }
     const { takesPlain, takesControls, isEnd } = situation;
     const set = takesPlain ? vocabulary.plain.slice() : new Uint32Array(vocabulary.words);
     yield* addTokens(takesPlain ? vocabulary.rest : vocabulary.all, situation, set);

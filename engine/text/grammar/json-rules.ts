@@ -1,8 +1,9 @@
 import type { Automaton, State } from './automaton.ts';
 import { type CharacterRange, characters, without } from './characters.ts';
+import { countedTextStates, MOST_WRITTEN, type SharedPlaces, sharedPlaces } from './patterns/counted-texts.ts';
 import { createExpressions, type Expression, type Expressions, MOST_STEPS } from './patterns/expression.ts';
 import { formatSteps } from './patterns/formats.ts';
-import { textStates, textSteps } from './patterns/text-states.ts';
+import { type TextSteps, textSteps } from './patterns/text-states.ts';
 
 /** The parts of JSON (RFC 8259) that all schemas use. Each comes before the state that follows it. */
 export interface JsonRules {
@@ -13,12 +14,12 @@ export interface JsonRules {
   /** Expressions of texts, for `matching`. */
   readonly expressions: Expressions;
   /**
-   * A text of an expression between quotes; `undefined` if there is none, or too many ways to write one.
+   * A text of an expression between quotes, of a length; `undefined` if there is none, or too many ways to write one.
    * @throws PatternError
    */
-  matching(texts: Expression, then: State): State | undefined;
-  /** A text of a format between quotes. @param format one of TEXT_FORMATS */
-  format(format: string, then: State): State;
+  matching(texts: Expression, then: State, length?: Counted): State | undefined;
+  /** A text of a format between quotes; `undefined` if none is so long. @param format one of TEXT_FORMATS */
+  format(format: string, then: State, length?: Counted): State | undefined;
   /** A text between quotes that is none of these. */
   otherText(texts: readonly string[], then: State): State;
   /** Up to MOST_DIGITS digits. */
@@ -197,20 +198,27 @@ export function createJsonRules(automaton: Automaton): JsonRules {
 
   const expressions = createExpressions(MOST_STEPS, automaton.countWork);
   /** The rule of each expression and format, since schemas have the same again and again. */
-  const known = new Map<Expression | string, State | undefined>();
-  const matching = (texts: Expression, then: State): State | undefined => {
-    if (!known.has(texts)) {
-      const steps = textSteps(expressions, texts);
-      known.set(texts, steps && textStates(automaton, steps, end()));
-    }
-    const entry = known.get(texts);
+  const known = new Map<
+    TextSteps,
+    { readonly places: SharedPlaces; readonly lengths: Map<string, State | undefined> }
+  >();
+  const left = { places: MOST_WRITTEN };
+  const texts = (steps: TextSteps, length: Counted, then: State): State | undefined => {
+    const own = known.get(steps) ?? { places: sharedPlaces(automaton, steps, end()), lengths: new Map() };
+    known.set(steps, own);
+    const key = `${length.least} ${length.most}`;
+    if (!own.lengths.has(key)) own.lengths.set(key, countedTextStates(automaton, steps, length, own.places, left));
+    const entry = own.lengths.get(key);
     return entry && call(entry, then);
   };
-  const format = (name: string, then: State): State => {
-    const entry = known.get(name) ?? textStates(automaton, formatSteps(name, automaton.countWork), end());
-    known.set(name, entry);
-    return call(entry, then);
+  const stepsOf = new Map<Expression, TextSteps | undefined>();
+  const matching = (all: Expression, then: State, length: Counted = ANY_COUNT): State | undefined => {
+    if (!stepsOf.has(all)) stepsOf.set(all, textSteps(expressions, all));
+    const steps = stepsOf.get(all);
+    return steps && texts(steps, length, then);
   };
+  const format = (name: string, then: State, length: Counted = ANY_COUNT): State | undefined =>
+    texts(formatSteps(name, automaton.countWork), length, then);
 
   return { space, text, expressions, matching, format, otherText, integer, number, any, list, rule };
 }

@@ -3,11 +3,13 @@ import type { ByteEdge, State } from './automaton.ts';
 
 /**
  * An automaton as numbers, which threads hand over without copying: how many states there are, and each of them, the
- * entry first, as its marks, byte edges, other states, call and repeat. States are named by their places in this order.
+ * entry first, as its marks, byte edges, other states, call, repeat, counted steps and where they begin. States are named by their places in this order.
  */
 export type PackedStates = Float64Array<ArrayBuffer>;
 
-const [END, PLAIN, CONTROLS, CALL, REPEAT] = [1, 2, 4, 8, 16];
+const [END, PLAIN, CONTROLS, CALL, REPEAT, COUNTED, BEGINS] = [1, 2, 4, 8, 16, 32, 64];
+/** In place of a state: there is none. */
+const NONE = -1;
 
 /** The states that can be reached from an entry. */
 export function packStates(entry: State): PackedStates {
@@ -20,15 +22,21 @@ export function packStates(entry: State): PackedStates {
     return found.push(state) - 1;
   };
   const packed = [0];
-  for (const { bytes, others, call, repeat, isEnd, takesPlain, takesControls } of found) {
+  for (const { bytes, others, call, repeat, counted, begins, isEnd, takesPlain, takesControls } of found) {
     const marks = (isEnd ? END : 0) | (takesPlain ? PLAIN : 0) | (takesControls ? CONTROLS : 0);
-    packed.push(marks | (call ? CALL : 0) | (repeat ? REPEAT : 0), bytes.length);
+    packed.push(
+      marks | (call ? CALL : 0) | (repeat ? REPEAT : 0) | (counted ? COUNTED : 0) | (begins ? BEGINS : 0),
+      bytes.length,
+    );
     for (const { low, high, to } of bytes) packed.push(low, high, placeOf(to));
     packed.push(others.length);
     for (const other of others) packed.push(placeOf(other));
     if (call) packed.push(placeOf(call.rule), placeOf(call.then));
-    if (!repeat) continue;
-    packed.push(placeOf(repeat.item), repeat.least, repeat.most, placeOf(repeat.after), repeat.plainUntil);
+    if (repeat) packed.push(placeOf(repeat.item), repeat.least, repeat.most, placeOf(repeat.after), repeat.plainUntil);
+    if (begins) packed.push(placeOf(begins.state), begins.count);
+    if (!counted) continue;
+    packed.push(counted.free, counted.after === undefined ? NONE : placeOf(counted.after), counted.steps.length);
+    for (const { item, to, most } of counted.steps) packed.push(placeOf(item), placeOf(to), most);
   }
   packed[0] = found.length;
   return Float64Array.from(packed);
@@ -54,7 +62,16 @@ export function* unpackStates(packed: PackedStates): Slices<State> {
 
 function draft(id: number): Draft {
   const marks = { isEnd: false, takesPlain: false, takesControls: false };
-  return { id, bytes: [], others: [], call: undefined, repeat: undefined, ...marks };
+  return {
+    id,
+    bytes: [],
+    others: [],
+    call: undefined,
+    repeat: undefined,
+    counted: undefined,
+    begins: undefined,
+    ...marks,
+  };
 }
 
 /** Gives states their parts, which are at a place of the packed ones. @returns the place after them */
@@ -83,8 +100,13 @@ function fill(
       const [rule, then] = [state(), state()];
       one.call = { rule, then };
     }
-    if ((marks & REPEAT) === 0) continue;
-    one.repeat = { item: state(), least: next(), most: next(), after: state(), plainUntil: next() };
+    if ((marks & REPEAT) !== 0)
+      one.repeat = { item: state(), least: next(), most: next(), after: state(), plainUntil: next() };
+    if ((marks & BEGINS) !== 0) one.begins = { state: state(), count: next() };
+    if ((marks & COUNTED) === 0) continue;
+    const [free, after] = [next(), states[next()]];
+    const steps = Array.from({ length: next() }, () => ({ item: state(), to: state(), most: next() }));
+    one.counted = { steps, after, free };
   }
   return place;
 }

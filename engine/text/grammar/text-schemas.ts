@@ -6,6 +6,8 @@ import { parsePattern } from './patterns/parse-pattern.ts';
 import { type Relax, SchemaError } from './schema-error.ts';
 import { at, countedOf, isOnly, type Schema } from './schema-keys.ts';
 
+const NONE_LEFT = 'leaves no text together with the other keys, or too many ways to write one';
+
 /** The texts that schemas allow, by length, pattern, format and what they may not be. */
 export interface TextSchemas {
   /** The states of a text between its quotation marks. */
@@ -23,28 +25,31 @@ export function createTextSchemas(rules: JsonRules, leaveOut: Relax): TextSchema
 
   function states(schema: Schema, path: string, next: State): State {
     const length = countedOf(schema, path, 'Length');
-    const isCounted = length.least > 0 || length.most !== Number.POSITIVE_INFINITY;
     const { format } = schema;
-    if (isTextFormat(format) && !isCounted && !('pattern' in schema) && !('not' in schema))
-      return rules.format(format, next);
+    if (isTextFormat(format) && !('pattern' in schema) && !('not' in schema)) {
+      const whole = rules.format(format, next, length);
+      if (whole !== undefined) return whole;
+      unsupported(at(path, 'maxLength' in schema ? 'maxLength' : 'minLength'), NONE_LEFT);
+      return rules.format(format, next) as State;
+    }
     const held = textParts(schema, path);
     if (held.length === 0) return rules.text(length, next);
-    const found = matching([...held, length], next);
+    const found = matching(held, next, length);
     if (found !== undefined) return found;
-    if (isCounted) {
-      unsupported(at(path, 'maxLength'), 'leaves no text together with the other keys, or too many ways to write one');
-      const free = matching(held, next);
-      if (free !== undefined) return free;
+    const free = matching(held, next);
+    if (free !== undefined) {
+      unsupported(at(path, 'maxLength' in schema ? 'maxLength' : 'minLength'), NONE_LEFT);
+      return free;
     }
-    const key = ['pattern', 'format', 'not'].find((one) => one in schema) ?? 'pattern';
-    unsupported(at(path, key), 'leaves no text, or too many ways to write one; make it simpler');
-    return rules.text(length, next);
+    for (const key of ['pattern', 'format', 'not'].filter((one) => one in schema))
+      unsupported(at(path, key), 'leaves no text, or too many ways to write one; make it simpler');
+    return isTextFormat(format) ? (rules.format(format, next) as State) : rules.text(length, next);
   }
 
-  /** The texts that expressions and lengths have in common; `undefined` if there are none, or too many ways to write one. */
-  function matching(parts: readonly (Expression | Counted)[], next: State): State | undefined {
+  /** The texts of a length that expressions have in common; `undefined` if there are none, or too many ways to write one. */
+  function matching(parts: readonly Expression[], next: State, length?: Counted): State | undefined {
     try {
-      return rules.matching(expressions.both(parts.map((part) => ('kind' in part ? part : ofLength(part)))), next);
+      return rules.matching(expressions.both(parts), next, length);
     } catch (error) {
       if (error instanceof PatternError) return undefined;
       throw error;

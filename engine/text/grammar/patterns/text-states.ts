@@ -3,10 +3,10 @@ import { type CharacterRange, characters, without } from '../characters.ts';
 import { CHARACTERS, type Expression, type Expressions, RANGES_OF_STEP } from './expression.ts';
 
 /** Different ways to go on in a text: more are not worth their time. */
-const MOST_PLACES = 2048;
+export const MOST_PLACES = 2048;
 
 /** Characters that JSON writes after a backslash, and how. */
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 const ESCAPED: readonly (readonly [code: number, written: string])[] = [
   [QUOTE, '\\"'],
   [0x5c, '\\\\'],
@@ -47,22 +47,31 @@ export function textSteps(expressions: Expressions, texts: Expression): TextStep
   return { begin: texts, steps: new Map(held) };
 }
 
-/** Texts between quotes, as JSON. Characters are written as they are where JSON allows it. */
-export function textStates(automaton: Automaton, { begin, steps }: TextSteps, then: State): State {
-  const { open, add, bytes, byte } = automaton;
+/** What follows each place of a text, up to the closing quotation mark. Characters are written as they are where JSON allows it. */
+export function placeStates(
+  automaton: Automaton,
+  steps: TextSteps['steps'],
+  then: State,
+): ReadonlyMap<Expression, State> {
+  const { open, add, byte } = automaton;
   const quote = byte([[QUOTE, QUOTE, then]]);
   const states = new Map([...steps.keys()].map((place) => [place, open()]));
   for (const [place, state] of states) {
     if (place.hasEmpty) add(state, quote);
-    for (const { ranges, to } of steps.get(place) ?? []) {
-      const next = states.get(to) as State;
-      const raw = intersection(ranges, RAW);
-      if (raw.length > 0) add(state, characters(automaton, raw, next));
-      for (const [code, written] of ESCAPED)
-        if (ranges.some(([first, last]) => first <= code && code <= last)) add(state, bytes(written, next));
-    }
+    for (const { ranges, to } of steps.get(place) ?? [])
+      for (const one of characterStates(automaton, ranges, states.get(to) as State)) add(state, one);
   }
-  return bytes('"', states.get(begin) as State);
+  return states;
+}
+
+/** One of these characters, as JSON writes it. */
+export function characterStates(automaton: Automaton, ranges: readonly CharacterRange[], then: State): State[] {
+  const raw = intersection(ranges, RAW);
+  const escaped = ESCAPED.filter(([code]) => ranges.some(([first, last]) => first <= code && code <= last));
+  return [
+    ...(raw.length > 0 ? [characters(automaton, raw, then)] : []),
+    ...escaped.map(([, written]) => automaton.bytes(written, then)),
+  ];
 }
 
 /** All places of an expression, and how they go on; `undefined`: too many. */
