@@ -50,7 +50,7 @@ function field(): string {
   const [, machines, off] = /^Tier A, decode, \d+ cells of (\d+) machines: (off by .*?);/m.exec(measured) ?? [];
   const [, later, offLater] =
     /^Third round, tier A, decode, \d+ cells of (\d+) machines: (off by .*?);/m.exec(measured) ?? [];
-  return `- **Field**: predicted from specifications and one efficiency per program, tokens per second that others measured on ${machines} machines are ${off}; after mends, further ones on ${later} machines are ${offLater} ([field](docs/measurements/field.md)). Of ${series} effects that users of mixtures on disks published, ${signs} have the right sign in simulation, and ${sizes} the right size within 15 % ([findings](docs/measurements/contradictions.md)).`;
+  return `- **Field**: predicted from specifications and one efficiency per program, tokens per second that others measured on ${machines} machines are ${off}; after corrections, further measurements on ${later} machines are ${offLater} ([field](docs/measurements/field.md)). Of ${series} effects that users of mixtures on disks published, ${signs} have the right sign in simulation, and ${sizes} the right size within 15 % ([findings](docs/measurements/contradictions.md)).`;
 }
 
 function papers(): string {
