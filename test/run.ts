@@ -7,9 +7,9 @@ import type { FileResult } from './support/run-file.ts';
 
 /**
  * Runs every test file below test/ with uvu, or those whose path contains one of the arguments; processes take files
- * from one list until it is empty. Prints each file's output, the files that took longest, what failed once more and
- * `N passed, N failed, N skipped`. A run without an executed test fails, and so does a file that ends its process or
- * takes longer than MOST_SECONDS.
+ * from one list until it is empty, and one more process those that mostly wait. Prints each file's output, the files
+ * that took longest, what failed once more and `N passed, N failed, N skipped`. A run without an executed test fails,
+ * and so does a file that ends its process or takes longer than MOST_SECONDS.
  */
 const PROCESSES = Math.min(2, availableParallelism());
 const MOST_SECONDS = 600;
@@ -21,6 +21,11 @@ const ENDING_SECONDS = 60;
 const TIMED: readonly string[] = ['kernels/webgpu/unhurried-wait.test.ts', 'server/stalls.test.ts'];
 /** Folders whose files use what the first of them makes, such as the site of lessons: one process takes them all. */
 const TOGETHER: readonly string[] = ['notebooks/'];
+/**
+ * Files that mostly wait for servers, schedulers and workers that they start: a process of its own runs them from the
+ * beginning, beside the others, in the time of the processors that those leave.
+ */
+const WAITING: readonly string[] = ['experiments/sweep/'];
 /** Files whose time is printed at the end. */
 const SLOWEST = 10;
 
@@ -78,20 +83,25 @@ function runIn(child: ChildProcess, file: string): Promise<FileResult> {
 }
 
 const left: string[][] = [];
+const waiting: string[][] = [];
 for (const file of files.filter((one) => !TIMED.includes(one))) {
   const last = left.at(-1);
-  if (TOGETHER.some((folder) => file.startsWith(folder) && last?.[0]?.startsWith(folder))) last?.push(file);
+  if (WAITING.some((part) => file.startsWith(part))) waiting.push([file]);
+  else if (TOGETHER.some((folder) => file.startsWith(folder) && last?.[0]?.startsWith(folder))) last?.push(file);
   else left.push([file]);
 }
-/** The next file of one process. */
-function filesInTurn(): () => string | undefined {
+/** The next file of one process, from the first list that has any. */
+function filesInTurn(...lists: string[][][]): () => string | undefined {
   let own: string[] = [];
   return () => {
-    if (own.length === 0) own = left.shift() ?? [];
+    if (own.length === 0) own = lists.find((list) => list.length > 0)?.shift() ?? [];
     return own.shift();
   };
 }
-await Promise.all(Array.from({ length: PROCESSES }, () => work(filesInTurn())));
+await Promise.all([
+  ...Array.from({ length: PROCESSES }, () => work(filesInTurn(left, waiting))),
+  work(filesInTurn(waiting)),
+]);
 for (const file of files.filter((one) => TIMED.includes(one))) {
   const alone = [file];
   await work(() => alone.shift());
