@@ -201,7 +201,11 @@ function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): voi
   const planned = stages.reduce((sum, { from, to }) => sum + to - from, 0);
   if (planned !== layers) throw new InputError('plan', `has ${planned} layers; ${name} has ${layers}`);
   const streamed = stages.some((stage) => stage.streamed !== undefined);
-  if (streamed) throw new InputError('plan', 'streams weights to the GPU, which hearth run --plan and hearth answers carry out, as rings of one device');
+  if (streamed)
+    throw new InputError(
+      'plan',
+      'streams weights to the GPU, which hearth run --plan and hearth answers carry out, as rings of one device',
+    );
   if (stages.some(({ processor, cpuExperts }) => processor === 'cpu' && cpuExperts !== undefined))
     throw new InputError('plan', 'has layers on the CPU with experts on the CPU; only a stage on a GPU may have these');
   if (kvCache === 'host' && stages.filter(({ processor }) => processor === 'gpu').length > 1)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadCluster } from '../../../datasets/load.ts';
@@ -25,7 +25,7 @@ const DENSE: UniformShape = {
   ...{ name: 'Random-80M', architecture: 'llama', layers: LAYERS, hiddenSize: 1024, ffnSize: 2816 },
   ...{ heads: 16, kvHeads: 4, headSize: 64, vocabularySize: 4096, tiedEmbeddings: false, qkvBias: false },
 };
-/** For prompts of hundreds of tokens on a GPU in software. */
+/** For a GPU in software. */
 const NARROW: UniformShape = { ...DENSE, name: 'Random-6M', hiddenSize: 256, ffnSize: 704, heads: 4, kvHeads: 2 };
 
 /** A plan with the files that `hearth answers` needs. */
@@ -53,7 +53,8 @@ const onGpu = { processor: 'gpu' };
 export async function questionOf(drawn: DrawnPlan, folder: string, seed: number): Promise<Question> {
   const { kind, mix, cut, share, rounds, way, allReduce } = drawn;
   const whole = [stage('h', 0, LAYERS)];
-  const model = kind === 'KV cache on the host' ? NARROW : DENSE;
+  const usesGpu = kind === 'CPU and GPU' || kind === 'streamed to a GPU' || kind === 'KV cache on the host';
+  const model = usesGpu ? NARROW : DENSE;
   const dense = async () => ({
     model: await madeModel(folder, uniformShape(model), mix, seed),
     hasWorker: false,
@@ -138,7 +139,6 @@ export async function questionOf(drawn: DrawnPlan, folder: string, seed: number)
     case 'ring with a chip': {
       const own = await dense();
       const { plan, device } = await chipPlan(own.model, drawn);
-      const links = { default: { latency: '100 us', bandwidth: '10 Gbps' } };
       const chip = clusterDevice(device);
       if (kind === 'chip') return { ...own, plan, cluster: { name: 'chip', devices: [chip], links } };
       const {
@@ -160,6 +160,15 @@ export async function questionOf(drawn: DrawnPlan, folder: string, seed: number)
   }
 }
 
+/** Assumed for the loopback. */
+const links = { default: { latency: '100 us', bandwidth: '10 Gbps' } };
+
+/** A cluster of this machine as head and as worker. @param file of hearth profile */
+export function hereTwice(file: string): object {
+  const [device] = JSON.parse(readFileSync(file, 'utf8')).devices;
+  return { name: 'here', devices: ['h', 'w'].map((name) => ({ ...device, name })), links };
+}
+
 /** Two rounds of a ring, of `half` layers each. */
 function twice(cut: number, half: number): object[] {
   const own = Math.max(1, cut);
@@ -168,6 +177,7 @@ function twice(cut: number, half: number): object[] {
 
 async function madeMixture(folder: string, mix: string, seed: number): Promise<string> {
   const path = join(folder, `mixture-${mix}-${seed}.gguf`);
+  if (existsSync(path)) return path;
   const shapes = join(folder, 'mixture.csv');
   writeFileSync(
     shapes,

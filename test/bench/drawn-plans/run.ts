@@ -8,7 +8,7 @@ import { reportError } from '../../../engine/terminal/report-error.ts';
 import { type Column, terminalTable } from '../../../experiments/report/columns.ts';
 import { median } from '../../../experiments/report/median.ts';
 import { type DrawnPlan, drawPlans } from './draw.ts';
-import { HEARTH, hearth, questionOf } from './question.ts';
+import { HEARTH, hearth, hereTwice, questionOf } from './question.ts';
 
 /**
  * Draws plans of all kinds, has `hearth answers` predict, simulate and measure each, and says how far TPOT was off. Devices
@@ -20,6 +20,8 @@ const HELP = `npx tsx test/bench/drawn-plans/run.ts [options]
   --from <n>      number of the first plan, from 0 on (default: 0)
   --plans <n>     plans (default: 10)
   --repeats <n>   runs of each (default: 5)
+  --facts <file>  cluster file of hearth profile, for all devices but chips, with assumed links of 100 us and 10 Gbps
+                  (default: devices describe themselves, and links are measured)
   --device <name> a GPU of hearth inspect --devices (default: plans with one are skipped)
   --out <folder>  models, plans and answers (default: results/drawn-plans)
 `;
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '0' },
     plans: { type: 'string', default: '10' },
     repeats: { type: 'string', default: '5' },
+    facts: { type: 'string' },
     device: { type: 'string' },
     out: { type: 'string', default: 'results/drawn-plans' },
     help: { type: 'boolean', short: 'h', default: false },
@@ -45,7 +48,7 @@ async function startWorker(model: string): Promise<{ readonly address: string; s
     model,
     '--plain',
     '--listen',
-    '127.0.0.1:0',
+    'tcp://127.0.0.1:*',
     '--threads',
     '1',
     '--device',
@@ -105,7 +108,8 @@ async function answer(plan: number, drawn: DrawnPlan, out: string): Promise<Row>
       '--threads',
       '1',
     );
-    if (question.cluster !== undefined) args.push('--cluster', file('cluster.json', question.cluster));
+    const cluster = question.cluster ?? (values.facts === undefined ? undefined : hereTwice(values.facts));
+    if (cluster !== undefined) args.push('--cluster', file('cluster.json', cluster));
     if (question.onGpu) args.push('--device', values.device as string);
     if (worker !== undefined) args.push('--worker', worker.address);
     const { stdout } = await hearth('node', [HEARTH, ...args], { maxBuffer: 2 ** 26 });
