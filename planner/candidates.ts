@@ -58,8 +58,8 @@ export function candidates(problem: SchedulingProblem, head?: string): Candidate
 }
 
 /**
- * The cluster with each device that may be the head in the first place, the others sorted by what they are. Of equal
- * devices one is tried, if all have the same links.
+ * The cluster with each device that may be the head in the first place, the others sorted by their properties. Only one of
+ * several equal devices is tried, if all have the same links.
  */
 function ringsOf(cluster: Cluster, head: string | undefined): Cluster[] {
   const { links } = cluster;
@@ -77,7 +77,7 @@ function ringsOf(cluster: Cluster, head: string | undefined): Cluster[] {
   );
 }
 
-/** All that is known of a device but its name. */
+/** Everything known about a device except its name. */
 function hardwareText(device: Device): string {
   return JSON.stringify({ ...device, name: '', description: '' });
 }
@@ -98,7 +98,7 @@ function plansOf(problem: PlanningProblem): Plan[] {
   return [
     ...managed(besidePageTables).considered.slice(0, RING_AWARE_PLANS),
     withChips((beside) => optimal({ ...beside, reclaim: 'overflow' }))(given),
-    // The margin is what mapped weights take at most; a plan that needs less of it is found without.
+    // The margin is the most that mapped weights take; plans that need less are found without it.
     ...[given, besidePageTables, problem].map(inMemory),
     helmRing(given),
     ...crossedExperts(given),

@@ -13,7 +13,7 @@ export interface Stated {
 /** GPUs that share the RAM: Apple's, and those of other chips (`unified`). */
 const SHARED_FAMILIES = ['apple', 'unified'] as const;
 type SharedFamily = (typeof SHARED_FAMILIES)[number];
-/** GPUs with memory of their own: NVIDIA's, AMD's (`rdna2` to `rdna4`) and Intel's (`arc`) by their generation. */
+/** GPUs with their own memory: NVIDIA's, AMD's (`rdna2` to `rdna4`) and Intel's (`arc`) by their generation. */
 const OWN_FAMILIES = ['pascal', 'turing', 'ampere', 'ada', 'blackwell', 'rdna2', 'rdna3', 'rdna4', 'arc'] as const;
 export const GPU_FAMILIES = [...SHARED_FAMILIES, ...OWN_FAMILIES] as const;
 export type GpuFamily = (typeof GPU_FAMILIES)[number];

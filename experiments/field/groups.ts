@@ -38,7 +38,7 @@ export function sizeOf(cell: JudgedCell): string | undefined {
   return `${cell.known.program}, ${kindOf(cell)}, ${Number(billions) <= SMALL ? `up to ${SMALL}B` : `above ${SMALL}B`}`;
 }
 
-/** Cells of GPUs with memory of their own, by program, generation, phase and, for decode, size. */
+/** Cells of GPUs with their own memory, by program, generation, phase and, for decode, size. */
 export function generationOf(devices: readonly CataloguePart[]): GroupOf {
   const families = new Map(devices.flatMap((part) => (part.kind === 'gpu' ? [[part.name, part.family]] : [])));
   return (cell) => {

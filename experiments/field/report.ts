@@ -182,7 +182,7 @@ export interface FieldTables {
   readonly contexts: readonly GroupErrors[];
   /** Decode of small models and of others. */
   readonly sizes: readonly GroupErrors[];
-  /** GPUs with memory of their own. */
+  /** GPUs with their own memory. */
   readonly generations: readonly GroupErrors[];
   /** NPUs by program and phase: cells of models to which nothing is fitted. */
   readonly npus: readonly GroupErrors[];
@@ -190,6 +190,21 @@ export interface FieldTables {
   readonly efficiencies: readonly Efficiency[];
   readonly shares: readonly GroupShares[];
   readonly floor: readonly Spread[];
+}
+
+/** The sentence above the picture, from the first group of cells, and a line for each of three. */
+function topOf(totals: readonly GroupErrors[]): { readonly headline: string; readonly findings: readonly string[] } {
+  const [first] = totals;
+  const { median, worst } = first?.fitted ?? { median: Number.NaN, worst: Number.NaN };
+  return {
+    headline: `Predicted tokens per second are off by ${shareText(median)} in the median of ${first?.cells} cells from ${first?.machines} machines that others measured, and by ${factorText(worst)} at worst (${first?.name}).`,
+    findings: totals
+      .slice(0, 3)
+      .map(
+        ({ name, cells, fitted, plain }) =>
+          `${shareText(fitted.median)} in the median of ${cells} cells (${name}), 90 % within ${factorText(fitted.ninetieth)}; by specification alone ${shareText(plain.median)}.`,
+      ),
+  };
 }
 
 export function fieldPage(
@@ -200,6 +215,7 @@ export function fieldPage(
   const judged = cells.filter(({ use }) => use === 'judged');
   return {
     title: 'Held against what others measured',
+    ...topOf(tables.totals),
     search: true,
     sections: [
       {
@@ -227,7 +243,7 @@ export function fieldPage(
       { title: 'Decode by stated context', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.contexts })] },
       { title: 'Decode by size of the model', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.sizes })] },
       {
-        title: 'GPUs with memory of their own, by generation',
+        title: 'GPUs with their own memory, by generation',
         blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.generations })],
       },
       { title: 'NPUs, judged on other models', blocks: [tableBlock({ columns: GROUP_COLUMNS, rows: tables.npus })] },
