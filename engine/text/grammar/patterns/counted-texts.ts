@@ -1,5 +1,4 @@
 import type { Automaton, State } from '../automaton.ts';
-import type { Counted } from '../json-rules.ts';
 import type { Expression } from './expression.ts';
 import { characterStates, MOST_PLACES, placeStates, QUOTE, type TextSteps } from './text-states.ts';
 
@@ -70,7 +69,7 @@ function countedPlaces(
 export function countedTextStates(
   automaton: Automaton,
   { begin, steps }: TextSteps,
-  { least, most }: Counted,
+  { least, most }: { readonly least: number; readonly most: number },
   shared: SharedPlaces,
   left: Room,
 ): State | undefined {
