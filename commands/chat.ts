@@ -8,7 +8,7 @@ import { InputError } from '../engine/input/input-error.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
 import { randomStream } from '../engine/input/random-stream.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../engine/runtime/load/load-transformer.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import { type Conversation, createConversation } from '../engine/text/conversation.ts';
 import { loadTokenizer } from '../engine/text/load-tokenizer.ts';

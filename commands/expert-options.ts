@@ -16,7 +16,7 @@ import type { Routing } from '../engine/experts/routing.ts';
 import { formatBytes, formatPercent, formatSeconds } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import type { Model } from '../engine/model/model.ts';
-import { fittingRouting } from '../engine/runtime/replayed-routes.ts';
+import { fittingRouting } from '../engine/runtime/observed/replayed-routes.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import type { DraftTexts } from './speculation.ts';
 import { readTextFile } from './text-file.ts';

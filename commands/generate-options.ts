@@ -7,7 +7,7 @@ import { parseQuantity } from '../engine/input/quantity.ts';
 import type { KernelOptions } from '../engine/kernels/open-kernels.ts';
 import type { KvFormat } from '../engine/model/kv-format.ts';
 import type { GpuPaging } from '../engine/runtime/kv/gpu-pages.ts';
-import type { KvPaging } from '../engine/runtime/load-transformer.ts';
+import type { KvPaging } from '../engine/runtime/load/load-transformer.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import type { SamplerOptions } from '../engine/text/sampling/sampler.ts';
 import { addExpertOptions, type ExpertTexts, expertFlags, readExperts, readRouting } from './expert-options.ts';

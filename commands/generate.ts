@@ -11,11 +11,11 @@ import { randomStream } from '../engine/input/random-stream.ts';
 import type { Kernels } from '../engine/kernels/kernels.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
 import type { Model } from '../engine/model/model.ts';
-import { loadTransformer } from '../engine/runtime/load-transformer.ts';
-import { observedRoutes } from '../engine/runtime/observed-routes.ts';
-import { createChoiceRecorder } from '../engine/runtime/record-routing.ts';
-import { recordTokens } from '../engine/runtime/record-tokens.ts';
-import type { PartTime } from '../engine/runtime/transformer.ts';
+import { loadTransformer } from '../engine/runtime/load/load-transformer.ts';
+import { createChoiceRecorder } from '../engine/runtime/load/record-routing.ts';
+import { observedRoutes } from '../engine/runtime/observed/observed-routes.ts';
+import type { PartTime } from '../engine/runtime/pass/transformer.ts';
+import { recordTokens } from '../engine/runtime/texts/record-tokens.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import {
   type Generated,

@@ -9,7 +9,7 @@ import { transformerSettings } from '../engine/gguf/transformer-settings.ts';
 import { formatSeconds } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
-import { chunksOf, collectImportance } from '../engine/runtime/collect-importance.ts';
+import { chunksOf, collectImportance } from '../engine/runtime/load/collect-importance.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { loadTokenizer } from '../engine/text/load-tokenizer.ts';

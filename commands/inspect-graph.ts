@@ -1,5 +1,5 @@
 import { formatBytes, threeDigits } from '../engine/input/format.ts';
-import type { GraphNode, GraphUnit, ModelGraph } from '../engine/runtime/graph.ts';
+import type { GraphNode, GraphUnit, ModelGraph } from '../engine/runtime/pass/graph.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 
 /** The operators of each unit, and what crosses to the next; layers that are alike share their rows. */

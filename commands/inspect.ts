@@ -11,7 +11,7 @@ import { driversMissing } from '../engine/kernels/webgpu/vulkan-drivers.ts';
 import type { Shape } from '../engine/model/architecture.ts';
 import { DEFAULT_KV_FORMAT, KV_FORMATS } from '../engine/model/kv-format.ts';
 import type { Dense, Experts, Mixer } from '../engine/model/layer-kind.ts';
-import { modelGraph } from '../engine/runtime/graph.ts';
+import { modelGraph } from '../engine/runtime/pass/graph.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 import { graphDot, graphTable } from './inspect-graph.ts';

@@ -3,7 +3,7 @@ import type { Kernels } from '../engine/kernels/kernels.ts';
 import { openGpuKernels } from '../engine/kernels/webgpu/node-gpu.ts';
 import { expertBytes } from '../engine/model/model.ts';
 import type { SplitPlan } from '../engine/plan/plan.ts';
-import { openSplitModel, type SplitModel } from '../engine/runtime/split-transformer.ts';
+import { openSplitModel, type SplitModel } from '../engine/runtime/split/split-transformer.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { type AutoRequest, type CpuExperts, type GpuLayers, planAutomatically, planWithLayers } from './gpu-layers.ts';
 

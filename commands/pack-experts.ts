@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { partPaths } from '../engine/gguf/file-parts.ts';
 import { formatBytes, formatSeconds } from '../engine/input/format.ts';
-import { type ExpertsToPack, packExperts } from '../engine/runtime/pack-experts.ts';
+import { type ExpertsToPack, packExperts } from '../engine/runtime/load/pack-experts.ts';
 import { createShareProgress } from '../engine/terminal/progress.ts';
 import { checkOutputFile, FORCE, removedIfInterrupted } from './output-file.ts';
 

@@ -9,7 +9,7 @@ import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { formatPercent } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
-import { recordRouting } from '../engine/runtime/record-routing.ts';
+import { recordRouting } from '../engine/runtime/load/record-routing.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { loadTokenizer } from '../engine/text/load-tokenizer.ts';

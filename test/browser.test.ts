@@ -22,10 +22,10 @@ const PURE = [
 
 /** The forward pass on kernels that need no files, which a lesson runs, and on those of a GPU. */
 const FORWARD_PASS = [
-  'engine/runtime/create-transformer.ts',
-  'engine/runtime/transformer-weights.ts',
+  'engine/runtime/texts/create-transformer.ts',
+  'engine/runtime/weights/transformer-weights.ts',
   'engine/kernels/reference/kernels-in-memory.ts',
-  'engine/runtime/model-part.ts',
+  'engine/runtime/split/model-part.ts',
   'engine/kernels/webgpu/webgpu-kernels.ts',
   'engine/kernels/webgpu/open-device.ts',
 ];

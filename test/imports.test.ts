@@ -68,25 +68,54 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     ],
   ],
   [
-    'engine/runtime',
+    'engine/runtime/pass',
     [
-      ...[
-        'engine/files',
-        'engine/input',
-        'engine/experts',
-        'engine/model',
-        'engine/plan',
-        'engine/trace',
-        'engine/gguf',
-      ],
-      ...['engine/kernels', 'engine/runtime/kv', 'engine/runtime/weights'],
+      ...['engine/experts', 'engine/model', 'engine/plan', 'engine/gguf', 'engine/kernels'],
+      ...['engine/runtime/kv', 'engine/runtime/weights'],
+    ],
+  ],
+  [
+    'engine/runtime/observed',
+    ['engine/input', 'engine/experts', 'engine/model', 'engine/gguf', 'engine/kernels', 'engine/runtime/pass'],
+  ],
+  [
+    'engine/runtime/cut',
+    [
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/gguf', 'engine/kernels'],
+      ...['engine/runtime/weights', 'engine/runtime/pass', 'engine/runtime/observed'],
+    ],
+  ],
+  [
+    'engine/runtime/texts',
+    [
+      ...['engine/input', 'engine/experts', 'engine/model', 'engine/trace', 'engine/gguf', 'engine/kernels'],
+      ...['engine/runtime/kv', 'engine/runtime/pass'],
+    ],
+  ],
+  [
+    'engine/runtime/split',
+    [
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/gguf', 'engine/kernels', 'engine/runtime/kv'],
+      ...['engine/runtime/weights', 'engine/runtime/pass', 'engine/runtime/observed', 'engine/runtime/cut'],
+      'engine/runtime/texts',
+    ],
+  ],
+  [
+    'engine/runtime/load',
+    [
+      ...['engine/files', 'engine/input', 'engine/experts', 'engine/model', 'engine/plan', 'engine/trace'],
+      ...['engine/gguf', 'engine/kernels', 'engine/runtime/kv', 'engine/runtime/weights', 'engine/runtime/pass'],
+      ...['engine/runtime/observed', 'engine/runtime/texts'],
     ],
   ],
   ['engine/text', ['engine/input', 'engine/gguf']],
   ['engine/text/speculation', ['engine/input', 'engine/cost', 'engine/gguf', 'engine/text']],
   [
     'engine/runtime/batch',
-    ['engine/batch', 'engine/input', 'engine/model', 'engine/runtime', 'engine/text', 'engine/text/speculation'],
+    [
+      ...['engine/batch', 'engine/input', 'engine/model', 'engine/runtime/pass', 'engine/runtime/texts'],
+      ...['engine/text', 'engine/text/speculation'],
+    ],
   ],
   [
     'engine/server',
@@ -101,7 +130,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/profile',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/cost', 'engine/terminal', 'engine/gguf'],
-      ...['engine/kernels', 'engine/runtime', 'engine/runtime/kv'],
+      ...['engine/kernels', 'engine/runtime/kv', 'engine/runtime/weights', 'engine/runtime/pass'],
+      ...['engine/runtime/texts', 'engine/runtime/split'],
     ],
   ],
   [
@@ -124,7 +154,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
         'engine/gguf',
       ],
       'engine/kernels',
-      ...['engine/runtime', 'engine/runtime/kv', 'engine/runtime/weights', 'engine/ring/wire'],
+      ...['engine/runtime/kv', 'engine/runtime/weights', 'engine/runtime/pass', 'engine/runtime/cut'],
+      ...['engine/runtime/split', 'engine/runtime/load', 'engine/ring/wire'],
     ],
   ],
   [
@@ -132,7 +163,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     [
       ...['engine/batch', 'engine/experts'],
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/trace', 'engine/schedule'],
-      ...['engine/runtime', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
+      ...['engine/runtime/pass', 'engine/runtime/texts', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
     ],
   ],
   ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/gguf']],
@@ -143,23 +174,10 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       'engine/experts',
       'engine/files',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...[
-        'engine/schedule',
-        'planner',
-        'datasets',
-        'engine/terminal',
-        'engine/gguf',
-        'engine/kernels',
-        'engine/runtime',
-      ],
-      ...[
-        'engine/runtime/kv',
-        'engine/runtime/weights',
-        'engine/text',
-        'engine/text/speculation',
-        'engine/profile',
-        'engine/ring/wire',
-      ],
+      ...['engine/schedule', 'planner', 'datasets', 'engine/terminal', 'engine/gguf', 'engine/kernels'],
+      ...['engine/runtime/kv', 'engine/runtime/weights', 'engine/runtime/pass', 'engine/runtime/observed'],
+      ...['engine/runtime/texts', 'engine/runtime/split', 'engine/runtime/load'],
+      ...['engine/text', 'engine/text/speculation', 'engine/profile', 'engine/ring/wire'],
       ...['engine/ring/device', 'engine/ring/head', 'engine/runtime/batch', 'engine/server'],
     ],
   ],
@@ -168,8 +186,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     [
       ...['engine/design', 'engine/experts'],
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
-      ...['engine/runtime/weights', 'engine/text'],
+      ...['engine/schedule', 'planner', 'engine/gguf', 'engine/kernels'],
+      ...['engine/runtime/weights', 'engine/runtime/pass', 'engine/runtime/texts', 'engine/text'],
       ...['simulator', 'simulator/event-loop', 'simulator/page-cache', 'simulator/hardware', 'datasets'],
       'datasets/lab',
     ],
@@ -179,8 +197,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     [
       'engine/batch',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
-      ...['engine/runtime/weights', 'engine/text'],
+      ...['engine/schedule', 'planner', 'engine/gguf', 'engine/kernels'],
+      ...['engine/runtime/pass', 'engine/runtime/load', 'engine/text'],
       ...['simulator', 'datasets'],
     ],
   ],

@@ -65,7 +65,7 @@ export function passTokens({ generated, prompt }: PassLoad): number {
 
 /**
  * Seconds of one layer on one processor for a pass of the batch engine. It multiplies generated tokens and prompts' tokens
- * apart, so that weights are read once for each kind (engine/runtime/layer-batches.ts); attention is text by text. With
+ * apart, so that weights are read once for each kind (engine/runtime/pass/layer-batches.ts); attention is text by text. With
  * `PassRates` generated tokens and texts after the first take what was measured of each. The terms are those of
  * `layerSeconds` and `prefillLayerSeconds`, which this equals for a pass of one token, or, but for the token itself in
  * attention, of one prompt, where such passes aren't known to cost more.

@@ -11,7 +11,7 @@ const LATENT = 'engine/gguf/architectures/deepseek2.ts';
 const GEMMA = 'engine/gguf/architectures/gemma4.ts';
 const DELTA_NET = 'engine/gguf/architectures/qwen3next.ts';
 const SETTINGS = 'engine/gguf/transformer-settings.ts';
-const ROTARY = 'engine/runtime/rotations.ts';
+const ROTARY = 'engine/runtime/pass/rotations.ts';
 
 /**
  * Keys of all architectures, unless a family says otherwise: those in llama.cpp (llama-arch.cpp, LLM_KV_NAMES), and those

@@ -1,6 +1,6 @@
 import { DEFAULT_KV_FORMAT, type QuantizedKvFormat } from '../model/kv-format.ts';
 import type { Quantization } from '../model/quantization.ts';
-import { otherEvents } from '../runtime/other-events.ts';
+import { otherEvents } from '../runtime/split/other-events.ts';
 import { activationRate } from './probes/activations.ts';
 import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/attention.ts';
 import type { Bench } from './probes/bench.ts';

@@ -4,7 +4,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
-import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../engine/runtime/split/split-transformer.ts';
 import {
   contextOf,
   drawnTokens,

@@ -1,6 +1,6 @@
 import type { Routing } from '../../engine/experts/routing.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
-import { recordRouting } from '../../engine/runtime/record-routing.ts';
+import { recordRouting } from '../../engine/runtime/load/record-routing.ts';
 import { drawnTokens } from './measure-ring.ts';
 
 /** Tokens that are evaluated at once while their experts are recorded. */

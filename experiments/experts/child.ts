@@ -4,7 +4,7 @@ import type { ExpertsPolicy } from '../../engine/experts/experts-policy.ts';
 import { parseRoutings } from '../../engine/experts/recorded/parse-routings.ts';
 import type { Routing } from '../../engine/experts/routing.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
 import { noReads } from '../../engine/runtime/weights/layer-experts.ts';
 import { heldBytes, processReadBytes } from '../../engine/runtime/weights/process-counters.ts';

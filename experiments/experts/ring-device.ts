@@ -12,7 +12,7 @@ import { type LoadedPart, loadPart } from '../../engine/ring/device/loaded-part.
 import { startWorker } from '../../engine/ring/device/worker.ts';
 import { startHead } from '../../engine/ring/head/head.ts';
 import type { MeasuredRingLink } from '../../engine/ring/head/inquiries.ts';
-import { replayedRoutes } from '../../engine/runtime/replayed-routes.ts';
+import { replayedRoutes } from '../../engine/runtime/observed/replayed-routes.ts';
 
 /** A process that is a device of a ring, whose tokens use the experts of a recorded or drawn routing. */
 export interface RingDeviceTask {

@@ -4,8 +4,8 @@ import type { Quantization } from '../../engine/model/quantization.ts';
 import { clockFor, type ProcessorClock, type Timing } from '../../engine/profile/processor-clock.ts';
 import { createProcessorProbes, type ProcessorProbes } from '../../engine/profile/processor-probes.ts';
 import { sampleOf } from '../../engine/profile/sample.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import type { Transformer } from '../../engine/runtime/transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
+import type { Transformer } from '../../engine/runtime/pass/transformer.ts';
 import type { Cell, MeasuredCell } from './cell.ts';
 
 /** Measurements with one number of threads. */

@@ -5,7 +5,7 @@ import type { Workload } from '../../engine/model/workload.ts';
 import type { ChipPlan } from '../../engine/plan/plan.ts';
 import { type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
 import { openStandIn } from '../../engine/ring/device/npu/stand-in.ts';
-import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
+import { loadPartitionedTransformer } from '../../engine/runtime/cut/partitioned-transformer.ts';
 import type { ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 
 export interface CellToOpen {

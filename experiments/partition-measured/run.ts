@@ -19,7 +19,7 @@ import {
 } from '../../engine/profile/parts-profile.ts';
 import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
 import type { Sample } from '../../engine/profile/sample.ts';
-import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
+import { loadPartitionedTransformer } from '../../engine/runtime/cut/partitioned-transformer.ts';
 import { coarseParts } from '../../engine/schedule/tensor-partition/coarse-cuts.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { answersOf, type Phase, type PhaseAnswers } from './answers.ts';

@@ -3,7 +3,7 @@ import { promptOf, type StreamedRequest } from '../../engine/batch/request-strea
 import { type PassLoad, type PassText, passLoad } from '../../engine/cost/mixed-pass.ts';
 import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import type { Sequences, SequenceWork } from '../../engine/runtime/sequences.ts';
+import type { Sequences, SequenceWork } from '../../engine/runtime/texts/sequences.ts';
 import type { ServedRequest } from '../../engine/trace/served-requests.ts';
 import { greedy, TOKENIZER } from './engine-probe.ts';
 

@@ -1,7 +1,7 @@
 import { randomStream } from '../../engine/input/random-stream.ts';
 
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import type { Sequences } from '../../engine/runtime/sequences.ts';
+import type { Sequences } from '../../engine/runtime/texts/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import type { HostSeconds } from '../../simulator/systems/serving.ts';
 import { mean } from '../report/mean.ts';

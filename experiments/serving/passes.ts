@@ -1,7 +1,7 @@
 import { passLoad } from '../../engine/cost/mixed-pass.ts';
 import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';
 import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
-import type { Sequence, Sequences } from '../../engine/runtime/sequences.ts';
+import type { Sequence, Sequences } from '../../engine/runtime/texts/sequences.ts';
 import { passPredictor, type Server } from './predicted.ts';
 
 /** A pass of `prompt` tokens of a prompt, together with `decoding` texts that have `context` tokens each. */

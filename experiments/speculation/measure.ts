@@ -1,7 +1,7 @@
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { generate, type VerifyingModel } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { createSpeculation, type SpeculationOptions } from '../../engine/text/speculation/create-speculation.ts';

@@ -1,7 +1,7 @@
 import type { Model } from '../../engine/model/model.ts';
 import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
-import type { Sequence, Sequences } from '../../engine/runtime/sequences.ts';
-import type { SplitModel } from '../../engine/runtime/split-transformer.ts';
+import type { SplitModel } from '../../engine/runtime/split/split-transformer.ts';
+import type { Sequence, Sequences } from '../../engine/runtime/texts/sequences.ts';
 import type { Answer, Split } from './splits.ts';
 
 /** Requests that decode together under one split: seconds of a step, which gives each of them a token. */

@@ -6,7 +6,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { DiskMeasures } from '../../engine/profile/disk.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
 import { DEFAULT_PAGING } from '../../engine/runtime/kv/gpu-pages.ts';
-import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../engine/runtime/split/split-transformer.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { type BatchAnswers, batchRuns } from './batches.ts';
 import { openProbes } from './probes.ts';

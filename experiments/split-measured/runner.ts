@@ -1,6 +1,6 @@
 import type { Model } from '../../engine/model/model.ts';
 import { sampleOf } from '../../engine/profile/sample.ts';
-import type { SplitTransformer } from '../../engine/runtime/split-transformer.ts';
+import type { SplitTransformer } from '../../engine/runtime/split/split-transformer.ts';
 import type { MeasuredSplit } from './splits.ts';
 
 /** Tokens that are run with each split. */

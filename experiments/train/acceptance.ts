@@ -1,4 +1,4 @@
-import type { Transformer } from '../../engine/runtime/transformer.ts';
+import type { Transformer } from '../../engine/runtime/pass/transformer.ts';
 import { greedyText, mostLikely, predictions } from './predictions.ts';
 
 /** How often a target model accepts what a draft model proposes. */

@@ -2,7 +2,7 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { DEFAULT_KV_FORMAT, type KvFormat } from '../../engine/model/kv-format.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import { type Acceptance, acceptance } from './acceptance.ts';
 import { firstDocuments } from './grammar/grammar.ts';

@@ -1,4 +1,4 @@
-import type { Transformer } from '../../engine/runtime/transformer.ts';
+import type { Transformer } from '../../engine/runtime/pass/transformer.ts';
 
 /**
  * A model's probabilities of the token after each token of a text but the last: [tokens − 1][vocabulary]. The text

@@ -3,7 +3,7 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
-import { recordRouting } from '../../engine/runtime/record-routing.ts';
+import { recordRouting } from '../../engine/runtime/load/record-routing.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import { firstDocuments } from './grammar/grammar.ts';
 import { documentText } from './tokenizer.ts';

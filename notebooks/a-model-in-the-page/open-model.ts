@@ -9,13 +9,13 @@ import { kernelsInMemory } from '../../engine/kernels/reference/kernels-in-memor
 import type { ReferenceMemory } from '../../engine/kernels/reference/memory.ts';
 import type { Vector } from '../../engine/kernels/vector.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { contextOf } from '../../engine/runtime/context-cache.ts';
-import { createTransformer } from '../../engine/runtime/create-transformer.ts';
-import { outputPart } from '../../engine/runtime/forward.ts';
-import { createPasses } from '../../engine/runtime/passes.ts';
-import { readRotations } from '../../engine/runtime/rotations.ts';
-import type { PassHooks, Transformer } from '../../engine/runtime/transformer.ts';
-import { loadWeights } from '../../engine/runtime/transformer-weights.ts';
+import { contextOf } from '../../engine/runtime/pass/context-cache.ts';
+import { outputPart } from '../../engine/runtime/pass/forward.ts';
+import { createPasses } from '../../engine/runtime/pass/passes.ts';
+import { readRotations } from '../../engine/runtime/pass/rotations.ts';
+import type { PassHooks, Transformer } from '../../engine/runtime/pass/transformer.ts';
+import { createTransformer } from '../../engine/runtime/texts/create-transformer.ts';
+import { loadWeights } from '../../engine/runtime/weights/transformer-weights.ts';
 import { weightsLayout, weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
 import { createResidency, type Pass, type Way } from './residency.ts';
 

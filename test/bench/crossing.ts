@@ -11,7 +11,7 @@ import type { SplitPlan } from '../../engine/plan/plan.ts';
 import { hostLinkOf } from '../../engine/profile/gpu-probes.ts';
 import { crossing, largeCrossing } from '../../engine/profile/probes/crossing.ts';
 import { sampleOf } from '../../engine/profile/sample.ts';
-import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../engine/runtime/split/split-transformer.ts';
 import { madeModel, SMALL_MODEL } from '../../experiments/measure/made-models.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { loadAddon, type NativeAddon } from '../../engine/kernels/native/addon.ts';
 import { nativeKernels } from '../../engine/kernels/native/native-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 
 /**
  * Measures decoding: tokens per second compared with the bandwidth at which the same threads read memory, the time of a

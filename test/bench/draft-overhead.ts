@@ -4,7 +4,7 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import { createDraftModel } from '../../engine/runtime/batch/draft-model.ts';
-import { loadSequences, loadTexts } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences, loadTexts } from '../../engine/runtime/load/load-transformer.ts';
 
 /**
  * The cost of drafts where none is accepted: the processor time of a token in two engines by turns, with guesses and

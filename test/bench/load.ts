@@ -4,7 +4,7 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { readCount } from '../../engine/terminal/options.ts';
 import { reportError } from '../../engine/terminal/report-error.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';

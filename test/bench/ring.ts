@@ -8,7 +8,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { uniformShape } from '../../engine/model/architecture.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { createKeys, writeKeys } from '../../engine/ring/wire/keys.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { startWorkerProcess } from '../ring/processes.ts';
 import { equalLayout, headHere, requestOf } from '../ring/ring-in-process.ts';
 import { bareHop } from './bare-hop.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import type { Transformer } from '../../engine/runtime/transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
+import type { Transformer } from '../../engine/runtime/pass/transformer.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import { processReadBytes } from '../../engine/runtime/weights/process-counters.ts';
 

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import type { GgufTensor } from '../../engine/gguf/gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
-import { allFinite } from '../../engine/runtime/finite-logits.ts';
+import { allFinite } from '../../engine/runtime/pass/finite-logits.ts';
 import { type Running, startWorkerProcess } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { hearthHere, runScript } from '../support/run-script.ts';

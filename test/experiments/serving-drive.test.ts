@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';
-import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences } from '../../engine/runtime/load/load-transformer.ts';
 import { driveEngine } from '../../experiments/serving/drive.ts';
 import { madeFile } from '../runtime/made-file.ts';
 

@@ -7,7 +7,7 @@ import type { TensorSource } from '../../engine/gguf/write-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import type { RingGpu } from '../../engine/ring/device/device-part.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { ALL_MATRICES, withVectors } from '../runtime/added-vectors.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { nmse } from '../runtime/nmse.ts';

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorName, operatorShapes } from '../../engine/model/operators.ts';
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { nmse } from '../runtime/nmse.ts';
 import { headHere, loadOnOneThread, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';

@@ -12,7 +12,7 @@ import type { LayerKind } from '../../engine/model/layer-kind.ts';
 import type { Cut, TensorParallelPlan } from '../../engine/plan/plan.ts';
 import type { RingLayout } from '../../engine/ring/head/planning.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { testIf } from '../support/needs.ts';
 import { until } from './processes.ts';
 import { headHere, type LoggedWorker, SETTINGS, workerHere } from './ring-in-process.ts';

@@ -9,7 +9,7 @@ import type { RingLayout } from '../../engine/ring/head/planning.ts';
 import type { ExpertsFrame, SumsFrame } from '../../engine/ring/wire/frame.ts';
 import { FrameError } from '../../engine/ring/wire/frame-error.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { goldenArchitecture, goldenArchitecturePath, hasGoldenArchitecture } from '../support/golden-architectures.ts';
 import { testIf } from '../support/needs.ts';
 import { until } from './processes.ts';

@@ -15,7 +15,7 @@ import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { perfettoTrace } from '../../engine/trace/perfetto.ts';
 import { madeFile } from '../runtime/made-file.ts';

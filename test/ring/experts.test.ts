@@ -12,7 +12,7 @@ import type { DeviceExpertReads } from '../../engine/ring/head/inquiries.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { layoutOf, planRing, type RingLayout, type RingPlanning } from '../../engine/ring/head/planning.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
 import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';

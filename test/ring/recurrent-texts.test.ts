@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createRingTexts, type RingText } from '../../engine/ring/head/ring-texts.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { nmse } from '../runtime/nmse.ts';
 import { goldenArchitecture, goldenArchitecturePath } from '../support/golden-architectures.ts';
 import { headHere, recoveringHere, SETTINGS, workerHere } from './ring-in-process.ts';

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { BatchEngine, BatchRequest, BatchResult } from '../../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences } from '../../engine/runtime/load/load-transformer.ts';
 import { prompt, REQUESTS } from '../runtime/batch/eight-requests.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { CONTEXT, greedy, LAYERS, servedRing, TOKENIZER } from './served-ring.ts';

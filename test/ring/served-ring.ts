@@ -7,7 +7,7 @@ import { createRingTexts } from '../../engine/ring/head/ring-texts.ts';
 import type { BatchRequest } from '../../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import type { BatchDraftOptions } from '../../engine/runtime/batch/drafting.ts';
-import type { Sequences } from '../../engine/runtime/sequences.ts';
+import type { Sequences } from '../../engine/runtime/texts/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
 

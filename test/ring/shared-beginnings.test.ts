@@ -9,7 +9,7 @@ import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import type { RingGpu } from '../../engine/ring/device/device-part.ts';
 import type { BatchEngine, BatchRequest } from '../../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences } from '../../engine/runtime/load/load-transformer.ts';
 import { prompt } from '../runtime/batch/eight-requests.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { GPU_MISSING } from '../support/gpu.ts';

@@ -7,7 +7,7 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { generate } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { createSpeculation, type SpeculationFigures } from '../../engine/text/speculation/create-speculation.ts';

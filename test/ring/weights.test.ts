@@ -14,7 +14,7 @@ import {
 } from '../../engine/plan/weights-policy.ts';
 import type { DeviceSpans } from '../../engine/ring/head/inquiries.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import type { Span, Trace } from '../../engine/trace/trace.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';

@@ -7,7 +7,7 @@ import type { TensorSource } from '../../engine/gguf/write-gguf.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { UniformShape } from '../../engine/model/architecture.ts';
 import type { FileMix } from '../../engine/model/mix.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { BF16_SETS, roundsMore } from '../support/rounding-sets.ts';
 import { ALL_MATRICES, withVectors } from './added-vectors.ts';

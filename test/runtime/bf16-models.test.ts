@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { quantizeGguf } from '../../engine/gguf/quantize/quantize-gguf.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { KvFormat } from '../../engine/model/kv-format.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { goldenArchitecture, goldenArchitecturePath, hasGoldenArchitecture } from '../support/golden-architectures.ts';
 import { nmse } from './nmse.ts';

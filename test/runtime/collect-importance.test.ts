@@ -8,9 +8,9 @@ import { dequantize } from '../../engine/gguf/formats/formats.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { chunksOf, collectImportance } from '../../engine/runtime/collect-importance.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import { observedInputs } from '../../engine/runtime/observed-inputs.ts';
+import { chunksOf, collectImportance } from '../../engine/runtime/load/collect-importance.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
+import { observedInputs } from '../../engine/runtime/observed/observed-inputs.ts';
 import { madeFile } from './made-file.ts';
 
 const test = suite('importance of columns');

@@ -10,7 +10,7 @@ import { expertBytes } from '../../engine/model/model.ts';
 import { quantizedBytes } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { SplitPlan } from '../../engine/plan/plan.ts';
-import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../engine/runtime/split/split-transformer.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { goldenArchitecture, goldenArchitecturePath, hasGoldenArchitecture } from '../support/golden-architectures.ts';
 import { GPU_KERNELS, GPU_MISSING } from '../support/gpu.ts';

@@ -14,25 +14,25 @@ import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { contextOf } from '../../engine/runtime/context-cache.ts';
-import { createTransformer } from '../../engine/runtime/create-transformer.ts';
-import { expertKernels } from '../../engine/runtime/expert-kernels.ts';
-import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import { chosenExperts, observedRoutes } from '../../engine/runtime/observed-routes.ts';
-import { packExperts } from '../../engine/runtime/pack-experts.ts';
-import { createPasses } from '../../engine/runtime/passes.ts';
-import { readRotations } from '../../engine/runtime/rotations.ts';
-import type { Sequence } from '../../engine/runtime/sequences.ts';
+import { loadSequences, loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
+import { packExperts } from '../../engine/runtime/load/pack-experts.ts';
+import { chosenExperts, observedRoutes } from '../../engine/runtime/observed/observed-routes.ts';
+import { contextOf } from '../../engine/runtime/pass/context-cache.ts';
+import { createPasses } from '../../engine/runtime/pass/passes.ts';
+import { readRotations } from '../../engine/runtime/pass/rotations.ts';
+import { createTransformer } from '../../engine/runtime/texts/create-transformer.ts';
+import type { Sequence } from '../../engine/runtime/texts/sequences.ts';
+import { expertKernels } from '../../engine/runtime/weights/expert-kernels.ts';
+import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
+import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
+import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
+import { readPacked } from '../../engine/runtime/weights/packed-experts.ts';
 import {
   type LayerWeights,
   type Linear,
   loadWeights,
   weightsLoader,
-} from '../../engine/runtime/transformer-weights.ts';
-import { createExpertSlots } from '../../engine/runtime/weights/expert-slots.ts';
-import type { ExpertAccess } from '../../engine/runtime/weights/layer-experts.ts';
-import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
-import { readPacked } from '../../engine/runtime/weights/packed-experts.ts';
+} from '../../engine/runtime/weights/transformer-weights.ts';
 import { weightsPartOf } from '../../engine/runtime/weights/weights-layout.ts';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';

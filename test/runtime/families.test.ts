@@ -7,9 +7,9 @@ import { planWithLayers } from '../../commands/gpu-layers.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { KvFormat } from '../../engine/model/kv-format.ts';
-import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import { chosenExperts, observedRoutes } from '../../engine/runtime/observed-routes.ts';
-import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { loadSequences, loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
+import { chosenExperts, observedRoutes } from '../../engine/runtime/observed/observed-routes.ts';
+import { openSplitModel } from '../../engine/runtime/split/split-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import {
   type GoldenArchitecture,

@@ -5,7 +5,7 @@ import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../engine/runtime/split/split-transformer.ts';
 import { GOLDEN_MODELS, type GoldenModel, goldenModel, readGolden } from '../support/golden-models.ts';
 import type { GpuCheck } from '../support/gpu-variants.ts';
 import { nmse } from './nmse.ts';

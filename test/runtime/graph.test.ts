@@ -9,8 +9,8 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { KvFormat } from '../../engine/model/kv-format.ts';
 import type { WeightGroup } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { modelGraph } from '../../engine/runtime/graph.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
+import { modelGraph } from '../../engine/runtime/pass/graph.ts';
 import { GOLDEN_MODELS, goldenModel } from '../support/golden-models.ts';
 import { hearthHere } from '../support/run-script.ts';
 

@@ -7,7 +7,7 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { mappedWeights, pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import { placeTensors } from '../../engine/runtime/weights/place-tensors.ts';
 import { weightsLayout } from '../../engine/runtime/weights/weights-layout.ts';

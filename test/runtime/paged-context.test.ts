@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { kvBytesPerToken } from '../../engine/model/kv-format.ts';
-import { type LoadOptions, loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { type LoadOptions, loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { testIf } from '../support/needs.ts';

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { roundsMore } from '../support/rounding-sets.ts';
 import { nmse } from './nmse.ts';

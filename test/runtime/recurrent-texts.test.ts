@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { loadSequences, loadTexts, loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences, loadTexts, loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { goldenArchitecture, goldenArchitecturePath } from '../support/golden-architectures.ts';
 import { nmse } from './nmse.ts';
 

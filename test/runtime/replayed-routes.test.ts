@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import { recordRouting } from '../../engine/runtime/record-routing.ts';
-import { fittingRouting } from '../../engine/runtime/replayed-routes.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
+import { recordRouting } from '../../engine/runtime/load/record-routing.ts';
+import { fittingRouting } from '../../engine/runtime/observed/replayed-routes.ts';
 import { goldenArchitecture, goldenArchitecturePath } from '../support/golden-architectures.ts';
 
 const path = goldenArchitecturePath('qwen3moe-F16');

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { type Graph, kernelsAsSecond } from '../../engine/runtime/second-processor.ts';
+import { type Graph, kernelsAsSecond } from '../../engine/runtime/cut/second-processor.ts';
 
 const kernels = openKernels({ implementation: 'reference' });
 const source = new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { type LoadOptions, loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { type LoadOptions, loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { testIf } from '../support/needs.ts';
 import { madeFile } from './made-file.ts';

@@ -4,7 +4,7 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences } from '../../engine/runtime/load/load-transformer.ts';
 import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import { createGrammars } from '../../engine/text/grammar/grammars.ts';

@@ -13,7 +13,7 @@ import { createWorkload } from '../../engine/model/workload.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import type { BatchEngine } from '../../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
-import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { loadSequences } from '../../engine/runtime/load/load-transformer.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
 import { simulateServing } from '../../simulator/serving.ts';
 import { CONTEXT, LAYERS, servedRing } from '../ring/served-ring.ts';

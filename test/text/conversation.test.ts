@@ -7,7 +7,7 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
 import { createConversation } from '../../engine/text/conversation.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';

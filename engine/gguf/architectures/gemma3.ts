@@ -19,7 +19,7 @@ export const gemma3: Family = {
   rules: {
     'attention.sliding_window': applied(SOURCE),
     'attention.sliding_window_pattern': applied(SOURCE),
-    'rope.freq_base_swa': applied('engine/runtime/rotations.ts'),
+    'rope.freq_base_swa': applied('engine/runtime/pass/rotations.ts'),
     final_logit_softcapping: applied(SOURCE),
   },
   kinds(usual, file) {

@@ -18,7 +18,7 @@ export const gemma4: Family = {
   mixture: { size: 'expert_feed_forward_length', scores: 'softmax', normalised: true, activation: 'gelu' },
   rules: {
     'attention.sliding_window': applied(SOURCE),
-    'rope.freq_base_swa': applied('engine/runtime/rotations.ts'),
+    'rope.freq_base_swa': applied('engine/runtime/pass/rotations.ts'),
     final_logit_softcapping: applied(SOURCE),
   },
   kinds(usual, file) {

@@ -1,7 +1,7 @@
 import { applied } from '../metadata-rule.ts';
 import type { Family } from './family.ts';
 
-const ROTATIONS = 'engine/runtime/rotations.ts';
+const ROTATIONS = 'engine/runtime/pass/rotations.ts';
 
 /** Ministral 3 (2025): llama with YaRN, whose queries grow with their position beyond the original context. */
 export const mistral3: Family = {

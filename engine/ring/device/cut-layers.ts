@@ -2,7 +2,7 @@ import { tensorName } from '../../gguf/tensor-names.ts';
 import { formatBytes } from '../../input/format.ts';
 import { QUANTIZATIONS } from '../../model/quantization.ts';
 import { type ColumnBlocks, type LayerSlice, layerSlices, slicedShape } from '../../plan/tensor-slices.ts';
-import type { WindowPart } from '../../runtime/gpu-layers.ts';
+import type { WindowPart } from '../../runtime/split/gpu-layers.ts';
 import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
 import type { MappedWeights } from '../../runtime/weights/mapped-weights.ts';
 import { clock } from '../wire/clock.ts';

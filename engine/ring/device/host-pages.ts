@@ -1,8 +1,8 @@
 import type { CacheFile, KeyValueCache } from '../../kernels/key-value-cache.ts';
-import { attendPaged, type MixerInputs, withSinks } from '../../runtime/attention.ts';
-import type { LayersMixing } from '../../runtime/context-cache.ts';
 import { createPagePool, type HeldSlice, type MovedSliceKernels, type Page } from '../../runtime/kv/page-pool.ts';
 import type { SliceShape } from '../../runtime/kv/slice-shapes.ts';
+import { attendPaged, type MixerInputs, withSinks } from '../../runtime/pass/attention.ts';
+import type { LayersMixing } from '../../runtime/pass/context-cache.ts';
 import type { ActivationFrame, FrameSegment } from '../wire/frame.ts';
 
 export type PagedTokens = Omit<FrameSegment, 'rows'>;

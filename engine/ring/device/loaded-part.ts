@@ -9,20 +9,20 @@ import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { MappedFile } from '../../kernels/matrix.ts';
 import type { LayerSlice } from '../../plan/tensor-slices.ts';
-import { createModelPart, type ModelPart, type ModelPartOptions } from '../../runtime/model-part.ts';
-import { readRotations } from '../../runtime/rotations.ts';
-import { createSlicedLayers, type SlicedLayers } from '../../runtime/sliced-layers.ts';
-import { activationsBytes } from '../../runtime/transformer-bytes.ts';
+import { activationsBytes } from '../../runtime/load/transformer-bytes.ts';
+import { readRotations } from '../../runtime/pass/rotations.ts';
+import { createSlicedLayers, type SlicedLayers } from '../../runtime/pass/sliced-layers.ts';
+import { createModelPart, type ModelPart, type ModelPartOptions } from '../../runtime/split/model-part.ts';
+import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
+import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
+import { matricesOf } from '../../runtime/weights/matrices-of.ts';
+import type { PlacedExperts } from '../../runtime/weights/placed-experts.ts';
 import {
   type SliceBytes,
   type WeightsLoader,
   type WeightsSource,
   weightsLoader,
-} from '../../runtime/transformer-weights.ts';
-import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
-import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
-import { matricesOf } from '../../runtime/weights/matrices-of.ts';
-import type { PlacedExperts } from '../../runtime/weights/placed-experts.ts';
+} from '../../runtime/weights/transformer-weights.ts';
 import { type WeightsPart, weightsLayout } from '../../runtime/weights/weights-layout.ts';
 import { type HeldLayers, heldLayers, readPartFile } from './part-file.ts';
 import { keptWeightsDigests, otherWeights, type WeightsDigests } from './weights-digests.ts';

@@ -1,7 +1,7 @@
 import type { Vector } from '../../kernels/vector.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { isRecurrent } from '../../model/layer-kind.ts';
-import { createLayerStates, type LayerStates, type StateKernels } from '../../runtime/layer-states.ts';
+import { createLayerStates, type LayerStates, type StateKernels } from '../../runtime/kv/layer-states.ts';
 import type { FrameSegment } from '../wire/frame.ts';
 
 /** The states of a window's recurrent layers, by request. */

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { InputError } from '../../input/input-error.ts';
-import { allFinite } from '../../runtime/finite-logits.ts';
-import type { WindowPart } from '../../runtime/gpu-layers.ts';
-import { joined } from '../../runtime/wanted-rows.ts';
+import { allFinite } from '../../runtime/pass/finite-logits.ts';
+import { joined } from '../../runtime/pass/wanted-rows.ts';
+import type { WindowPart } from '../../runtime/split/gpu-layers.ts';
 import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
 import { type ActivationFrame, type FrameSegment, frameTokens } from '../wire/frame.ts';

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { ROUTE_NUMBERS } from '../../model/feed-forward.ts';
 import type { ExpertHolder } from '../../plan/plan.ts';
-import type { ChosenExperts, ChosenRows } from '../../runtime/chosen-experts.ts';
-import type { CrossedExperts } from '../../runtime/crossed-experts.ts';
-import { allFinite } from '../../runtime/finite-logits.ts';
+import type { ChosenExperts, ChosenRows } from '../../runtime/pass/chosen-experts.ts';
+import type { CrossedExperts } from '../../runtime/pass/crossed-experts.ts';
+import { allFinite } from '../../runtime/pass/finite-logits.ts';
 import { mixtureLayers } from '../device/held-experts.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { checkNumbers } from '../device/window-runner.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ExpertReads } from '../../experts/expert-reads.ts';
-import type { TokenRange } from '../../runtime/forward.ts';
-import { outputMultiplied } from '../../runtime/layer-batches.ts';
-import { rowsOf } from '../../runtime/wanted-rows.ts';
+import type { TokenRange } from '../../runtime/pass/forward.ts';
+import { outputMultiplied } from '../../runtime/pass/layer-batches.ts';
+import { rowsOf } from '../../runtime/pass/wanted-rows.ts';
 import { withoutWindows } from '../device/cut-layers.ts';
 import type { DevicePart, DevicePartOptions } from '../device/device-part.ts';
 import { createDeviceWeights } from '../device/device-weights.ts';

@@ -1,5 +1,5 @@
 import { isFollowed, mostFrames, passFrames } from '../../batch/pass-frames.ts';
-import { joined } from '../../runtime/wanted-rows.ts';
+import { joined } from '../../runtime/pass/wanted-rows.ts';
 import type { WindowRun } from '../device/window-runner.ts';
 import type { FrameSegment, PageCopy } from '../wire/frame.ts';
 import { within } from './errors.ts';

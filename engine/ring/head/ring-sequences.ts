@@ -1,9 +1,9 @@
 import type { CountedPage } from '../../batch/counted-pages.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
-import { checkRoom } from '../../runtime/create-transformer.ts';
-import type { Sequence, Sequences } from '../../runtime/sequences.ts';
-import { joined } from '../../runtime/wanted-rows.ts';
+import { joined } from '../../runtime/pass/wanted-rows.ts';
+import { checkRoom } from '../../runtime/texts/create-transformer.ts';
+import type { Sequence, Sequences } from '../../runtime/texts/sequences.ts';
 import type { RingText, RingTexts } from './ring-texts.ts';
 
 export interface RingSequencesOptions {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Sampler } from '../../text/sampling/sampler.ts';
 import { createModelDrafter, type DraftingModel, type ModelDrafter } from '../../text/speculation/model-drafter.ts';
 import { createPassCosts } from '../../text/speculation/pass-costs.ts';
-import type { Text, Texts, TextWork } from '../texts.ts';
+import type { Text, Texts, TextWork } from '../texts/texts.ts';
 
 /** A small model that guesses at the tokens of several texts. */
 export interface DraftModel {

@@ -1,5 +1,5 @@
 import type { Sampler } from '../../text/sampling/sampler.ts';
-import type { SequenceWork } from '../sequences.ts';
+import type { SequenceWork } from '../texts/sequences.ts';
 
 /** A pass, as a request sees it. */
 export interface TakenPass {

@@ -52,7 +52,7 @@ interface Layer {
 
 const KEPT = ['x', 'h', 'q', 'k', 'v', 'attended', 'middle', 'h2', 'gate', 'up', 'product'] as const;
 
-/** The same forward pass as engine/runtime/forward.ts, in float32, with its gradients. */
+/** The same forward pass as engine/runtime/pass/forward.ts, in float32, with its gradients. */
 export function createNetwork(kernels: Kernels, shape: NetworkShape): Network {
   const { model, texts, length, normEpsilon, ropeBase } = shape;
   const { vocabularySize } = model;

@@ -3,7 +3,7 @@ import { randomStream } from '../../../engine/input/random-stream.ts';
 import { loadAddon } from '../../../engine/kernels/native/addon.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { createBatchEngine } from '../../../engine/runtime/batch/create-batch-engine.ts';
-import { loadSequences, loadTransformer } from '../../../engine/runtime/load-transformer.ts';
+import { loadSequences, loadTransformer } from '../../../engine/runtime/load/load-transformer.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../../engine/text/sampling/sampler.ts';
 import type { Contestant, Limits, Task } from './contestant.ts';
 import { serve } from './serve.ts';

@@ -5,7 +5,7 @@ import { openGpuKernels } from '../../../engine/kernels/webgpu/node-gpu.ts';
 import { QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
 import { gpuClock } from '../../../engine/profile/gpu-probes.ts';
 import { type ProductProbes, productProbes } from '../../../engine/profile/probes/products.ts';
-import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../../engine/runtime/split/split-transformer.ts';
 import type { Contestant, Task } from './contestant.ts';
 import { serve } from './serve.ts';
 

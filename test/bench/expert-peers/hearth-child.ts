@@ -1,5 +1,5 @@
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../../engine/runtime/load/load-transformer.ts';
 import { processReadBytes } from '../../../engine/runtime/weights/process-counters.ts';
 import type { ChildTask, Turn } from './turn.ts';
 

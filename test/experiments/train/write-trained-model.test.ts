@@ -8,7 +8,7 @@ import { namedTensors } from '../../../engine/gguf/tensor-names.ts';
 import { writeGguf } from '../../../engine/gguf/write-gguf.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { uniformShape } from '../../../engine/model/architecture.ts';
-import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../../engine/runtime/load/load-transformer.ts';
 import { PREPARED } from '../../../experiments/train/prepared.ts';
 import { tokenizerMetadata, VOCABULARY_SIZE } from '../../../experiments/train/tokenizer.ts';
 import { writeTrainedModel } from '../../../experiments/train/write-trained-model.ts';

@@ -6,7 +6,7 @@ import { describeGguf } from '../../../engine/gguf/describe-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../../engine/runtime/load/load-transformer.ts';
 import { concat } from '../mutate-bytes.ts';
 import { type Header, mutateHeader, secondPart, shortHeaders } from '../mutate-gguf.ts';
 import type { FuzzTarget } from '../target.ts';

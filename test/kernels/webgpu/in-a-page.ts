@@ -4,10 +4,10 @@ import { readGguf } from '../../../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../../../engine/gguf/transformer-settings.ts';
 import { openDevice } from '../../../engine/kernels/webgpu/open-device.ts';
 import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
-import { contextOf } from '../../../engine/runtime/context-cache.ts';
-import { createModelPart } from '../../../engine/runtime/model-part.ts';
-import { readRotations } from '../../../engine/runtime/rotations.ts';
-import { weightsLoader } from '../../../engine/runtime/transformer-weights.ts';
+import { contextOf } from '../../../engine/runtime/pass/context-cache.ts';
+import { readRotations } from '../../../engine/runtime/pass/rotations.ts';
+import { createModelPart } from '../../../engine/runtime/split/model-part.ts';
+import { weightsLoader } from '../../../engine/runtime/weights/transformer-weights.ts';
 
 /** Results of a page, and the GPU that computed them. */
 export interface PageLogits {

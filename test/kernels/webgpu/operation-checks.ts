@@ -6,7 +6,7 @@ import { roundedAs } from '../../../engine/kernels/reference/attention.ts';
 import type { Vector } from '../../../engine/kernels/vector.ts';
 import { ACTIVATIONS } from '../../../engine/model/feed-forward.ts';
 import { KV_FORMATS } from '../../../engine/model/kv-format.ts';
-import { allFinite } from '../../../engine/runtime/finite-logits.ts';
+import { allFinite } from '../../../engine/runtime/pass/finite-logits.ts';
 import type { GpuCheck } from '../../support/gpu-variants.ts';
 import { type AttentionCase, attentionVectors } from '../attention-case.ts';
 import { randomFrom, randomValues } from '../random-from.ts';

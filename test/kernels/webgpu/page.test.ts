@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
+import { loadTransformer } from '../../../engine/runtime/load/load-transformer.ts';
 import { nmse } from '../../runtime/nmse.ts';
 import { testIf } from '../../support/needs.ts';
 import type { PageLogits } from './in-a-page.ts';

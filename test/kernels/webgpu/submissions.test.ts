@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { SplitPlan } from '../../../engine/plan/plan.ts';
-import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../../engine/runtime/split/split-transformer.ts';
 import { splitPlan } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
 import { goldenModel } from '../../support/golden-models.ts';
 import { testGpu } from '../../support/gpu.ts';

@@ -5,7 +5,7 @@ import { referenceKernels } from '../../../engine/kernels/reference/reference-ke
 import { uniformShape } from '../../../engine/model/architecture.ts';
 import { createWindowRunner } from '../../../engine/ring/device/window-runner.ts';
 import type { FrameSegment, PageCopy } from '../../../engine/ring/wire/frame.ts';
-import type { WindowPart } from '../../../engine/runtime/gpu-layers.ts';
+import type { WindowPart } from '../../../engine/runtime/split/gpu-layers.ts';
 
 /** A runner of one window under a plan of two requests of 16 tokens in pages of four, and what it forwards. */
 function runner() {

@@ -5,7 +5,7 @@ import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { createDraftModel } from '../../../engine/runtime/batch/draft-model.ts';
 import type { BatchDraftOptions } from '../../../engine/runtime/batch/drafting.ts';
-import { loadTexts } from '../../../engine/runtime/load-transformer.ts';
+import { loadTexts } from '../../../engine/runtime/load/load-transformer.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../../engine/text/sampling/sampler.ts';
 import { lookAhead } from '../../../engine/text/speculation/look-ahead.ts';
 import { testNative } from '../../kernels/native-sets.ts';

@@ -1,5 +1,5 @@
 import { OPERATORS } from '../../../model/operators.ts';
-import type { Graph } from '../../../runtime/second-processor.ts';
+import type { Graph } from '../../../runtime/cut/second-processor.ts';
 
 /** Memory that the control thread and the thread of the NPU share, as the processors of a chip do (HeteroLLM 4.2). */
 export interface Channel {

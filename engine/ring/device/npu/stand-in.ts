@@ -10,8 +10,8 @@ import type { KernelOptions } from '../../../kernels/open-kernels.ts';
 import type { Model } from '../../../model/model.ts';
 import { modelOperators } from '../../../model/operators.ts';
 import type { TensorPartition } from '../../../plan/tensor-partition.ts';
-import { activationWidths } from '../../../runtime/activations.ts';
-import type { Graph, GraphResult, SecondProcessor } from '../../../runtime/second-processor.ts';
+import type { Graph, GraphResult, SecondProcessor } from '../../../runtime/cut/second-processor.ts';
+import { activationWidths } from '../../../runtime/pass/activations.ts';
 import {
   type Channel,
   createChannel,

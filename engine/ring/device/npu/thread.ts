@@ -8,8 +8,8 @@ import type { ChipDevice } from '../../../hardware/chip.ts';
 import { type KernelOptions, openKernels } from '../../../kernels/open-kernels.ts';
 import { modelOperators } from '../../../model/operators.ts';
 import type { Synchronisation } from '../../../plan/tensor-partition.ts';
-import { type Graph, kernelsAsSecond } from '../../../runtime/second-processor.ts';
-import { weightsLoader } from '../../../runtime/transformer-weights.ts';
+import { type Graph, kernelsAsSecond } from '../../../runtime/cut/second-processor.ts';
+import { weightsLoader } from '../../../runtime/weights/transformer-weights.ts';
 import { readPartFile } from '../part-file.ts';
 import { type Channel, FINISHED, FORGOTTEN, readGraph, SUBMITTED } from './channel.ts';
 

@@ -3,7 +3,7 @@ import { planWithLayers } from '../../../../commands/gpu-layers.ts';
 import { formatSeconds } from '../../../../engine/input/format.ts';
 import { openKernels } from '../../../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../../../engine/kernels/webgpu/node-gpu.ts';
-import { openSplitModel } from '../../../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../../../engine/runtime/split/split-transformer.ts';
 import { splitRunner } from '../../../../experiments/split-measured/runner.ts';
 import { kitModel, mixtureModel } from '../models.ts';
 import type { Step } from '../step-tools.ts';

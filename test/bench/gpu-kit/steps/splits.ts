@@ -8,7 +8,7 @@ import { openGpuKernels } from '../../../../engine/kernels/webgpu/node-gpu.ts';
 import { measureDisk } from '../../../../engine/profile/disk.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from '../../../../engine/profile/probes/weights-file.ts';
 import { clockFor } from '../../../../engine/profile/processor-clock.ts';
-import { openSplitModel } from '../../../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../../../engine/runtime/split/split-transformer.ts';
 import { openProbes } from '../../../../experiments/split-measured/probes.ts';
 import { splitRunner } from '../../../../experiments/split-measured/runner.ts';
 import {

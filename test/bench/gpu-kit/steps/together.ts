@@ -7,7 +7,7 @@ import { readGguf } from '../../../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../../../engine/kernels/webgpu/node-gpu.ts';
 import type { MemberAddress } from '../../../../engine/ring/head/member.ts';
-import { openSplitModel } from '../../../../engine/runtime/split-transformer.ts';
+import { openSplitModel } from '../../../../engine/runtime/split/split-transformer.ts';
 import { median } from '../../../../experiments/report/median.ts';
 import { batchRuns } from '../../../../experiments/split-measured/batches.ts';
 import { allSplits, type Split } from '../../../../experiments/split-measured/splits.ts';
