@@ -41,6 +41,7 @@ export function placeInFile(file: MappedFile, offset: number): { readonly file: 
   return { file: part.file, offset: offset - part.from };
 }
 
+/** The format of a matrix's weights, its rows (outputs) and its columns (inputs). */
 export interface MatrixShape {
   readonly type: Quantization;
   readonly rows: number;
