@@ -68,7 +68,7 @@ function papers(): string {
 function speed(): string {
   const ratios = readdirSync(RECORDED).flatMap((file) => {
     const { cells } = JSON.parse(readFileSync(join(RECORDED, file), 'utf8')) as RecordedBench;
-    return cells.flatMap(({ peers }) => peers.map(({ ratio }) => ratio.median));
+    return cells.flatMap(({ peers }) => peers.filter(({ name }) => name === 'ik').map(({ ratio }) => ratio.median));
   });
   const gpu = recordedRuns()
     .flatMap(({ steps }) => steps.flatMap(({ cells }) => cells))
