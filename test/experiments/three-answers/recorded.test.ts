@@ -67,7 +67,7 @@ test('pinned prefixes that are prefetched read within 2 % of what is measured', 
 /** Rows of docs/measurements/simulator.md: plans, and their errors. */
 const prefetches = ({ cell }: ComparedCell): boolean => cell.policy.prefetch !== 'none';
 const ROWS: readonly [name: string, results: readonly ComparedCell[]][] = [
-  ['60 drawn', SETS.drawn],
+  ['60 random', SETS.drawn],
   ['of these, 46 that prefetch', SETS.drawn.filter(prefetches)],
   ['of these, 14 that don’t', SETS.drawn.filter((one) => !prefetches(one))],
   ['17 with', SETS.quick],
@@ -118,7 +118,7 @@ test('of the plans whose simulated time is off by more than 10 %, half lie withi
   // All others do, since what is simulated lies in its range.
   const far = Object.keys(beyond(SETS.drawn, 'simulated')).map((plan) => withRange(Number(plan)));
   assert.match(rangeFindings(far)[0] ?? '', / of 6 measured TPOT .* and 3 within 10 % of it/);
-  assert.match(readFileSync('docs/measurements/simulator.md', 'utf8'), /Of the 60 measured times 57 lie inside/);
+  assert.match(readFileSync('docs/measurements/simulator.md', 'utf8'), /Of the 60 measured times, 57 are inside/);
 });
 
 test('a missing record is reported', () => {
