@@ -29,7 +29,7 @@ test('a frame is encoded to the specified bytes', () => {
     bytes.toString('hex'),
     [
       '48525448', // HRTH
-      '0900', // version 9
+      '0a00', // version 10
       '0100', // activations, F32
       '04000000', // bytes of payload
       'efbeedfe',
@@ -125,7 +125,7 @@ test('malformed frames are refused with the reason', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt16LE(1, 4)),
-    'FrameError: version 1 of the protocol; this Hearth speaks 9, use the same on both',
+    'FrameError: version 1 of the protocol; this Hearth speaks 10, use the same on both',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),
