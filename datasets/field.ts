@@ -245,7 +245,7 @@ export interface FirstPrediction {
   readonly tokensPerSecond: number;
   /** The commit that fixed it: 1 for rows up to 745, 2 up to 2683, and so on (register.csv). */
   readonly round: number;
-  /** What the efficiencies of the time made of it; `undefined` in rounds that fitted one factor after the comparison. */
+  /** The prediction with the efficiencies of the time; `undefined` in rounds that fitted one factor after the comparison. */
   readonly withEfficiency: number | undefined;
 }
 

@@ -50,7 +50,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
-/** What a device copies to its GPU for every pass (Stage.streamed). */
+/** Weights that a device copies to its GPU for every pass (Stage.streamed). */
 export interface StreamedLayers {
   readonly way: NonNullable<Stage['streamed']>;
   readonly layers: readonly number[];

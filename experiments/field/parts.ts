@@ -4,7 +4,7 @@ import type { LayerWidths } from '../../engine/model/architecture.ts';
 import { readBytes, type WeightGroup } from '../../engine/model/model.ts';
 import type { FieldTest } from './test-of-cell.ts';
 
-/** What a cell’s time consists of, at the full rates of its GPU’s specification, seconds. */
+/** The parts of a cell’s time, at the full rates of its GPU’s specification, seconds. */
 export type FieldParts =
   | {
       readonly phase: 'decode';
@@ -57,7 +57,7 @@ const PASS_TOKENS = 512;
 /** Bytes of a position’s key and value in F16. */
 const KV_BYTES = 2 * 2;
 
-/** What parts need of a model. */
+/** Facts of a model that the parts need. */
 export interface SizedModel {
   readonly layers: number;
   readonly bytes: number;

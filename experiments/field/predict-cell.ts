@@ -46,7 +46,7 @@ export type FieldPrediction =
   | {
       readonly known: KnownSetting;
       readonly tokensPerSecond: number;
-      /** Of one GPU that computes the whole model. */
+      /** Parts of one GPU that computes the whole model. */
       readonly parts: FieldParts | undefined;
     }
   | { readonly reason: string };

@@ -45,7 +45,7 @@ export interface DevicePartOptions {
   readonly loaded: LoadedPart;
   readonly gpu: RingGpu | undefined;
   readonly windows: readonly Pick<WindowAssignment, 'from' | 'to' | 'onGpu' | 'onNpu'>[];
-  /** What is copied to the GPU for every pass; `undefined`: nothing. */
+  /** Weights that are copied to the GPU for every pass; `undefined`: none. */
   readonly streamed?: StreamedLayers | undefined;
   /** How operators are cut between GPU and NPU, where windows have layers for it, or the output layer is cut. */
   readonly partition?: TensorPartition | undefined;

@@ -61,7 +61,7 @@ export async function loadNpuPart({
     // The fastest ones: an NPU multiplies faster than what else is on its chip.
     kernels: { implementation: loaded.kernels.name === 'reference' ? 'reference' : 'native', threads: 1 },
   });
-  // Of their own, so that their memory is freed when the plan ends.
+  // The plan's own, so that their memory is freed when it ends.
   const again = loaded.kernels.again?.();
   const kernels = again ?? loaded.kernels;
   const close = (): void => {

@@ -48,7 +48,7 @@ export type RingScheduler = (typeof RING_SCHEDULERS)[number];
 export interface RingLayout {
   /** In the order in which a token visits them. */
   readonly windows: readonly Window[];
-  /** What is copied to GPUs for every pass, by device; missing: nothing. */
+  /** Weights that are copied to GPUs for every pass, by device; missing: none. */
   readonly streamed?: ReadonlyMap<string, StreamedLayers>;
   /** How operators are cut between GPU and NPU, by device that does so; missing: nowhere. */
   readonly partitions?: ReadonlyMap<string, TensorPartition>;
@@ -136,7 +136,7 @@ export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   const windows = checkedWindows(plan, planning);
   const partitions = chipPartitions(plan);
   const streamed = streamedLayers(plan);
-  // Of a chip the CPU stands for the GPU.
+  // A chip's CPU stands for its GPU.
   const isChip = partitions.has(plan.embedding.device);
   const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu' && !isChip);
   return {

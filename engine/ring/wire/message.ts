@@ -76,7 +76,7 @@ export interface Assignment {
    * cut.
    */
   readonly cut?: TensorCut | undefined;
-  /** What is copied to the device's GPU for every pass; missing: nothing. */
+  /** Weights that are copied to the device's GPU for every pass; missing: none. */
   readonly streamed?: StreamedLayers | undefined;
   /** How operators are cut between the device's GPU and NPU, where windows have layers for it. */
   readonly partition?: TensorPartition | undefined;

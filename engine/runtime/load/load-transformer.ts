@@ -219,7 +219,7 @@ function loadPasses(
     const passes = createPasses({ ...common, noNumbers: () => noNumbers(path) });
     const predicting = states && {
       states,
-      // What is drafted goes beyond the text.
+      // Drafted tokens go beyond the text.
       prediction: createPredictionBlock({
         ...{ source, model, settings, rotations, kvCache, states },
         contextLength: contextLength + VERIFIED_TOKENS,

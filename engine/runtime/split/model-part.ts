@@ -96,7 +96,7 @@ export interface ModelPartOptions {
   readonly cut?: CutLayers | undefined;
 }
 
-/** What another processor has a part of, and how it runs then. */
+/** Products of which another processor has a part, and how they run then. */
 export interface CutLayers {
   readonly layers: ReadonlySet<number>;
   readonly output: boolean;

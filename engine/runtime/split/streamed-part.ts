@@ -50,7 +50,7 @@ export function createStreamedPart(options: StreamedPartOptions): StreamedPart {
   const rooms = new Map<string, Matrix>();
   const kept = new Map<Streamed, KeptMatrix[]>();
   let bytes = 0;
-  /** What is being loaded, and the matrices of it so far. */
+  /** The part that is being loaded, and its matrices so far. */
   let loading: { readonly slot: number | 'output'; readonly matrices: KeptMatrix[] } | undefined;
   const matrix = (source: MatrixSource): Matrix => {
     if (loading === undefined) return gpu.matrix(source);

@@ -110,7 +110,7 @@ export const HARMLESS = [
   ...['user', 'metadata', 'store', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier'],
   ...['client_metadata', 'cache_prompt', 'cache_salt', 'verbosity', 'prediction', 'priority', 'request_id', 'id_slot'],
   ...['add_generation_prompt', 'continue_final_message', 'skip_special_tokens', 'spaces_between_special_tokens'],
-  // Of samplers that are switched off, and what else llama.cpp's pages and editors send.
+  // Samplers that are switched off, and other things that llama.cpp's pages and editors send.
   ...['samplers', 'dynatemp_exponent', 'xtc_threshold', 'mirostat_tau', 'mirostat_eta', 'dry_base'],
   ...[
     'dry_allowed_length',
@@ -122,7 +122,7 @@ export const HARMLESS = [
   ],
   ...['timings_per_token', 'return_progress', 'return_tokens', 'reasoning_format', 'parse_tool_calls'],
   ...['t_max_prompt_ms', 't_max_predict_ms', 'response_fields', 'n_indent'],
-  // Of services that choose among providers.
+  // For services that choose among providers.
   ...['usage', 'provider', 'transforms', 'route', 'plugins', 'thinking_budget'],
 ];
 

@@ -48,7 +48,7 @@ export interface CountedSteps {
     /** So many items at most, this one among them, may have been before `to`. */
     readonly most: number;
   }[];
-  /** What may follow without a further item; `undefined`: nothing. */
+  /** The state that may follow without a further item; `undefined`: none. */
   readonly after: State | undefined;
   /** Items up to which no step is barred, here and in all states to which steps lead. */
   readonly free: number;

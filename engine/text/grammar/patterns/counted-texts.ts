@@ -1,8 +1,8 @@
 import type { Automaton, State } from '../automaton.ts';
 import type { Expression } from './expression.ts';
-import { characterStates, MOST_PLACES, placeStates, QUOTE, type TextSteps } from './text-states.ts';
+import { characterStates, distancesToEnd, MOST_PLACES, placeStates, QUOTE, type TextSteps } from './text-states.ts';
 
-/** Where counts of characters end, whatever the length: a text with room for fewer begins with a higher count. */
+/** The end of counts of characters, whatever the length: a text with room for fewer begins with a higher count. */
 const LAST_COUNT = 2 ** 32;
 
 /** Places that may still be written out in a schema, for least numbers of characters. */
@@ -117,24 +117,4 @@ function layersOf(
   }
   left.places -= places;
   return layers;
-}
-
-/** The fewest characters after each place with which a text can end. */
-function distancesToEnd(steps: TextSteps['steps']): ReadonlyMap<Expression, number> {
-  const before = new Map<Expression, Expression[]>();
-  for (const [place, own] of steps)
-    for (const { to } of own) {
-      const places = before.get(to) ?? [];
-      before.set(to, places);
-      places.push(place);
-    }
-  const found = new Map([...steps.keys()].filter(({ hasEmpty }) => hasEmpty).map((place) => [place, 0]));
-  const open = [...found.keys()];
-  for (const place of open)
-    for (const one of before.get(place) ?? [])
-      if (!found.has(one)) {
-        found.set(one, (found.get(place) as number) + 1);
-        open.push(one);
-      }
-  return found;
 }

@@ -37,9 +37,9 @@ export interface TextSteps {
 export function textSteps(expressions: Expressions, texts: Expression): TextSteps | undefined {
   const steps = stepsOf(expressions, texts);
   if (steps === undefined) return undefined;
-  const alive = leadingToEnd(steps);
+  const alive = distancesToEnd(steps);
   if (!alive.has(texts)) return undefined;
-  const held = [...alive].map((place) => {
+  const held = [...alive.keys()].map((place) => {
     const own = (steps.get(place) ?? []).filter(({ to }) => alive.has(to));
     for (const { ranges } of own) expressions.spend(ranges.length);
     return [place, own] as const;
@@ -47,7 +47,7 @@ export function textSteps(expressions: Expressions, texts: Expression): TextStep
   return { begin: texts, steps: new Map(held) };
 }
 
-/** What follows each place of a text, up to the closing quotation mark. Characters are written as they are where JSON allows it. */
+/** The steps from each place of a text, up to the closing quotation mark. Characters are written as they are where JSON allows it. */
 export function placeStates(
   automaton: Automaton,
   steps: TextSteps['steps'],
@@ -155,8 +155,8 @@ function collect(place: Expression, leaves: Set<readonly CharacterRange[]>, spen
   }
 }
 
-/** Places from which a text can end. */
-function leadingToEnd(steps: ReadonlyMap<Expression, readonly Step[]>): ReadonlySet<Expression> {
+/** The fewest characters after each place with which a text can end. */
+export function distancesToEnd(steps: ReadonlyMap<Expression, readonly Step[]>): ReadonlyMap<Expression, number> {
   const before = new Map<Expression, Expression[]>();
   for (const [place, own] of steps)
     for (const { to } of own) {
@@ -164,13 +164,14 @@ function leadingToEnd(steps: ReadonlyMap<Expression, readonly Step[]>): Readonly
       before.set(to, places);
       places.push(place);
     }
-  const found = new Set<Expression>();
-  const open = [...steps.keys()].filter(({ hasEmpty }) => hasEmpty);
-  for (let place = open.pop(); place !== undefined; place = open.pop()) {
-    if (found.has(place)) continue;
-    found.add(place);
-    open.push(...(before.get(place) ?? []));
-  }
+  const found = new Map([...steps.keys()].filter(({ hasEmpty }) => hasEmpty).map((place) => [place, 0]));
+  const open = [...found.keys()];
+  for (const place of open)
+    for (const one of before.get(place) ?? [])
+      if (!found.has(one)) {
+        found.set(one, (found.get(place) as number) + 1);
+        open.push(one);
+      }
   return found;
 }
 
