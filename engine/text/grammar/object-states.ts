@@ -48,7 +48,8 @@ export function objectStates(context: ObjectContext, schema: Schema, path: strin
     const found = countedStates(counted);
     if (found !== undefined) return bytes('{', found);
     const key = schema.minProperties === undefined ? 'maxProperties' : 'minProperties';
-    context.leaveOut(new SchemaError(at(path, key), 'unsupported', 'leaves no object that this server can write'));
+    const problem = others.length > 0 ? 'counts names that may be equal; list them in properties' : 'leaves no object';
+    context.leaveOut(new SchemaError(at(path, key), 'unsupported', problem));
   }
   /** States after a property, and after the brace. */
   let [after, first] = [close, close];
@@ -134,7 +135,29 @@ function listedProperties(context: ObjectContext, schema: Schema, path: string):
       leaveOut(new SchemaError(at(path, 'required'), 'invalid', `has "${name}", which properties lacks`));
     else listed.push(property(name, additionalProperties ?? true, 'additionalProperties'));
   }
+  // Each of a few names that alone are allowed is written once at most.
+  const known = new Set(listed.map(({ name }) => name));
+  if (names.length === 0 && isOpen(schema, listed, names))
+    for (const name of namesListed(schema))
+      if (!known.has(name) && isWritable(name))
+        listed.push(property(name, additionalProperties ?? true, 'additionalProperties'));
   return allowedNames(context, schema, path, listed);
+}
+
+/** The names that propertyNames lists; none if it has another form, or more than an object's others may have. */
+function namesListed({ propertyNames }: Schema): readonly string[] {
+  const names: readonly unknown[] =
+    isObject(propertyNames) && Array.isArray(propertyNames.enum) ? propertyNames.enum : [];
+  return names.length > MOST_NAMES_OF_OPEN ? [] : [...new Set(names.filter((one) => typeof one === 'string'))];
+}
+
+/**
+ * Whether properties that are neither listed nor of a pattern may be written: unless additionalProperties says it, where
+ * a schema says nothing of properties.
+ */
+function isOpen(schema: Schema, listed: readonly Property[], patterns: readonly PatternProperty[]): boolean {
+  if (schema.additionalProperties !== undefined) return schema.additionalProperties !== false;
+  return listed.length === 0 && patterns.length === 0 && !('properties' in schema);
 }
 
 /** Names that propertyNames allows. */
@@ -204,9 +227,7 @@ function otherProperties(
   const ofPatterns = patterns.flatMap((pattern, index) =>
     pattern.schema === false ? [] : written(texts.both([pattern.texts, excluding(index)]), pattern.schema, pattern.key),
   );
-  const saysNothing = properties.length === 0 && !('properties' in schema) && patterns.length === 0;
-  const isOpen = additionalProperties === undefined ? saysNothing : additionalProperties !== false;
-  if (!isOpen) return ofPatterns;
+  if (!isOpen(schema, properties, patterns)) return ofPatterns;
   if (properties.length > MOST_NAMES_OF_OPEN) {
     const problem = `is not supported together with more than ${MOST_NAMES_OF_OPEN} names; make it false`;
     throw new SchemaError(at(path, 'additionalProperties'), 'unsupported', problem);

@@ -129,6 +129,14 @@ const CASES: readonly (readonly [schema: unknown, accepted: readonly string[], r
   ],
   [
     {
+      ...{ type: 'object', propertyNames: { enum: ['a', 'b', 'c'] }, additionalProperties: { type: 'null' } },
+      ...{ required: ['b'], minProperties: 2 },
+    },
+    ['{"b":null,"a":null}', '{"b":null,"c":null}', '{"b":null,"a":null,"c":null}'],
+    ['{"b":null}', '{"b":null,"b":null}', '{"a":null,"c":null}', '{"b":null,"d":null}'],
+  ],
+  [
+    {
       type: 'object',
       properties: { a: { const: 1 }, b: { const: 2 }, c: { const: 3 } },
       minProperties: 2,
@@ -265,7 +273,10 @@ const REFUSED: readonly (readonly [schema: unknown, message: RegExp])[] = [
   [{ type: 'array', items: { format: 'iban' } }, /^items\.format: "iban" is not supported; supported: date, time/],
   [{ type: 'string', format: 'uuid', maxLength: 3 }, /^maxLength: leaves no text together with the other keys/],
   [{ type: 'number', multipleOf: 0.01 }, /^multipleOf: must be a whole number up to 1000, or such a part of 1/],
-  [{ type: 'object', additionalProperties: true, minProperties: 2 }, /^minProperties: leaves no object/],
+  [
+    { type: 'object', additionalProperties: true, minProperties: 2 },
+    /^minProperties: counts names that may be equal; list them in properties/,
+  ],
   [{ type: 'array', uniqueItems: true }, /^uniqueItems: is not supported/],
   [{ requierd: ['a'] }, /^requierd: unknown key of JSON schema; did you mean "required"\?/],
   [{ type: 'text' }, /^type: must be one or a list of object, array, string/],
