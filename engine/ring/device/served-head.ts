@@ -107,7 +107,15 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
         return tell(peer, { kind: 'refused', reason: reasonOf(reason) }).catch(() => {});
       }
       const now = clock();
-      served = { peer, head, device, ring, since: now, lastHeard: now, session: startSession(peer) };
+      let session: WorkerSession;
+      try {
+        session = startSession(peer);
+      } catch (error) {
+        const failure = `no session could begin: ${(error as Error).message}`;
+        log(`${head}: ${failure}`);
+        return tell(peer, { kind: 'unable', reason: reasonOf(failure) }).catch(() => {});
+      }
+      served = { peer, head, device, ring, since: now, lastHeard: now, session };
       log(`serves ${head}`);
       const { layers } = loaded.held;
       const digests = [...loaded.digests];

@@ -10,7 +10,7 @@ const hello = (head: string, model = MODEL) =>
   ({ kind: 'hello', head, device: 'w', model, ring: '0'.repeat(32) }) as const;
 
 /** A worker's served head whose sessions only record that they end. */
-function served(unable?: string) {
+function served(unable?: string, begin: () => void = () => {}) {
   const log: string[] = [];
   const told: string[] = [];
   const ended: string[] = [];
@@ -21,7 +21,10 @@ function served(unable?: string) {
     memory: 1000,
     ringPort: () => 7401,
     tell: async (peer, message) => void told.push(`${peer} ${message.kind}`),
-    startSession: (peer) => ({ end: async () => void ended.push(peer) }) as unknown as WorkerSession,
+    startSession(peer) {
+      begin();
+      return { end: async () => void ended.push(peer) } as unknown as WorkerSession;
+    },
     unable: () => unable,
     silenceSeconds: 0.02,
     log: (line) => log.push(line),
@@ -45,6 +48,18 @@ test('no head is served while the device can’t compute, and it learns why', as
   await heads.greet('p', hello('first'));
   assert.equal(told, ['p refused']);
   assert.equal(log, ['refused first: it can’t compute: its disk has delivered no weights for 2.5 s']);
+});
+
+test('a head learns that no session could begin, and the next one is served', async () => {
+  let failures = 0;
+  const { heads, told, log } = served(undefined, () => {
+    if (failures++ === 0) throw new Error('no file descriptor is free');
+  });
+  await heads.greet('p', hello('first'));
+  assert.equal(told, ['p unable']);
+  assert.equal(log, ['first: no session could begin: no file descriptor is free']);
+  await heads.greet('q', hello('second'));
+  assert.is(heads.nameOf('q'), 'second');
 });
 
 test('a head with another model is refused', async () => {
