@@ -6,6 +6,7 @@ import { LINUX_SLICE_SECONDS } from '../../engine/hardware/disk-reads.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
+import type { FittedPolicy } from '../../engine/plan/weights-policy.ts';
 import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { Moment } from '../../simulator/observer.ts';
@@ -24,6 +25,8 @@ export interface AnswersCase {
   readonly diskRates: readonly number[];
   /** Bytes that each device had for weights and their page tables; by default the cell's share of its weights. */
   readonly room?: readonly number[] | undefined;
+  /** Bytes that each device pinned in the measured run; by default those that fit. */
+  readonly pinned?: readonly number[] | undefined;
   /** Tokens of a run: one of the prompt, the rest decoded. */
   readonly tokens: number;
 }
@@ -47,10 +50,21 @@ const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes
  */
 const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
 
+/** The plan that a cell was measured with. */
+export function planOfCase({ cell, facts, devices, model, pinned }: AnswersCase): Plan {
+  const plan = planOf(cell, devices, model, facts.readAhead);
+  if (cell.policy.release !== 'pinned' || pinned === undefined) return plan;
+  const weights = devices.map((device, index) => [
+    device,
+    { ...(plan.weights[device] as FittedPolicy), release: 'pinned', pinned: pinned[index] },
+  ]);
+  return { ...plan, weights: Object.fromEntries(weights) };
+}
+
 /** Predicts and simulates a cell on the devices that the probes describe. */
 export function answersOf(parts: AnswersCase): LabAnswers {
-  const { cell, devices, model } = parts;
-  const plan = planOf(cell, devices, model);
+  const { model } = parts;
+  const plan = planOfCase(parts);
   const truth = factsCluster(parts, plan);
   const asked = { plan, truth, model, workload: workloadOf(parts), runtime: RUNTIME } as const;
   const { tokenSeconds, reloadedBytes } = predict({ ...asked, reclaim: 'overflow' });

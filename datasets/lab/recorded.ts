@@ -19,6 +19,7 @@ export const RECORDED_COLUMNS = [
   'stall_s',
   'room_bytes',
   'disk_bytes_per_s',
+  'pinned_bytes',
 ] as const;
 
 /** The devices of the lab on which recorded plans ran. */
@@ -32,6 +33,8 @@ export interface RecordedRun {
   /** See CellRun. */
   readonly room: readonly number[];
   readonly diskRates: readonly number[];
+  /** Bytes that each device pinned. */
+  readonly pinned: readonly number[];
   readonly facts: LabFacts;
 }
 
@@ -46,7 +49,8 @@ export function parseRecorded(texts: { readonly csv: string; readonly json: stri
   return parseCsv(texts.csv, `${name}.csv`, RECORDED_COLUMNS).map((row): RecordedRun => {
     const facts = sessions[numberOf(row, 'session')];
     if (facts === undefined) throw new InputError(row.where('session'), `${name}.json has no such session`);
-    const numbers = (column: 'room_bytes' | 'disk_bytes_per_s'): number[] => row.cell(column).split(' ').map(Number);
+    const numbers = (column: 'room_bytes' | 'disk_bytes_per_s' | 'pinned_bytes'): number[] =>
+      row.cell(column).split(' ').map(Number);
     return {
       plan: numberOf(row, 'plan'),
       measured: {
@@ -56,6 +60,7 @@ export function parseRecorded(texts: { readonly csv: string; readonly json: stri
       },
       room: numbers('room_bytes'),
       diskRates: numbers('disk_bytes_per_s'),
+      pinned: numbers('pinned_bytes'),
       facts,
     };
   });
@@ -69,6 +74,6 @@ function numberOf(row: CsvRow<(typeof RECORDED_COLUMNS)[number]>, column: (typeo
 
 /** Inputs of the prediction and the simulation of a recorded plan. @param tokens of the run */
 export function recordedCase(run: RecordedRun, cell: LabCell, model: Model, tokens: number): AnswersCase {
-  const { facts, room, diskRates } = run;
-  return { facts, model, devices: DEVICES, cell, diskRates, room, tokens };
+  const { facts, room, pinned, diskRates } = run;
+  return { facts, model, devices: DEVICES, cell, diskRates, room, pinned, tokens };
 }

@@ -7,6 +7,7 @@ import {
   hasUnifiedGpu,
   isDiscrete,
   type ProcessorRates,
+  readsAhead,
   reloadRate,
   transferSeconds,
 } from '../hardware/device.ts';
@@ -34,6 +35,7 @@ import {
   totalLayerSeconds,
 } from './layer-seconds.ts';
 import { type PassLoad, passLayerSeconds, passOutputSeconds } from './mixed-pass.ts';
+import { DEFAULT_READ_AHEAD } from './reclaim.ts';
 import { type RoutedWeights, routedWeights } from './routed-reads.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { verifyingLayerSeconds, verifyingOutputSeconds } from './speculation.ts';
@@ -75,6 +77,8 @@ export interface DeviceCosts {
   readonly gpuRoom: number;
   /** s_m^disk: bytes per second at which reclaimed weights are reloaded. */
   readonly reloadRate: number;
+  /** How far page faults read ahead, bytes. */
+  readonly readAhead: number;
 }
 
 /** The coefficients of a ring's time (prima.cpp Appendix A.3), evaluated once for a cluster, model and workload. */
@@ -338,6 +342,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     ramBuffers: runtime.cpuBufferBytes + (unified ? runtime.gpuBufferBytes : 0),
     gpuRoom: gpu === undefined ? 0 : Math.max(0, gpu.memory.available - runtime.gpuBufferBytes),
     reloadRate: reloadRate(device),
+    readAhead: readsAhead(kind) ? (device.disk.readAhead ?? DEFAULT_READ_AHEAD) : 0,
   };
 }
 

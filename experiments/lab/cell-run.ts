@@ -16,6 +16,8 @@ export interface CellRun {
    * where that couldn't be sampled.
    */
   readonly room: readonly number[] | undefined;
+  /** Bytes that each device pinned. */
+  readonly pinned: readonly number[];
   readonly trace: Trace;
   readonly devices: readonly DeviceCheck[];
 }

@@ -2,6 +2,7 @@ import { type AnswersCase, answersOf, type LabAnswers } from '../../datasets/lab
 import { cellName, type LabCell, planOf, shareBytes } from '../../datasets/lab/cell.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
+import { type FittedPolicy, NO_WEIGHTS_POLICY, pinnedBytesOf } from '../../engine/plan/weights-policy.ts';
 import { type SecondsRange, type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { cellLimits } from './cell-limits.ts';
@@ -66,7 +67,7 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
   const { lab, model, file, facts, profile } = session;
   const { devices } = lab;
   const diskRates = cell.diskRates.map(session.diskRate);
-  const plan = planOf(cell, devices, model);
+  const plan = planOf(cell, devices, model, facts.readAhead);
   const limits = cellLimits(lab, { cell, model, plan, ownBytes: facts.ownBytes });
   const run = await runInLab(lab, { model: file, plan, tokens, limits });
   const checks = devices.map((device, index): DeviceCheck => {
@@ -79,16 +80,17 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
     const pages = PAGE_TABLES * shareBytes(plan, model, devices[index] as string);
     return (limits[index]?.memory ?? 0) - (bytes - pages);
   });
-  return { cell, facts, profile, diskRates, room, trace: run.trace, devices: checks };
+  const pinned = devices.map((device) => pinnedBytesOf((plan.weights[device] ?? NO_WEIGHTS_POLICY) as FittedPolicy));
+  return { cell, facts, profile, diskRates, room, pinned, trace: run.trace, devices: checks };
 }
 
 /** Inputs of the prediction and the simulation of a cell that was measured. */
 export function caseOfRun(
-  { cell, facts, diskRates, room, devices }: CellRun,
+  { cell, facts, diskRates, room, pinned, devices }: CellRun,
   model: Model,
   tokens: number,
 ): AnswersCase {
-  return { facts, model, devices: devices.map(({ device }) => device), cell, diskRates, room, tokens };
+  return { facts, model, devices: devices.map(({ device }) => device), cell, diskRates, room, pinned, tokens };
 }
 
 /** The three answers for a cell that was measured: it is predicted and simulated from the facts of its run. */

@@ -14,11 +14,12 @@ import { toCsv } from '../report/csv.ts';
 /** The CSV of measured plans, and the JSON of what was probed in the sessions in which they ran. */
 export function recordedFiles(runs: readonly CellRun[]): Record<'recorded.csv' | 'recorded.json', string> {
   const sessions = [...new Set(runs.map(({ facts }) => JSON.stringify(facts)))];
-  const rows = runs.map(({ facts, trace, room = [], diskRates }, plan) => {
+  const rows = runs.map(({ facts, trace, room = [], diskRates, pinned }, plan) => {
     const { seconds, bytes, stall } = tokenFigures(trace);
     const session = sessions.indexOf(JSON.stringify(facts));
     const whole = (values: readonly number[]): string => values.map(Math.round).join(' ');
-    return [plan, session, rounded(seconds), Math.round(bytes), rounded(stall), whole(room), whole(diskRates)];
+    const figures = [rounded(seconds), Math.round(bytes), rounded(stall)];
+    return [plan, session, ...figures, whole(room), whole(diskRates), whole(pinned)];
   });
   return { 'recorded.csv': toCsv(RECORDED_COLUMNS, rows), 'recorded.json': `[\n${sessions.join(',\n')}\n]\n` };
 }

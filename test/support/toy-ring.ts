@@ -63,5 +63,6 @@ function toyDevice({
     ramBuffers: 0,
     gpuRoom,
     reloadRate,
+    readAhead: 0,
   };
 }
