@@ -10,7 +10,7 @@ import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { ANSWERS, type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
 import { phaseTable } from './columns.ts';
 import type { CellsRun } from './run-cells.ts';
-import { AIMS, cellName } from './summary.ts';
+import { AIMS, cellName, measureTop } from './summary.ts';
 
 const CLOCK =
   'Measured is the time that the model’s threads had for themselves: wall time less the time for which the system kept ' +
@@ -26,6 +26,7 @@ const CALIBRATION =
 export function measurePage({ cells, profiles }: CellsRun): NonNullable<Results['page']> {
   return {
     title: 'Three answers: predicted, simulated, measured',
+    ...measureTop(cells),
     sections: [
       phaseSection(cells, 'tpot', 'Decode: seconds per token (TPOT)'),
       phaseSection(cells, 'ttft', 'Prefill: seconds to the first token (TTFT)'),

@@ -1,6 +1,7 @@
 import { formatPercent } from '../../engine/input/format.ts';
 import { median } from '../report/median.ts';
-import { type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
+import { errorLine, type PageTop } from '../report/page-top.ts';
+import { type Answer, type CellAnswers, deviation, PHASES, type Phase } from './cell.ts';
 
 /** Errors of one answer in one phase over all cells. */
 export interface Errors {
@@ -24,6 +25,24 @@ export function cellName({ model, threads, promptTokens }: CellAnswers): string 
   return `${model.name} ${model.mix}, ${threads === 1 ? '1 thread' : `${threads} threads`}, prompt of ${promptTokens}`;
 }
 
+/** Errors of predictions in a sentence, and of both answers in lines. */
+export function measureTop(cells: readonly CellAnswers[]): PageTop {
+  const [tokens, prompts] = PHASES.map((phase) => errorsOf(cells, 'predicted', phase).median);
+  const errors = (answer: Answer, phase: Phase): number[] =>
+    cells.map((cell) => Math.abs(deviation(cell, answer, phase)));
+  return {
+    headline: `Known from probes alone, this machine’s seconds per token are predicted within ${formatPercent(tokens ?? 0)} in the median of ${cells.length} cells, those of prompts within ${formatPercent(prompts ?? 0)}.`,
+    findings: PHASES.map((phase) =>
+      errorLine({
+        what: phase === 'tpot' ? 'tokens' : 'prompts',
+        predicted: errors('predicted', phase),
+        simulated: errors('simulated', phase),
+        aim: AIMS[phase],
+      }),
+    ),
+  };
+}
+
 /** Errors of both answers in both phases, in sentences. */
 export function findings(cells: readonly CellAnswers[]): string[] {
   const sentence = (phase: Phase, name: string): string => {
@@ -36,5 +55,6 @@ export function findings(cells: readonly CellAnswers[]): string[] {
       `themselves spread by ± ${formatPercent(spread)}; the aim is ${formatPercent(AIMS[phase])}.`
     );
   };
-  return [`${cells.length} cells.`, sentence('tpot', 'Decode (TPOT)'), sentence('ttft', 'Prefill (TTFT)')];
+  const count = `${cells.length} cells`;
+  return [sentence('tpot', `Decode (TPOT), ${count}`), sentence('ttft', `Prefill (TTFT), ${count}`)];
 }

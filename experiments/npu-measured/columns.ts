@@ -2,6 +2,7 @@ import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
 import { median } from '../report/median.ts';
+import { errorLine, type PageTop } from '../report/page-top.ts';
 import type { Answers, NpuCell, NpuRun, Regret } from './run.ts';
 
 /** Errors that are aimed at, over all cells. */
@@ -72,6 +73,24 @@ const COLUMNS: readonly Column<PhaseRow>[] = [
 
 export function cellsTable(run: NpuRun): Table<PhaseRow> {
   return { columns: COLUMNS, rows: rowsOf(run), groups: true };
+}
+
+/** What sharing gains for the first prompt; how near the answers come, and what handing over costs. */
+export function npuTop(run: NpuRun): PageTop {
+  const rows = rowsOf(run);
+  const { fast, naive } = run.measured.handOver;
+  const lines = PHASES.map((phase) => {
+    const own = rows.filter((row) => row.phase === phase);
+    const errors = (answer: (typeof ANSWERS)[number]): number[] => own.map((row) => Math.abs(error(row, answer)));
+    return errorLine({
+      what: phase === 'prefill' ? 'prompts' : 'tokens',
+      predicted: errors('predicted'),
+      simulated: errors('simulated'),
+      aim: AIMS.median,
+    });
+  });
+  const handing = `${formatSeconds(fast)} to hand a graph over and back with fast synchronisation, ${formatSeconds(naive)} with naive.`;
+  return { headline: gains(rows)[0] ?? '', findings: [...lines, handing] };
 }
 
 /** How near the answers come, what sharing gains, and what handing over costs. */

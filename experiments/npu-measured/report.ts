@@ -2,7 +2,7 @@ import { barChart, type Figure } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
-import { cellsTable, type PhaseRow, rowsOf, systemText, whatText } from './columns.ts';
+import { cellsTable, npuTop, type PhaseRow, rowsOf, systemText, whatText } from './columns.ts';
 import type { NpuRun } from './run.ts';
 
 const HOW =
@@ -29,6 +29,7 @@ export function npuPage(run: NpuRun): NonNullable<Results['page']> {
   const groups = [...new Set(rows.map(whatText))];
   return {
     title: 'Every operator on two processors: predicted, simulated, measured',
+    ...npuTop(run),
     sections: [
       {
         title: 'Systems',

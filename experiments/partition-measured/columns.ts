@@ -2,6 +2,7 @@ import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
 import { median } from '../report/median.ts';
+import { errorLine, type PageTop } from '../report/page-top.ts';
 import type { PartitionCell, PartitionsRun, Regret } from './run.ts';
 
 /** Errors that are aimed at, over all cells: nothing is fitted to them. */
@@ -58,6 +59,27 @@ export function whatText({ phase, tokens }: PartitionCell): string {
 export function cellsTable({ cells }: PartitionsRun): Table<PartitionCell> {
   const order = (cell: PartitionCell): number => (cell.phase === 'decode' ? 0 : cell.tokens);
   return { columns: COLUMNS, rows: [...cells].sort((one, other) => order(one) - order(other)), groups: true };
+}
+
+/** What sharing gains for the longest prompt; how near answers come, and what processors take from each other. */
+export function partitionTop({ cells, paces: { prefill } }: PartitionsRun): PageTop {
+  const longest = Math.max(...cells.map(({ tokens }) => tokens));
+  const seconds = (strategy: PartitionCell['strategy']): number =>
+    cells.find((cell) => cell.tokens === longest && cell.strategy === strategy)?.measured.median ?? Number.NaN;
+  const [shared, cpu, gpu] = [seconds('chosen by the solver'), seconds('CPU alone'), seconds('GPU alone')];
+  const errors = (answer: Answer): number[] => cells.map((cell) => Math.abs(error(cell, answer)));
+  return {
+    headline: `Cut as the solver chooses, a prompt of ${longest} tokens takes ${formatSeconds(shared)}; the CPU alone takes ${formatSeconds(cpu)}, the GPU ${formatSeconds(gpu)}.`,
+    findings: [
+      errorLine({
+        what: `${cells.length} cells`,
+        predicted: errors('predicted'),
+        simulated: errors('simulated'),
+        aim: AIMS.median,
+      }),
+      `${formatPercent(prefill.gpu)} of its speed is left to the CPU in prompts while the GPU computes, ${formatPercent(prefill.npu)} to the GPU.`,
+    ],
+  };
 }
 
 /**

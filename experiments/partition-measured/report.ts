@@ -2,7 +2,7 @@ import { barChart, type Figure } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
-import { cellsTable, regretsTable, whatText } from './columns.ts';
+import { cellsTable, partitionTop, regretsTable, whatText } from './columns.ts';
 import type { PartitionCell, PartitionsRun } from './run.ts';
 
 const HOW =
@@ -24,6 +24,7 @@ export function partitionPage(run: PartitionsRun): NonNullable<Results['page']> 
   const groups = [...new Set(run.cells.map(whatText))];
   return {
     title: 'A tensor on two processors: predicted, simulated, measured',
+    ...partitionTop(run),
     sections: [
       {
         title: 'Strategies',

@@ -8,7 +8,7 @@ import type { LoadAnswers, ServingRun } from './run.ts';
 
 /** Largest relative errors of simulated percentiles that are aimed at. */
 export const AIMS: Readonly<Record<Share, number>> = { p50: 0.1, p95: 0.2 };
-const FIGURE_TITLES: Readonly<Record<Figure, string>> = { firstTokenSeconds: 'TTFT', tokenSeconds: 'TPOT' };
+export const FIGURE_TITLES: Readonly<Record<Figure, string>> = { firstTokenSeconds: 'TTFT', tokenSeconds: 'TPOT' };
 
 /** A percentile of a figure at a load: a row of the table. */
 export interface LoadRow {
@@ -21,7 +21,18 @@ export function loadRows(loads: readonly LoadAnswers[]): LoadRow[] {
   return loads.flatMap((load) => FIGURES.flatMap((figure) => SHARES.map((share) => ({ load, figure, share }))));
 }
 
-const figureOf = (figures: ServedFigures, { figure, share }: LoadRow): number => figures[figure]?.[share] ?? Number.NaN;
+const figureOf = (figures: ServedFigures, { figure, share }: Pick<LoadRow, 'figure' | 'share'>): number =>
+  figures[figure]?.[share] ?? Number.NaN;
+
+/** Percentiles of a figure at a load, seconds; NaN where no request has it. */
+export function percentiles({ measured, simulated }: LoadAnswers, figure: Figure) {
+  const of = (figures: ServedFigures): Readonly<Record<Share, number>> => ({
+    p50: figureOf(figures, { figure, share: 'p50' }),
+    p95: figureOf(figures, { figure, share: 'p95' }),
+  });
+  return { measured: of(measured), simulated: of(simulated.figures) };
+}
+
 export const errorOf = (row: LoadRow): number =>
   figureOf(row.load.simulated.figures, row) / figureOf(row.load.measured, row) - 1;
 

@@ -1,11 +1,23 @@
 import { clusterStatements } from '../../datasets/statements.ts';
 import { formatPercent } from '../../engine/input/format.ts';
+import { type Figure as Chart, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
+import type { PageTop } from '../report/page-top.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
-import { AIMS, errorOf, loadRows, loadTable, passTable, throughputTable } from './columns.ts';
-import { FIGURES, SHARES } from './draws.ts';
-import type { ServingRun } from './run.ts';
+import {
+  AIMS,
+  errorOf,
+  FIGURE_TITLES,
+  loadRows,
+  loadTable,
+  passTable,
+  percentiles,
+  throughputTable,
+} from './columns.ts';
+import { FIGURES, type Figure, SHARES } from './draws.ts';
+import type { LoadAnswers, ServingRun } from './run.ts';
 
 const REQUESTS =
   'No load was fitted to, but for the figures “with passes as measured”, where they stand: there passes are longer by one ' +
@@ -28,8 +40,24 @@ export function servingPage({ ring, loads, passes, profile }: ServingRun): NonNu
   const statements = clusterStatements(JSON.parse(profile));
   return {
     title: 'A server: predicted, simulated, measured',
+    ...servingTop(loads),
     sections: [
-      { title: 'Percentiles by load', blocks: [tableBlock(loadTable(loads), { title: 'Every load' })] },
+      {
+        title: 'Percentiles by load',
+        blocks: [
+          {
+            kind: 'chart',
+            title: 'Measured and simulated',
+            note: 'Filled marks: measured. Hollow marks: simulated.',
+            choose: 'Figure',
+            variants: FIGURES.map((figure) => ({
+              label: FIGURE_TITLES[figure],
+              figure: percentileChart(loads, figure),
+            })),
+          },
+          tableBlock(loadTable(loads), { title: 'Every load' }),
+        ],
+      },
       { title: 'Throughput and means', blocks: [tableBlock(throughputTable(loads), { title: 'Every load' })] },
       ...(passes.length > 0
         ? [{ title: 'Single passes', blocks: [tableBlock(passTable(passes), { title: 'Every pass' })] }]
@@ -44,6 +72,50 @@ export function servingPage({ ring, loads, passes, profile }: ServingRun): NonNu
       },
     ],
   };
+}
+
+/** Errors of a figure's percentiles over all loads that have it, with their aims. */
+function percentileErrors(loads: readonly LoadAnswers[], figure: Figure) {
+  return loadRows(loads)
+    .filter((row) => row.figure === figure && Number.isFinite(errorOf(row)))
+    .map((row) => ({ error: Math.abs(errorOf(row)), aim: AIMS[row.share] }));
+}
+
+function servingTop(loads: readonly LoadAnswers[]): PageTop {
+  const within = (found: ReturnType<typeof percentileErrors>): string =>
+    `${found.filter(({ error, aim }) => error <= aim).length} of ${found.length}`;
+  const all = FIGURES.flatMap((figure) => percentileErrors(loads, figure));
+  return {
+    headline: `Of a server’s percentiles, ${within(all)} are simulated as near to measured ones as is aimed at: ${formatPercent(AIMS.p50)} for p50, ${formatPercent(AIMS.p95)} for p95.`,
+    findings: FIGURES.map((figure) => {
+      const found = percentileErrors(loads, figure);
+      const worst = Math.max(...found.map(({ error }) => error));
+      return `${within(found)} within the aim, ${formatPercent(worst)} off at worst: ${FIGURE_TITLES[figure]}, p50 and p95.`;
+    }),
+  };
+}
+
+/** A figure's percentiles by load, milliseconds: measured filled, simulated hollow. */
+function percentileChart(loads: readonly LoadAnswers[], figure: Figure): Chart {
+  const categories = loads.map(({ name }) => name);
+  return lineChart({
+    x: { title: 'load', categories },
+    y: { title: `${FIGURE_TITLES[figure]} (ms, log scale)`, scale: 'log' },
+    series: SHARES.flatMap((share, index) =>
+      (['measured', 'simulated'] as const).map((answer) => ({
+        name: `${share}, ${answer}`,
+        colour: colour(index),
+        symbol: answer === 'measured' ? ('circle' as const) : ('circle-open' as const),
+        symbolSize: answer === 'measured' ? 8 : 14,
+        mode: 'markers' as const,
+        x: categories,
+        y: loads.map((load) => {
+          const seconds = percentiles(load, figure)[answer][share];
+          return Number.isFinite(seconds) ? 1000 * seconds : null;
+        }),
+      })),
+    ),
+  });
 }
 
 export function servingFindings({ loads }: ServingRun): string[] {

@@ -3,6 +3,7 @@ import { type Figure, lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
+import type { PageTop } from '../report/page-top.ts';
 import { CALIBRATED_TOKENS, type PassTimes, type Place } from './machine.ts';
 import type { SpeculationRow, SpeculationRun } from './run.ts';
 
@@ -49,20 +50,45 @@ function groupsOf(rows: readonly SpeculationRow[]): SpeculationRow[][] {
   return [...groups.values()];
 }
 
+const IN_PLACE: Readonly<Record<Place, string>> = {
+  RAM: 'with weights in RAM',
+  streamed: 'with streamed weights',
+  ring: 'on a lab ring that streams',
+};
+
 const PLACE_NAMES: Readonly<Record<Place, string>> = {
   RAM: 'Weights in RAM',
   streamed: 'Streamed weights',
   ring: 'A lab ring that streams',
 };
 
+/** The largest gain of all, and that of each place. */
+export function speculationTop({ rows }: SpeculationRun): PageTop {
+  const best = (own: readonly SpeculationRow[]): SpeculationRow =>
+    own.reduce((most, one) => (one.gain.median > most.gain.median ? one : most));
+  const places = [...new Set(rows.map(({ place }) => place))].map((at) =>
+    best(rows.filter(({ place }) => place === at)),
+  );
+  const most = best(rows);
+  const drafts = ({ length, source }: SpeculationRow): string =>
+    `${length === 'adaptive' ? 'adaptive' : length} drafted tokens (${source})`;
+  return {
+    headline: `Drafts make a text at most ${threeDigits(most.gain.median)} times as fast: ${drafts(most)}, ${IN_PLACE[most.place]}.`,
+    findings: places.map((row) => {
+      const said = row.predictedGain === undefined ? '' : `; predicted × ${threeDigits(row.predictedGain)}`;
+      return `× ${threeDigits(row.gain.median)} at most ${IN_PLACE[row.place]}: ${drafts(row)}${said}.`;
+    }),
+  };
+}
+
 export function speculationFindings({ rows, passes }: SpeculationRun): string[] {
   const { RAM, streamed, ring } = passes;
   const timesOf = (where: string, { one, many }: PassTimes): string =>
     `A pass of one token takes ${formatSeconds(one)} ${where}, one of ${CALIBRATED_TOKENS} tokens ${threeDigits(many / one)} times as long.`;
   const times = [
-    ...(RAM === undefined ? [] : [timesOf('with weights in RAM', RAM)]),
-    ...(streamed === undefined ? [] : [timesOf('with streamed weights', streamed)]),
-    ...(ring === undefined ? [] : [timesOf('on the ring', ring)]),
+    ...(RAM === undefined ? [] : [timesOf(IN_PLACE.RAM, RAM)]),
+    ...(streamed === undefined ? [] : [timesOf(IN_PLACE.streamed, streamed)]),
+    ...(ring === undefined ? [] : [timesOf(IN_PLACE.ring, ring)]),
   ];
   const sentences = groupsOf(rows).map((group) => {
     const [first] = group as [SpeculationRow];
@@ -119,6 +145,7 @@ export function speculationPage(run: SpeculationRun): NonNullable<Results['page'
   const places = [...new Set(run.rows.map(({ place }) => place))];
   return {
     title: 'Speculative decoding: predicted, simulated, measured',
+    ...speculationTop(run),
     sections: [
       {
         title: 'Gain by drafted tokens',

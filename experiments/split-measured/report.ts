@@ -6,6 +6,7 @@ import type { Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { ablationTable, batchTable, phaseTable } from './columns.ts';
+import { splitTop } from './findings.ts';
 import type { SplitsRun } from './run.ts';
 import type { Phase, SplitAnswers } from './splits.ts';
 
@@ -18,6 +19,7 @@ export function splitsPage(run: SplitsRun): NonNullable<Results['page']> {
   const statements = clusterStatements(JSON.parse(run.profile));
   return {
     title: 'Half on the GPU: predicted, simulated, measured',
+    ...splitTop(run),
     sections: [
       phaseSection(run, 'tpot', 'Decode: seconds per token (TPOT)'),
       phaseSection(run, 'ttft', 'Prefill: seconds to the first token (TTFT)'),

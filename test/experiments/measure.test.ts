@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import { PROFILE } from '../profile/measures.ts';
+import { checkFirstScreen } from '../support/first-screen.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { testIf } from '../support/needs.ts';
 import { runHere, runScript } from '../support/run-script.ts';
@@ -47,7 +48,8 @@ testIf(
     }
     assert.is(readFileSync(join(out, 'measure.json'), 'utf8'), stdout);
     assert.is(readFileSync(join(out, 'profile-2.json'), 'utf8'), clusterFile(PROFILE));
-    for (const file of ['report.html', 'measure.csv']) assert.ok(existsSync(join(out, file)), file);
+    checkFirstScreen(join(out, 'report.html'));
+    assert.ok(existsSync(join(out, 'measure.csv')));
   },
 );
 

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import type { Operator } from '../../engine/model/operators.ts';
 import { coarseCuts, coarseLists } from '../../engine/schedule/tensor-partition/coarse-cuts.ts';
 import { fixedRate } from '../../experiments/partition-measured/modes.ts';
+import { checkFirstScreen } from '../support/first-screen.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
 import { hearthHere, runHere } from '../support/run-script.ts';
@@ -58,7 +59,8 @@ testGpu('every strategy is predicted, simulated and measured, by parts that hear
     assert.ok(pace > 0 && pace <= 1, `${pace}`);
   // Nothing is lost by choosing with the times that judge.
   assert.equal(regrets.find(({ mode }: { mode: string }) => mode === 'real').prefill, 0);
-  for (const file of ['report.html', 'cells.csv', 'regrets.csv']) assert.ok(existsSync(join(out, file)), file);
+  checkFirstScreen(join(out, 'report.html'));
+  for (const file of ['cells.csv', 'regrets.csv']) assert.ok(existsSync(join(out, file)), file);
 });
 
 test('a prompt of one token is refused', async () => {

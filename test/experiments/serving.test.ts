@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';
+import { checkFirstScreen } from '../support/first-screen.ts';
 import { testIf } from '../support/needs.ts';
 import { runHere } from '../support/run-script.ts';
 
@@ -55,7 +56,7 @@ testIf(
       readFileSync(join(out, 'loads.csv'), 'utf8'),
       /^load,figure,simulated_s,measured_s,error,paced_error\n/,
     );
-    assert.match(readFileSync(join(out, 'report.html'), 'utf8'), /Percentiles by load/);
+    checkFirstScreen(join(out, 'report.html'));
   },
 );
 

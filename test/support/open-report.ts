@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import { checkFirstScreen } from './first-screen.ts';
 import { testIf } from './needs.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
 /**
  * A test that opens a report in headless Chromium and checks the number of charts, that all are drawn, and that the
- * console has no errors. Skipped without Chromium.
+ * console has no errors, and that the first screen is a sentence, its picture and short findings. Skipped without Chromium.
  */
 export function testReport(
   file: () => string,
@@ -15,6 +16,7 @@ export function testReport(
   check: (page: Page) => Promise<void> = async () => {},
 ): void {
   testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, 'the report opens without errors, every chart drawn', async () => {
+    checkFirstScreen(file());
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
     try {
       const page = await browser.newPage();

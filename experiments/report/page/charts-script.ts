@@ -24,7 +24,8 @@ export const CHARTS = `
   };
   const darkColours = ${JSON.stringify(DARK)};
   const dark = matchMedia('(prefers-color-scheme: dark)');
-  const narrow = matchMedia('(max-width: 720px)');
+  // Up to here a legend next to a chart would leave it too little room.
+  const narrow = matchMedia('(max-width: 900px)');
   const print = matchMedia('print');
   const coloured = (text) => {
     if (!dark.matches || print.matches) return text;
@@ -57,7 +58,11 @@ export const CHARTS = `
   };
   // Columns too narrow for their labels and for the totals above them have both upright.
   const COLUMN = 44;
-  const crowded = (axis, pixels) => (axis?.categoryarray?.length ?? 0) * COLUMN > pixels;
+  const columnOf = ({ categoryarray, tickangle }) => {
+    if (tickangle !== 0) return COLUMN;
+    return Math.max(COLUMN, LETTER * Math.max(...categoryarray.flatMap((text) => text.split('<br>')).map(({ length }) => length)));
+  };
+  const crowded = (axis, pixels) => axis?.categoryarray !== undefined && axis.categoryarray.length * columnOf(axis) > pixels;
   const upright = (axis) => {
     if (!axis.categoryarray.some((text) => text.includes('<br>'))) return axis;
     return { ...axis, tickvals: axis.categoryarray, ticktext: axis.categoryarray.map((text) => text.replaceAll('<br>', ', ')), tickangle: -90 };

@@ -80,6 +80,8 @@ export interface TableBlock {
 const SHORT_TITLE = 10;
 /** Letters from which on a cell takes the room of the empty ones after it. */
 const LONG_CELL = 40;
+/** Letters from which on a cell makes its column one of text, which isn't squeezed to single words. */
+const TEXT_CELL = 20;
 
 /**
  * The page as HTML: title, finding, its picture, findings in figures, then sections with charts, the summary, and other
@@ -263,12 +265,19 @@ ${select}
 
 function renderTable(block: TableBlock, name: string): string {
   const { title, columns, rows, tones = [], fold, groups = false } = block;
-  const side = (index: number, tone?: Tone): string => {
+  const side = (index: number, tone?: Tone, others: readonly string[] = []): string => {
     const { align, label } = columns[index] ?? {};
-    const names = [align === 'right' ? ['right'] : label === true ? ['label'] : [], tone ?? []].flat();
+    const names = [align === 'right' ? ['right'] : label === true ? ['label'] : [], tone ?? [], others].flat();
     return names.length === 0 ? '' : ` class="${names.join(' ')}"`;
   };
-  const head = columns.map((column, index) => `<th scope="col"${side(index)}>${titleHtml(column.title)}</th>`).join('');
+  const isText = (index: number): boolean =>
+    columns[index]?.align !== 'right' && rows.some((row) => (row[index]?.length ?? 0) > TEXT_CELL);
+  const head = columns
+    .map((column, index) => {
+      const place = isText(index) ? side(index, undefined, ['text']) : side(index);
+      return `<th scope="col"${place}>${titleHtml(column.title)}</th>`;
+    })
+    .join('');
   const repeated = (at: number): boolean => groups && at > 0 && rows[at]?.[0] === rows[at - 1]?.[0];
   const hasGroups = rows.some((_, at) => repeated(at));
   const body = rows.map((row, at) => {

@@ -9,7 +9,7 @@ main { max-width: 1180px; margin: 0 auto; padding: var(--gap-l) 36px 64px; backg
 .findings li { padding: var(--gap-xs) var(--gap-s) var(--gap-xs) 0.75rem; border-left: 4px solid var(--accent); }
 .subtitle { color: var(--soft); font-size: var(--text-less); max-width: none; margin: 0 0 var(--gap); }
 figure { break-inside: avoid; }
-figure > header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: var(--gap-xs) var(--gap); }
+figure > header { margin-bottom: var(--gap-xs); display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: var(--gap-xs) var(--gap); }
 .choice { display: inline-flex; flex-wrap: wrap; max-width: 100%; align-items: center; gap: var(--gap-s); font-size: var(--text-less); color: var(--soft);
   margin: var(--gap-xs) var(--gap) var(--gap-xs) 0; }
 .choice select, .choice input { max-width: 100%; min-width: 0; }
@@ -30,7 +30,7 @@ nav.contents details ol { max-height: 60vh; overflow-y: auto; }
 .found { color: var(--soft); min-height: 1.4em; margin: 0; }
 section, details.part { scroll-margin-top: 7rem; }
 @media screen and (min-width: 1200px) {
-  body.listed main { display: grid; grid-template-columns: 15rem minmax(0, 1fr); column-gap: var(--gap-l); max-width: 1440px; align-items: start; }
+  body.listed main { display: grid; grid-template-columns: 15rem minmax(0, 1fr); column-gap: var(--gap-l); max-width: 1760px; align-items: start; }
   body.listed main > * { grid-column: 2; }
   body.listed main > nav.contents { grid-column: 1; grid-row: 1 / span 9999; align-self: start; height: 100vh; overflow-y: auto;
     border-bottom: 0; border-right: 1px solid var(--line); padding: var(--gap) var(--gap) 0 0; margin: 0; }
@@ -46,6 +46,7 @@ th[aria-sort=ascending]::after { content: ' ↑'; }
 th[aria-sort=descending]::after { content: ' ↓'; }
 td[data-repeats]:empty::after { content: attr(data-repeats); }
 td.label, .whole { white-space: nowrap; }
+th.text { min-width: 11rem; }
 th.right, td.right { text-align: right; padding-right: 16px; }
 td.right { white-space: nowrap; }
 td.good { background: var(--good); }
@@ -56,6 +57,9 @@ tr.group td { border-top: 2px solid var(--rule); }
 details { margin: var(--gap-s) 0 var(--gap); }
 summary { color: var(--accent); font-weight: 600; }
 [hidden] { display: none !important; }
+@media (max-width: 900px) {
+  th, td, th.right, td.right { padding-right: 8px; }
+}
 @media (max-width: 720px) {
   main { padding: 20px 14px 40px; }
   h1 { font-size: 1.5rem; }

@@ -30,7 +30,7 @@ test('findings name the worst cell and the aim', () => {
   const text = findings(CELLS).join(' ');
   assert.match(
     text,
-    /^3 cells\. Decode \(TPOT\): predicted with a median error of 7\.0 % \(worst 20 %: toy Q4_K_M, 2 threads/,
+    /^Decode \(TPOT\), 3 cells: predicted with a median error of 7\.0 % \(worst 20 %: toy Q4_K_M, 2 threads/,
   );
   assert.match(text, /spread by ± 1\.0 %; the aim is 5\.0 %\. Prefill/);
 });

@@ -9,7 +9,7 @@ import { PALETTE } from '../../../../experiments/report/charts/colours.ts';
 import { type Page, renderPage } from '../../../../experiments/report/page/page.ts';
 import { testIf } from '../../../support/needs.ts';
 import { TOOLBAR } from '../../../support/open-report.ts';
-import { cutTexts } from '../../../support/overlaps.ts';
+import { cutTexts, overlaps } from '../../../support/overlaps.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
@@ -293,10 +293,69 @@ const LONG: Page = {
   })),
 };
 
+const REASONS: Page = {
+  ...REPORT,
+  sections: [
+    {
+      title: 'Table',
+      blocks: [
+        {
+          kind: 'table',
+          columns: [
+            { title: 'model', label: true },
+            { title: 'reason' },
+            ...NUMBERS.map((n) => ({ title: `time ${n}`, align: 'right' as const })),
+          ],
+          rows: [
+            [
+              'Qwen3-14B BF16, 27.5 GiB',
+              'its KV cache takes more than is left after weights',
+              ...NUMBERS.map(() => '1.05 s'),
+            ],
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+testPage('a text in a wide table is not squeezed to a word a line', REASONS, { width: 390 }, async ({ page }) => {
+  const row = await page.locator('tbody tr').boundingBox();
+  assert.ok((row?.height ?? 0) < 80, `${row?.height} pixels for a row`);
+});
+
 testPage('no text of a chart is cut on a narrow screen', LONG, { width: 390 }, async ({ page }) => {
   await page.waitForSelector('figure >> nth=1 >> svg .ytitle');
   assert.equal(await cutTexts(page), []);
 });
+
+const [EIGHT] = CROWDED.sections;
+const NAMES = NUMBERS.map((n) => `Qwen3-14B<br>helm-l40s-${n}`);
+const { data, layout } = lineChart({
+  x: { title: 'model and machine', categories: NAMES },
+  y: { title: 'time' },
+  series: [{ name: 'time', colour: '#0072b2', x: NAMES, y: NUMBERS }],
+});
+const flat = { data, layout: { ...layout, xaxis: { ...layout.xaxis, tickangle: 0 } } };
+const TABLET: Page = {
+  ...CROWDED,
+  sections: [
+    ...(EIGHT === undefined ? [] : [EIGHT]),
+    { title: 'Labels', blocks: [{ kind: 'chart', title: 'Flat', variants: [{ label: '', figure: flat }] }] },
+  ],
+};
+
+testPage(
+  'a tablet’s charts are wide, and labels of their columns don’t overlap',
+  TABLET,
+  { width: 768 },
+  async ({ page }) => {
+    await page.waitForSelector('figure >> nth=1 >> svg .ytitle');
+    const plot = await page.locator('figure svg .nsewdrag').first().boundingBox();
+    assert.ok((plot?.width ?? 0) > 500, `${plot?.width} pixels for the chart`);
+    assert.equal(await overlaps(page), []);
+  },
+);
 
 testPage('the toolbar stands next to neither legend nor chart', CROWDED, {}, async ({ page }) => {
   await page.waitForSelector('figure svg .legend');
