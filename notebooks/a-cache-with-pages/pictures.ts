@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { html } from 'htl';
 import type { Model } from '../../engine/model/model.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame, chartWidth } from '../lib/figure.ts';
 import { type MemorySetting, type PageStep, pagesOf, type Streamed, tokenBytes } from './pages.ts';
 
 const MIB = 2 ** 20;
@@ -64,7 +64,7 @@ export function memoryLines(
   ]);
   const buffer = (longest * tokenBytes(model)) / MIB;
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 300,
     marginLeft: 50,
     x: { label: 'tokens in the context', domain: [0, longest] },

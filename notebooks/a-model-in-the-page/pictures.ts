@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { html } from 'htl';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import { symbolOf } from './symbols.ts';
 import type { Written } from './write.ts';
 
@@ -22,10 +22,9 @@ export function passes({ passes: list, promptTokens }: Written, width: number): 
     wasRead.map((isRead, layer) => ({ pass, layer: layer + 1, what: isRead ? 'read from disk' : 'in memory' })),
   );
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 200,
     marginLeft: 50,
-    marginBottom: 44,
     x: {
       label: `pass: the prompt of ${promptTokens} tokens (0), then every token`,
       type: 'band',

@@ -4,7 +4,7 @@ import { probabilities, topK } from '../../engine/text/sampling/candidates.ts';
 import { percent, READ, RESIDENT } from '../a-model-in-the-page/pictures.ts';
 import { symbolOf } from '../a-model-in-the-page/symbols.ts';
 import type { Written } from '../a-model-in-the-page/write.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import { formingShares, mostLikely } from './forming.ts';
 
 /** The next token that the model would write after fewer layers: its three most likely ones, by layers run. */
@@ -31,9 +31,8 @@ export function formingBars(written: Written, chosen: number, width: number): El
     first: best[layers] === token ? 'the most likely' : 'another one is more likely',
   }));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 240,
-    marginBottom: 44,
     x: { label: 'layers that were run', type: 'band', domain: bars.map(({ layers }) => layers) },
     y: { label: 'probability (%)', percent: true, grid: true, domain: [0, 100] },
     color: { domain: ['the most likely', 'another one is more likely'], range: [RESIDENT, READ], legend: true },

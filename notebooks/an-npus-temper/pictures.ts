@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import { flopsOf, productTimes } from './products.ts';
 
 export const NPU = 'var(--series-5)';
@@ -19,10 +19,9 @@ export function staircase(device: ChipDevice, rows: number, inner: number, own: 
   ]);
   const most = Math.max(...points.map(({ times }) => 2500 * times.npu));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 300,
     marginRight: 20,
-    marginBottom: 40,
     x: { label: 'K: columns (tokens)', domain: [0, MOST_COLUMNS] },
     y: { label: 'milliseconds', grid: true, domain: [0, most] },
     color: { domain: ['NPU', 'GPU'], range: [NPU, GPU], legend: true },
@@ -49,11 +48,10 @@ export function rateBars(
     { name: 'GPU, either way', on: 'GPU', rate: rate(gpu) },
   ];
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 170,
     marginLeft: 10,
     marginRight: 40,
-    marginBottom: 40,
     x: { label: 'TFLOP/s', domain: [0, 1.1 * (device.npu.flops.F16 / 1e12)], grid: true },
     y: { label: null, axis: null, domain: bars.map(({ name }) => name) },
     color: { domain: ['NPU', 'GPU'], range: [NPU, GPU] },

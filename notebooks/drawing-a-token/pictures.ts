@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { RESIDENT } from '../a-model-in-the-page/pictures.ts';
 import { symbolOf } from '../a-model-in-the-page/symbols.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import type { Chance } from './chances.ts';
 
 const SHOWN = 16;
@@ -11,9 +11,8 @@ export function chanceBars(list: readonly Chance[], width: number): Element {
   const shown = list.slice(0, SHOWN).map((chance, rank) => ({ ...chance, rank }));
   const half = (side: -1 | 1) => ({ insetLeft: side > 0 ? 10 : 1, insetRight: side > 0 ? 1 : 10 });
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 270,
-    marginBottom: 44,
     x: {
       label: 'next token',
       type: 'band',

@@ -1,5 +1,5 @@
 import * as Plot from '@observablehq/plot';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame, chartWidth } from '../lib/figure.ts';
 import type { ExpertMoment } from './layer.ts';
 import type { Chosen, SpeedPoint } from './machine.ts';
 
@@ -45,7 +45,7 @@ export function speedsPicture(
   // Beyond the cliff the curve is flat, so that twice the memory shows all of it.
   const shown = Math.min(most, Math.max((2 * memory) / GIB, (1.05 * own.bytes) / GIB));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 320,
     x: { label: 'slots for experts (GiB)', grid: true, domain: [0, shown] },
     y: { label: 'tokens per second', grid: true, zero: true },

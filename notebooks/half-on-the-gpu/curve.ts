@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import type { SplitCandidate, SplitSearch } from '../../engine/schedule/helm/cpu-gpu-split.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 
 /** Bars between which two names don't fit side by side. */
 const CLOSE = 6;
@@ -21,7 +21,7 @@ export function curve({ curve: candidates, best }: SplitSearch, chosen: number, 
   const isClose = first !== undefined && last !== undefined && last.k - first.k < CLOSE;
   const names = marks.map((mark) => ({ mark, side: isClose && mark === last ? ('start' as const) : ('end' as const) }));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 320,
     x: {
       label: 'k: units on the CPU (embedding, layers, output projection)',

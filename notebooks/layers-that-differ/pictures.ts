@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import type { Model } from '../../engine/model/model.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import { type ContextCost, contextCost, type LayerCost, WAYS } from './context.ts';
 
 const [MIB, GIB] = [2 ** 20, 2 ** 30];
@@ -14,7 +14,7 @@ export function contextLines(models: readonly Model[], chosen: Model, tokens: nu
   );
   const ends = points.filter(({ context }) => context === CONTEXTS.at(-1));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 360,
     marginRight: 130,
     x: { label: 'context (tokens)', type: 'log', base: 2, ticks: [256, 2048, 16384, 131072], tickFormat: ',' },
@@ -56,7 +56,7 @@ const LEAST_RATIO = 1.7;
 export function layerBars({ layers }: ContextCost, width: number): Element {
   const ways = WAYS.filter((way) => layers.some((one) => one.way === way));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 260,
     x: { label: 'layer', type: 'band', ticks: layers.map(({ layer }) => layer).filter((at) => at % 10 === 0) },
     y: { label: 'read for each token (MiB)', grid: true },

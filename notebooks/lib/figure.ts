@@ -37,6 +37,11 @@ export function chartWidth(column: number): number {
   return Math.min(720, Math.max(300, column));
 }
 
+/** Size of a chart whose horizontal axis has a title, with room for it below the tick labels; for Plot's options. */
+export function chartFrame(column: number): { readonly width: number; readonly marginBottom: number } {
+  return { width: chartWidth(column), marginBottom: 44 };
+}
+
 /** Numbers that change as the reader moves something, each with its caption. */
 export function numbers(entries: readonly (readonly [caption: string, value: string])[]): HTMLElement {
   return html`<div class="numbers" aria-live="polite">${entries.map(

@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { GPU, NPU } from '../an-npus-temper/pictures.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import { bestOf, type CostedCut } from './cut-curve.ts';
 
 /** T_total against the NPU's share of the rows; the best cut and the reader's own marked. */
@@ -20,10 +20,9 @@ export function cutLine(curve: readonly CostedCut[], rows: number, own: CostedCu
           { one: own, text: 'yours' },
         ];
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 300,
     marginRight: 30,
-    marginBottom: 40,
     x: { label: 'share of the rows on the NPU (%)', domain: [0, 100] },
     y: { label: 'milliseconds', grid: true, domain: [0, 1.15 * Math.max(...curve.map(ms))] },
     color: { domain: ['GPU', 'NPU'], range: [GPU, NPU], legend: true },

@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { enumerate, formatSeconds } from '../../engine/input/format.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame, chartWidth } from '../lib/figure.ts';
 import { OWN_LAYERS, type Scene, type Step } from './scene.ts';
 
 const RESIDENT = 'var(--series-1)';
@@ -137,10 +137,9 @@ export function roundsBars(
     text: `${timesRead.toFixed(2)} ×, ${formatSeconds(tokenSeconds)}`,
   }));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 70 + 34 * bars.length,
     marginLeft: 60,
-    marginBottom: 42,
     marginRight: 110,
     x: { label: 'times that the device reads its weights for a token', domain: [0, 2], grid: true },
     y: { label: null, type: 'band', tickFormat: (rounds: number) => `k = ${rounds}` },

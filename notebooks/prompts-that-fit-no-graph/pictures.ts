@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { GPU, NPU } from '../an-npus-temper/pictures.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import { type PromptTime, SYSTEMS } from './prompt-times.ts';
 
 const SYSTEM_COLOURS = [GPU, 'var(--series-2)', NPU, 'var(--series-4)', 'var(--series-3)'];
@@ -9,10 +9,9 @@ const SYSTEM_COLOURS = [GPU, 'var(--series-2)', NPU, 'var(--series-4)', 'var(--s
 export function lengthCurves(times: readonly PromptTime[], own: number, width: number): Element {
   const names = Object.values(SYSTEMS);
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 320,
     marginRight: 20,
-    marginBottom: 40,
     x: { label: 'tokens of the prompt' },
     y: { label: 'tokens per second', grid: true, domain: [0, 310] },
     color: { domain: names, range: SYSTEM_COLOURS, legend: true },

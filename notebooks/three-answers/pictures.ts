@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { formatDeviation, formatSeconds } from '../../engine/input/format.ts';
 import type { TokenFigures } from '../../engine/trace/token-figures.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import type { Answers } from './answers.ts';
 import type { AnsweredRun } from './ask.ts';
 
@@ -21,11 +21,10 @@ export function answerBars(answers: Answers, measured: Pick<TokenFigures, 'secon
   const text = ({ seconds }: { seconds: number }): string =>
     `${formatSeconds(seconds)} (${formatDeviation(seconds / measured.seconds)})`;
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 190,
     marginLeft: 140,
     marginTop: 30,
-    marginBottom: 40,
     x: { label: 'seconds of a token', domain: [0, 1.05 * most], grid: true },
     y: { label: null, domain: Object.values(NAMES) },
     color: { domain: Object.values(NAMES), range: COLOURS },
@@ -57,10 +56,9 @@ export function ratioDots(all: readonly AnsweredRun[], chosen: number, width: nu
     })),
   );
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 320,
     marginRight: 20,
-    marginBottom: 40,
     x: {
       type: 'log',
       label: 'measured seconds of a token',

@@ -2,7 +2,7 @@ import * as Plot from '@observablehq/plot';
 import { READ } from '../a-model-in-the-page/pictures.ts';
 import { symbolOf } from '../a-model-in-the-page/symbols.ts';
 import type { Written } from '../a-model-in-the-page/write.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame, chartWidth } from '../lib/figure.ts';
 
 /** Positions before the chosen one that are shown with their characters. */
 const LOOK_BACK = 28;
@@ -20,10 +20,9 @@ export function headRows({ tokens, attention }: Written, layer: number, chosen: 
     positions.map((position) => ({ head: `head ${head + 1}`, position, weight: rows[chosen]?.[position] ?? 0 })),
   );
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 90 + 30 * heads.length,
     marginLeft: 56,
-    marginBottom: 44,
     x: {
       label: 'positions up to the chosen one',
       type: 'band',

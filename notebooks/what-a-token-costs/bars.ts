@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { type Breakdown, CAUSES } from '../../engine/cost/breakdown.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 
 /** Name of each cause of the breakdown in the lesson, with its equation. */
 const NAMES: Readonly<Record<(typeof CAUSES)[number], string>> = {
@@ -20,8 +20,8 @@ export function causeBars({ seconds }: Breakdown, width: number): ReturnType<typ
     milliseconds: 1000 * seconds[cause],
   }));
   return Plot.plot({
-    width: chartWidth(width),
-    height: 40 + 40 * terms.length,
+    ...chartFrame(width),
+    height: 54 + 40 * terms.length,
     marginLeft: 150,
     marginRight: 60,
     x: { label: 'milliseconds of one token', grid: true },

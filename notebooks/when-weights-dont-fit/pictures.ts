@@ -1,5 +1,5 @@
 import * as Plot from '@observablehq/plot';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame, chartWidth } from '../lib/figure.ts';
 import { EXTENTS, POLICIES, type PolicyName, type ReadPoint, type Scan } from './scan.ts';
 
 /** A point of the curve that was measured. */
@@ -64,7 +64,7 @@ export function curvesPicture(
   width: number,
 ): Element {
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 300,
     marginRight: 20,
     x: { label: 'share of the weights that fits in memory', percent: true, grid: true },

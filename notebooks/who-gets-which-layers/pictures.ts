@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { html } from 'htl';
 import { formatSeconds } from '../../engine/input/format.ts';
-import { chartWidth } from '../lib/figure.ts';
+import { chartFrame } from '../lib/figure.ts';
 import type { Assigned, Assignment, Share, Step } from './assignments.ts';
 import { SCHEDULER_LABELS } from './assignments.ts';
 
@@ -85,7 +85,7 @@ export function curves({ devices, curves: all, assignments, layers }: Assigned, 
         })),
   );
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 300,
     marginTop: 24,
     x: { label: 'layers of the device', domain: [0, layers] },
@@ -107,7 +107,7 @@ export function curves({ devices, curves: all, assignments, layers }: Assigned, 
 export function landscape({ path }: Assigned, width: number): Element {
   const points = path.map(({ what, tokenSeconds }, step) => ({ step, what, ms: 1000 * tokenSeconds }));
   return Plot.plot({
-    width: chartWidth(width),
+    ...chartFrame(width),
     height: 260,
     marginTop: 24,
     marginRight: 60,
@@ -129,7 +129,8 @@ export function landscape({ path }: Assigned, width: number): Element {
         x: 'step',
         y: 'ms',
         text: ['Halda'],
-        dx: 8,
+        dx: 4,
+        dy: -10,
         textAnchor: 'start',
         fontWeight: 700,
       }),
