@@ -1,4 +1,4 @@
-import type { DeviceBreakdown } from '../engine/cost/breakdown.ts';
+import type { Breakdown, DeviceBreakdown } from '../engine/cost/breakdown.ts';
 import { predict } from '../engine/cost/predict.ts';
 import { plannedRuntime } from '../engine/cost/runtime.ts';
 import type { Model } from '../engine/model/model.ts';
@@ -81,30 +81,40 @@ const MOST_CONTEXT = 10_000_000;
 
 /**
  * The longest context for which a plan's KV caches fit, tokens, at most as many as the model was trained for; no less than
- * the workload's, for which the plan was made. Found by bisection.
+ * the workload's, for which the plan was made. Memory grows nearly in proportion to the context: two of three guesses are
+ * where the first memory would be full if it did, and the third halves what is left.
  */
 export function longestContext({ cluster, model, workload }: Question, plan: Plan): number {
-  const fits = (context: number): boolean => {
+  const predictionAt = (context: number): Breakdown => {
     const longer = { ...workload, context, reservedContext: context };
     const runtime = plannedRuntime(model, longer);
-    const asked = {
-      plan,
-      truth: cluster,
-      model,
-      workload: longer,
-      runtime,
-      reclaim: 'lru',
-      readsExperts: false,
-    } as const;
-    return predict(asked).infeasible.length === 0;
+    const asked = { plan, truth: cluster, model, workload: longer, runtime } as const;
+    return predict({ ...asked, reclaim: 'lru', readsExperts: false });
   };
-  const most = Math.max(workload.context, model.trainedContext ?? MOST_CONTEXT);
-  if (fits(most)) return most;
-  let [low, high] = [workload.context, most];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (fits(middle)) low = middle;
-    else high = middle;
+  let [low, high] = [workload.context, Math.max(workload.context, model.trainedContext ?? MOST_CONTEXT)];
+  let above = predictionAt(high);
+  if (above.infeasible.length === 0) return high;
+  let below = predictionAt(low);
+  for (let guesses = 1; high - low > 1; guesses++) {
+    const share = guesses % 3 === 0 ? 0.5 : shareUntilFull(below, above);
+    const guess = low + Math.floor((high - low) * share);
+    const context = Math.min(high - 1, Math.max(low + 1, guess));
+    const prediction = predictionAt(context);
+    if (prediction.infeasible.length === 0) [low, below] = [context, prediction];
+    else [high, above] = [context, prediction];
   }
   return low;
+}
+
+/** The share of the way from one prediction to another at which the first memory is full, if all grow in proportion; 0.5 if none is. */
+function shareUntilFull(below: Breakdown, above: Breakdown): number {
+  const roomsOf = ({ devices }: Breakdown): number[] =>
+    devices.flatMap((one) => [one.ramAvailable - one.nonReclaimableBytes, one.vramAvailable - one.vramBytes]);
+  const more = roomsOf(below);
+  const shares = roomsOf(above).map((room, index) => {
+    const start = Math.max(0, more[index] as number);
+    return room < 0 && start !== room ? start / (start - room) : 1;
+  });
+  const least = Math.min(1, ...shares);
+  return least === 1 ? 0.5 : least;
 }
