@@ -26,6 +26,7 @@ const KINDS = {
   'a profile of parts': /"paces"/,
   'a routing': /"traces"/,
   'a file of packed experts': /^HEARTHPX/,
+  'a scan of a page cache': /"hearth-page-scan"/,
 } as const satisfies Record<string, RegExp>;
 
 /** A file that a command is asked to write. */

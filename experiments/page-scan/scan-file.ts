@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { InputError } from '../../engine/input/input-error.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
@@ -15,36 +16,46 @@ export const EXTENTS = 96;
 /** Weights in a row of the product that reads an extent, and their bytes: extents are whole rows. */
 const COLUMNS = 1024;
 export const ROW_BYTES = 4 * COLUMNS;
+/** Bytes of a buffer into which an extent is read, and that are written at a time. */
+const PIECE_BYTES = 2 ** 20;
 
 /** One scan of a file. */
 export interface PageScan {
   readonly seconds: ExtentSeconds;
-  /** Bytes that came into memory, as a share of the file, by mincore after each extent; `undefined` without mapping. */
-  readonly read: number | undefined;
+  /** What came from the disk, as a share of the file; `undefined` where nothing but time tells. */
+  readonly counted: { readonly by: 'mincore' | 'io'; readonly read: number } | undefined;
 }
 
 /** The beginning of a file, to be scanned. */
 export interface ScannedFile {
   /** Asks the system to forget the file, where it can be asked. */
   drop(bytes: number): void;
-  scan(bytes: number): PageScan;
+  /** @param until performance.now() after which a scan is given up @returns `undefined` if it was */
+  scan(bytes: number, until: number): Promise<PageScan | undefined>;
   close(): void;
 }
 
-/** Writes a file that no file system can compress, and waits until it is on the disk. */
-export function writeScanFile(path: string, bytes: number, seed: number): void {
+/**
+ * Writes a file that no file system can compress, and waits until it is on the disk.
+ * @param until performance.now() after which no more is written
+ * @returns bytes of the file
+ */
+export async function writeScanFile(path: string, bytes: number, seed: number, until: number): Promise<number> {
   const { next } = randomStream(seed, 'page scan');
-  const piece = Uint8Array.from({ length: 2 ** 20 }, () => 256 * next());
+  const piece = Uint8Array.from({ length: PIECE_BYTES }, () => 256 * next());
   const file = openSync(path, 'wx', 0o600);
+  let done = 0;
   try {
-    for (let done = 0; done < bytes; ) {
+    while (done < bytes && performance.now() < until) {
       new DataView(piece.buffer).setFloat64(0, done);
       done += writeSync(file, piece, 0, Math.min(piece.length, bytes - done));
+      await setImmediate();
     }
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
+  return done;
 }
 
 /** @throws InputError if page faults are asked for and there are no native kernels */
@@ -74,7 +85,7 @@ function mappedFile(path: string): ScannedFile {
   const pages = pagesOf(kernels, file);
   return {
     drop: (bytes) => void pages.start('drop', { from: 0, to: bytes }).wait(),
-    scan(bytes) {
+    async scan(bytes, until) {
       const extent = bytes / EXTENTS;
       const rows = extent / ROW_BYTES;
       const [x, y] = [kernels.vector(COLUMNS), kernels.vector(rows)];
@@ -86,12 +97,12 @@ function mappedFile(path: string): ScannedFile {
         const matrix = kernels.matrix({ source: file, offset, type: 'F32', rows, columns: COLUMNS });
         return () => kernels.run([{ kind: 'multiply', matrix, x, y }]);
       };
-      const seconds = timed(product, extent, () => {
+      const seconds = await timed(product, extent, until, () => {
         const now = look();
         arrived += now.reduce((sum, own, at) => sum + Math.max(0, own - (before[at] as number)), 0);
         before = now;
       });
-      return { seconds, read: arrived / bytes };
+      return seconds && { seconds, counted: { by: 'mincore', read: arrived / bytes } };
     },
     close() {
       pages.close();
@@ -104,23 +115,52 @@ function readFile(path: string): ScannedFile {
   const file = openSync(path, 'r');
   return {
     drop() {},
-    scan(bytes) {
-      const buffer = new Uint8Array(bytes / EXTENTS);
-      const read = (offset: number) => () => void readSync(file, buffer, 0, buffer.length, offset);
-      return { seconds: timed(read, buffer.length), read: undefined };
+    async scan(bytes, until) {
+      const extent = bytes / EXTENTS;
+      const buffer = new Uint8Array(Math.min(PIECE_BYTES, extent));
+      const read = (offset: number) => () => {
+        for (let at = offset; at < offset + extent; )
+          at += readSync(file, buffer, 0, Math.min(buffer.length, offset + extent - at), at);
+      };
+      const before = diskBytes();
+      const seconds = await timed(read, extent, until);
+      const after = diskBytes();
+      const counted = before === undefined || after === undefined ? undefined : (after - before) / bytes;
+      return seconds && { seconds, counted: counted === undefined ? undefined : { by: 'io', read: counted } };
     },
     close: () => closeSync(file),
   };
 }
 
-/** Seconds of each extent's use. @param after called after each, outside of its time */
-function timed(use: (offset: number) => () => void, extent: number, after: () => void = () => {}): number[] {
-  return Array.from({ length: EXTENTS }, (_, index) => {
+/** Bytes that this process had read from disks so far; `undefined` except on Linux and Android. */
+function diskBytes(): number | undefined {
+  try {
+    return Number(/^read_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Seconds of each extent's use; `undefined` if time ran out.
+ * @param after called after each, outside of its time
+ */
+async function timed(
+  use: (offset: number) => () => void,
+  extent: number,
+  until: number,
+  after: () => void = () => {},
+): Promise<number[] | undefined> {
+  const seconds: number[] = [];
+  for (let index = 0; index < EXTENTS; index++) {
+    if (performance.now() > until) return undefined;
     const run = use(index * extent);
     const start = performance.now();
     run();
-    const seconds = (performance.now() - start) / 1000;
+    seconds.push((performance.now() - start) / 1000);
     after();
-    return seconds;
-  });
+    // Lets signals end the process.
+    await setImmediate();
+  }
+  return seconds;
 }
