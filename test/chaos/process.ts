@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { waitedBy } from '../support/waited-by.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -117,16 +118,6 @@ export function startBehind(script: readonly string[], options: readonly string[
 /** A `hearth` in the background. */
 export function startHearth(...options: readonly string[]): TimedProcess {
   return startBehind([HEARTH], options);
-}
-
-/** Seconds for which the main thread of a process has waited for a processor; `undefined` once it has ended. */
-function waitedBy(pid: number): number | undefined {
-  try {
-    const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ');
-    return Number(waited) / 1e9;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Memory and descriptors of a process. */

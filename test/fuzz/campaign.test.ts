@@ -7,7 +7,7 @@ import { TARGETS } from './target.ts';
 
 test('defects, crashes, hangs and too much memory are named, shortened and donâ€™t end a campaign', async () => {
   const module = join(import.meta.dirname, 'faulty-target.ts');
-  const limits = { seconds: 8, bytes: 300e6 };
+  const limits = { seconds: 2, bytes: 300e6 };
   // Under this seed each fault is one of the first 40 inputs, and five are refused.
   const { inputs, kinds, faults } = await campaign({
     ...{ module, seed: 190, inputs: 40, limits },
@@ -24,7 +24,7 @@ test('defects, crashes, hangs and too much memory are named, shortened and donâ€
   ]);
   assert.equal(found, [
     [13, 'took more than 0.3 GB of memory', '88', true],
-    [22, 'took longer than 8 s', '77', true],
+    [22, 'took longer than 2 s', '77', true],
     [23, 'the process ended with SIGSEGV', '66', true],
     [39, 'TypeError: a defect', '55', true],
   ]);

@@ -2,12 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitedBy } from '../support/waited-by.ts';
 import type { FuzzBundle } from './bundle.ts';
 import type { Judged, Task } from './child.ts';
 
 /** Limits of a process that judges inputs. */
 export interface Limits {
-  /** Seconds for one input. */
+  /** Seconds for one input, without those in which its process waits for a processor. */
   readonly seconds: number;
   /** Memory of the process (RSS), bytes. */
   readonly bytes: number;
@@ -74,7 +75,7 @@ export async function startProcess(
     close,
     judge: (task) =>
       new Promise((resolve) => {
-        let [at, since] = [number(), performance.now()];
+        let [at, since] = [number(), undelayed(child)];
         const finish = (answer: Judged | Ended): void => {
           clearInterval(check);
           child.off('message', finish).off('exit', onExit);
@@ -90,14 +91,19 @@ export async function startProcess(
           end(`the process ended with ${signal ?? `code ${code}`}${errors === '' ? '' : `: ${errors.trim()}`}`);
         const check = setInterval(() => {
           const now = number();
-          if (now !== at) [at, since] = [now, performance.now()];
-          if (performance.now() - since > 1000 * limits.seconds) end(`took longer than ${limits.seconds} s`);
+          if (now !== at) [at, since] = [now, undelayed(child)];
+          if (undelayed(child) - since > limits.seconds) end(`took longer than ${limits.seconds} s`);
           else if (residentBytes(child) > limits.bytes) end(`took more than ${limits.bytes / 1e9} GB of memory`);
         }, CHECK_MILLISECONDS);
         child.on('message', finish).on('exit', onExit);
         child.send(task);
       }),
   };
+}
+
+/** Seconds of a clock that stands still while a process waits for a processor; where that isn't known, of a usual one. */
+function undelayed({ pid }: ChildProcess): number {
+  return performance.now() / 1000 - (waitedBy(pid ?? 0) ?? 0);
 }
 
 /** Memory of a process by /proc; 0 where there is none, and peaks in answers are the only check. */
