@@ -22,10 +22,14 @@ const TIMED: readonly string[] = ['kernels/webgpu/unhurried-wait.test.ts', 'serv
 /** Folders whose files use what the first of them makes, such as the site of lessons: one process takes them all. */
 const TOGETHER: readonly string[] = ['notebooks/'];
 /**
- * Files that mostly wait for servers, schedulers and workers that they start: a process of its own runs them from the
- * beginning, beside the others, in the time of the processors that those leave.
+ * Files that mostly wait: for disks that are held to a speed, limits of connections, and servers, schedulers and workers
+ * that they start. A process of its own runs them from the beginning, beside the others, in the time of the processors
+ * that those leave.
  */
-const WAITING: readonly string[] = ['experiments/sweep/'];
+const WAITING: readonly string[] = [
+  ...['experiments/lab.test', 'experiments/sweep/', 'fuzz/campaign'],
+  ...['faults', 'floods', 'hangs', 'raw-peers', 'refusals', 'wire/connection'].map((name) => `ring/${name}`),
+];
 /** Files whose time is printed at the end. */
 const SLOWEST = 10;
 
