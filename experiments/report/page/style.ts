@@ -47,7 +47,7 @@ th[aria-sort=descending]::after { content: ' ↓'; }
 td[data-repeats]:empty::after { content: attr(data-repeats); }
 td.label, .whole { white-space: nowrap; }
 th.text { min-width: 11rem; }
-th.right, td.right { text-align: right; padding-right: 16px; }
+th.right, td.right { text-align: right; padding-right: 12px; }
 td.right { white-space: nowrap; }
 td.good { background: var(--good); }
 td.fair { background: var(--fair); }
@@ -57,6 +57,9 @@ tr.group td { border-top: 2px solid var(--rule); }
 details { margin: var(--gap-s) 0 var(--gap); }
 summary { color: var(--accent); font-weight: 600; }
 [hidden] { display: none !important; }
+@media screen and (min-width: 1500px) {
+  main { max-width: 1360px; }
+}
 @media (max-width: 900px) {
   th, td, th.right, td.right { padding-right: 8px; }
 }
