@@ -45,7 +45,7 @@ await runExperiment({
     ),
     schedulerFile: text(
       '--scheduler-file <file>',
-      'a scheduler of your own besides: a TypeScript or JavaScript module whose default export plans (problem) => { plan }',
+      'an additional scheduler of your own: a TypeScript or JavaScript module whose default export maps a problem to { plan }',
     ),
     context: option(
       '--context <tokens>',

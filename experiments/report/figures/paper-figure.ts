@@ -44,7 +44,8 @@ export function paperFigure({ data, layout }: Figure, column: ColumnName, font: 
       height,
       showlegend: hasLegend,
       font: { ...layout.font, family: font, size: TEXT },
-      margin: { l: 44, r: 6, t: 8, b: 30 },
+      // Labels may stand above the drawing.
+      margin: { l: 44, r: 6, t: (layout.annotations ?? []).length === 0 ? 8 : 18, b: 30 },
       legend: {
         ...{ orientation: 'h', x: 0, xanchor: 'left', y: 0, yref: 'container', yanchor: 'bottom' },
         ...{ traceorder: 'normal', font: { size: SMALL } },

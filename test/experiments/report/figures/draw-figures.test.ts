@@ -6,6 +6,7 @@ import { InputError } from '../../../../engine/input/input-error.ts';
 import { barChart, lineChart } from '../../../../experiments/report/charts/chart.ts';
 import { drawFigures, figureTools } from '../../../../experiments/report/figures/draw-figures.ts';
 import { figureCsv } from '../../../../experiments/report/figures/figure-csv.ts';
+import { paperFigure } from '../../../../experiments/report/figures/paper-figure.ts';
 import { testIf } from '../../../support/needs.ts';
 import { CHROMIUM } from '../../../support/open-site.ts';
 
@@ -28,6 +29,13 @@ const LINE = lineChart({
 test('what is drawn is written as CSV: a row for each mark, gaps left out', () => {
   assert.is(figureCsv(BARS), 'series,x,y\nD1,a,1\nD1,b c,2\nD2,b c,4\n');
   assert.is(figureCsv(LINE), 'series,x,y\n"one, two",1,0.125\n"one, two",2,3\n');
+});
+
+test('a label above a drawing has room for a line of text', () => {
+  const annotations = [{ text: 'up to 4 devices', yref: 'paper' as const, y: 1, yanchor: 'bottom' as const }];
+  const { layout } = paperFigure({ data: LINE.data, layout: { ...LINE.layout, annotations } }, 'one-column', 'Inter');
+  const size = layout.annotations?.[0]?.font?.size ?? 0;
+  assert.ok((layout.margin?.t ?? 0) > 1.5 * size && size > 8);
 });
 
 test('without a browser one line says what is missing', () => {
