@@ -53,7 +53,7 @@ export function readCpuExperts(
 /**
  * The plan with the last layers and the output on the GPU.
  * @param cpuExperts layers whose experts are on the CPU whatever else is on the GPU
- * @throws InputError if the model doesn't have so many layers, or none on the GPU whose experts could be on the CPU
+ * @throws InputError if the model doesn't have this many layers, or none on the GPU whose experts could be on the CPU
  */
 export function planWithLayers(
   model: Model,

@@ -54,7 +54,7 @@ export function watchRing({ head, planning }: OpenedRing, load: () => BatchLoad)
   };
   const timer = setInterval(look, LOOK);
 
-  /** The plan for the devices that are there, and what a token of so many texts at once is predicted to take. */
+  /** The plan for the devices that are there, and what a token of this many texts at once is predicted to take. */
   const planned = (texts: number) => {
     const present = head.present();
     const key = [texts, ...present].join();

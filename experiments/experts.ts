@@ -214,7 +214,7 @@ function expertsOfShape({ kinds }: Shape): Experts {
   return found[0] as Experts;
 }
 
-/** The first layers of the first routing with so many experts. */
+/** The first layers of the first routing with this many experts. */
 function recorded(file: string, { layers, experts }: Pick<Routing, 'layers' | 'experts'>): Routing {
   const found = [...parseRoutings(readTextFile(file), file).values()].find(
     (one) => one.experts === experts && one.layers >= layers,

@@ -126,7 +126,7 @@ function crossedExperts(problem: PlanningProblem): Scheduled[] {
  * plans (predict), both under `lru`, which is what Linux and macOS do, in the memory that is believed to be left after
  * mapped weights. Infinite for plans that can't run.
  * @param problem its belief is what devices report
- * @param verifiedTokens γ + 1: the seconds are those of a pass that verifies so many tokens (speculation.ts)
+ * @param verifiedTokens γ + 1: the seconds are those of a pass that verifies this many tokens (speculation.ts)
  */
 export function closedFormSeconds(problem: SchedulingProblem, plan: Plan, verifiedTokens = 1): number {
   const { belief, model, workload, runtime } = planningProblem(problem);

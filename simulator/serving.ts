@@ -46,7 +46,7 @@ export interface ServingOptions
   /** On a ring, most tokens that go through a window together; 128 unless given, as in `hearth serve`. */
   readonly chunk?: number | undefined;
   /**
-   * Closed loop: so many clients, each of which sends its next request when its last has been answered; arrivals in the
+   * Closed loop: this many clients, each of which sends its next request when its last has been answered; arrivals in the
    * requests are not looked at. Unless given, requests come at their arrivals.
    */
   readonly clients?: number;

@@ -53,7 +53,7 @@ export function steadySeconds({ cluster, model, workload, reclaim, runtime }: St
 /** Tokens in which what reads ahead settles, those that count at least and at most, and the standard error of a mean that is enough. */
 const OF_EXPERTS = { settling: 2, least: 8, most: 24, error: 0.01 } as const;
 
-/** Whether so many tokens give their mean well enough. */
+/** Whether this many tokens give their mean well enough. */
 function isMeanKnown(seconds: readonly number[]): boolean {
   const count = seconds.length;
   if (count < OF_EXPERTS.least) return false;

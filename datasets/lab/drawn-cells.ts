@@ -27,7 +27,7 @@ const SHARES = { least: 0.4, most: 1.15 };
  * probed.
  */
 const RATES = [63, 80, 100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000, 1250, 1600].map((rate) => rate * 1e6);
-/** A disk has one of so many rates: the highest at which its window exceeds the throttle's bursts, and those below. */
+/** A disk has one of this many rates: the highest at which its window exceeds the throttle's bursts, and those below. */
 const RATES_OF_WINDOW = 7;
 /** More attempts than any seed needs: a drawn cell can be judged in about one case of four. */
 const ATTEMPTS = 1000;

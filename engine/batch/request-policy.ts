@@ -6,7 +6,7 @@ export interface BatchLimits {
   readonly passTokens: number;
   /** Most tokens of prompts in a pass in which requests decode: each of them waits that long for its next token. */
   readonly promptTokensBesideDecoding: number;
-  /** Most requests that run at the same time, where each keeps states besides its pages; default: as pages allow. */
+  /** Most requests that run at the same time, where each keeps states in addition to its pages; default: as pages allow. */
   readonly running?: number;
 }
 
@@ -79,7 +79,7 @@ export function nextPass(requests: readonly RequestState[], freePages: number, l
   let free = freePages;
 
   const pagesFor = ({ evaluated }: Running, count: number): number => pagesOf(evaluated + count) - pagesOf(evaluated);
-  /** Preempts requests younger than this one until it can add so many tokens. @returns how many it can add */
+  /** Preempts requests younger than this one until it can add this many tokens. @returns how many it can add */
   const makeRoom = (one: Running, count: number): number => {
     while (pagesFor(one, count) > free && running.at(-1) !== one) {
       const youngest = running.pop() as Running;

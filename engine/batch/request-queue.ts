@@ -16,7 +16,7 @@ export interface QueueText<Page> {
   readonly sharedPages: number;
   /** Tokens of others' pages that its first pass found; default: all with which it began. */
   readonly foundTokens?: number | undefined;
-  /** Pages that it must take for so many more tokens. */
+  /** Pages that it must take for this many more tokens. */
   pagesFor(tokens: number): number;
   /**
    * Removes all tokens from `position` on. Where the next token would be in a page that is kept or that other texts use,
@@ -128,7 +128,7 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
       text.rewind(tokens);
     }
   };
-  /** Releases pages that are only kept until so many are free. */
+  /** Releases pages that are only kept until this many are free. */
   const makeRoom = (needed: number): void => {
     while (memory.freePages < needed) {
       const page = prefixes.evict(isIdle);

@@ -70,7 +70,7 @@ export function createExpertParallelPredictor(
     });
     const [head] = devices as [Member, ...Member[]];
     const rowBytes = runtime.activationBytes * model.hiddenSize;
-    /** Seconds of a device whose experts are so many in a layer, each with as many choices. */
+    /** Seconds of a device whose experts are this many in a layer, each with as many choices. */
     const partOf = (member: Member, load: HeldLoad): Seconds => ({
       ...noSeconds(),
       ...heldExpertSeconds(model, load, member),

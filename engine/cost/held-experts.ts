@@ -37,7 +37,7 @@ export interface HeldLoad extends ExpertLoad {
 
 /**
  * Seconds of a device for its part of a layer's experts: each is read once, and multiplied with the tokens that chose it, as many
- * for each as for others. A device other than the head dispatches them besides, which the head's layer has counted already.
+ * for each as for others. A device other than the head also dispatches them; for the head this is counted with its layer.
  */
 export function heldExpertSeconds(
   model: Model,

@@ -50,7 +50,7 @@ export function kvCacheBytes(model: Model, workload: Workload): number {
   return seenBytes(model, seenPositions(workload.context), workload.kvFormat) * workload.batch;
 }
 
-/** Bytes of the states of one layer's recurrences that are read and written for a token, or a prompt, of so many texts. */
+/** Bytes of the states of one layer's recurrences that are read and written for a token, or a prompt, of this many texts. */
 export function stateTraffic(model: Model, texts: number): number {
   return 2 * stateBytes(model) * texts;
 }

@@ -72,7 +72,7 @@ export interface OverlappedCase {
   readonly runtime?: Runtime;
   /** Reclaim policy of the operating systems for weights that a policy doesn't release; `lru` unless given. */
   readonly reclaim?: ReclaimPolicy;
-  /** γ + 1 (speculation.ts): the seconds are those of one pass that verifies so many tokens; default 1. */
+  /** γ + 1 (speculation.ts): the seconds are those of one pass that verifies this many tokens; default 1. */
   readonly verifiedTokens?: number;
   /** The seconds of one pass over tokens of several texts (mixed-pass.ts), in place of a token's. */
   readonly pass?: PassLoad;

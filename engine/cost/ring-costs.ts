@@ -296,7 +296,7 @@ function manyTokens(
   };
 }
 
-/** The hops of a cluster's links for a message of so many bytes. */
+/** The hops of a cluster's links for a message of this many bytes. */
 function linksFor(cluster: Cluster, message: number): Pick<RingCosts, 'hop' | 'uniformHop'> {
   const { links } = cluster;
   return {

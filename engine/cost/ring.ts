@@ -49,7 +49,7 @@ export interface RingPredictionOptions {
   readonly paging?: KvPaging;
   /** `decode` (the default): the seconds of a token, TPOT; `prefill`: those of a whole prompt, TTFT. */
   readonly phase?: 'decode' | 'prefill';
-  /** γ + 1 (speculation.ts): decode processes so many tokens in one pass, whose seconds are predicted; default 1. */
+  /** γ + 1 (speculation.ts): decode processes this many tokens in one pass, whose seconds are predicted; default 1. */
   readonly verifiedTokens?: number;
   /** Decode: the seconds of one pass over tokens of several texts (mixed-pass.ts), in place of a token's. */
   readonly pass?: PassLoad;

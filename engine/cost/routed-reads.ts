@@ -7,7 +7,7 @@ export interface RoutedWeights {
   readonly share: number;
 }
 
-/** Experts of a layer, for passes over so many tokens; no bytes in a dense model. */
+/** Experts of a layer, for passes over this many tokens; no bytes in a dense model. */
 export function routedWeights({ layer }: Model, tokens: number): RoutedWeights {
   const bytes = layer.routed.reduce((sum, one) => sum + one.bytes, 0);
   if (bytes === 0) return { bytes: 0, share: 1 };

@@ -7,7 +7,7 @@ export interface ServingLoad {
   readonly outputTokens: number;
   /** Most requests that run together, as many as the pages hold on average; others wait. */
   readonly most: number;
-  /** Seconds of a pass in which so many requests decode, and of a prompt's passes beyond the decoding next to them. */
+  /** Seconds of a pass in which this many requests decode, and of a prompt's passes beyond the decoding next to them. */
   readonly decodeSeconds: (requests: number) => number;
   readonly promptSeconds: number;
 }

@@ -47,7 +47,7 @@ function geometricSum(r: number, n: number): number {
 export interface SpeculativeCosts extends Speculation {
   /** TPOT of the draft model. */
   readonly draftSeconds: number;
-  /** Seconds in which the target model verifies so many tokens (`predict` with `verifiedTokens`). */
+  /** Seconds in which the target model verifies this many tokens (`predict` with `verifiedTokens`). */
   readonly verifySeconds: (tokens: number) => number;
 }
 

@@ -15,7 +15,7 @@ const NOTHING_AGAIN = { previous: 0, recent: 0, window: 1 } as const;
 const known = new Map<string, number>();
 
 /**
- * Experts of a layer that some tokens use together: the working set of a window of so many tokens (expectedWorkingSet) under
+ * Experts of a layer that some tokens use together: the working set of a window of this many tokens (expectedWorkingSet) under
  * the popularity and recurrence that count where no routing is known (usualRouting). One token uses k of them.
  */
 export function usedExperts(

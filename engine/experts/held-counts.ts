@@ -75,11 +75,11 @@ export interface SlowestCase {
   readonly counts: readonly Float64Array[];
   /** Experts that all devices have together; `undefined`: any number. */
   readonly total: number | undefined;
-  /** Seconds of a device with so many. */
+  /** Seconds of a device with this many. */
   readonly secondsOf: (device: number, count: number) => number;
 }
 
-/** How likely a device is the slowest, with so many experts. */
+/** How likely a device is the slowest, with this many experts. */
 export interface SlowestDevice {
   readonly device: number;
   readonly count: number;

@@ -38,7 +38,7 @@ export function knownOfLayers(known: KnownRouting, layers: readonly number[]): K
   return { ...known, shares: layers.map((layer) => known.shares[layer] as ArrayLike<number>) };
 }
 
-/** How likely a layer misses so many of a pass's experts: from 0 to all that it needs. */
+/** How likely a layer misses this many of a pass's experts: from 0 to all that it needs. */
 export type MissShares = readonly number[];
 
 /** Hits and misses of caches on a routing. */
@@ -252,7 +252,7 @@ export function expected(misses: MissShares): number {
   return misses.reduce((sum, share, missing) => sum + missing * share, 0);
 }
 
-/** How likely so many of `tries` succeed, from 0 on. */
+/** How likely this many of `tries` succeed, from 0 on. */
 export function binomial(tries: number, probability: number): number[] {
   const shares = new Array<number>(tries + 1).fill(0);
   shares[0] = 1;

@@ -317,7 +317,7 @@ function createUrn(random: RandomStream) {
       units[place] = last;
       places.set(last, place);
     },
-    /** Up to so many different units that aren't spared. */
+    /** Up to this many different units that aren't spared. */
     draw(most: number, isSpared: (unit: number) => boolean): number[] {
       const drawn = new Set<number>();
       for (let tries = 0; tries < TRIES * most && drawn.size < most && units.length > 0; tries++) {

@@ -57,7 +57,7 @@ export interface Recurrence {
   readonly window: number;
 }
 
-/** The probability that a use is copied by the token so many tokens later, from 1 on. */
+/** The probability that a use is copied by the token this many tokens later, from 1 on. */
 function copiedAfter({ previous, recent, window }: Recurrence): number[] {
   const ages = Array.from({ length: window }, (_, index) => 1 / (index + 1));
   const sum = ages.reduce((total, share) => total + share, 0);
@@ -89,7 +89,7 @@ export function expectedWorkingSet(share: ArrayLike<number>, recurrence: Recurre
   });
 }
 
-/** The probability that an expert isn't used in so many tokens. @param drawn f: that it is drawn for a token */
+/** The probability that an expert isn't used in this many tokens. @param drawn f: that it is drawn for a token */
 function unusedShare(drawn: number, tokens: number, reaches: readonly number[]): number {
   let unused = (1 - drawn) ** tokens;
   for (const reach of reaches) unused *= 1 - drawn * reach;

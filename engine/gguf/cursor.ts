@@ -13,7 +13,7 @@ export interface Cursor {
   big(type: BigType, what: string): bigint;
   /** Reads an unsigned 64-bit number, which must be at most `limit`. */
   count(what: string, limit: number): number;
-  /** Reads a length, then so many bytes of UTF-8. */
+  /** Reads a length, then this many bytes of UTF-8. */
   text(what: string, limit: number): string;
   /** The same `count` times. */
   texts(count: number, what: string, limit: number): PackedTexts;

@@ -52,7 +52,7 @@ export function workerPieces<Piece, Result>(
   };
 }
 
-/** Rows of a matrix of so many rows and columns in each of its pieces: a few MB, which take a thread about 50 ms. */
+/** Rows of a matrix of this many rows and columns in each of its pieces: a few MB, which take a thread about 50 ms. */
 export function rowsOfPieces(rows: number, columns: number): { readonly from: number; readonly count: number }[] {
   const atOnce = Math.max(1, Math.floor(PIECE_VALUES / columns));
   return Array.from({ length: Math.ceil(rows / atOnce) }, (_, index) => ({

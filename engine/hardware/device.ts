@@ -10,7 +10,7 @@ export type GpuApi = (typeof GPU_APIS)[number];
 /** FLOP/s by weight format (s_m^{cpu,q}, s_m^{gpu,q}; prima.cpp Eq. 12). */
 export type FlopRates = Readonly<Record<Quantization, number>>;
 
-/** Rates of products with the tokens of prompts, which are multiplied in packs of so many and padded to whole ones. */
+/** Rates of products with the tokens of prompts, which are multiplied in packs of this many and padded to whole ones. */
 export interface PromptRates {
   readonly packTokens: number;
   /**

@@ -60,7 +60,7 @@ const MATRIX_UNITS: Readonly<Partial<Record<GpuPart['family'], number>>> = {
 };
 /** Families that llama.cpp runs by CUDA, whose launches and bandwidth were fitted. */
 const NVIDIA: readonly GpuPart['family'][] = ['pascal', 'turing', 'ampere', 'ada', 'blackwell'];
-/** Time of a layer besides its weights, in which some twenty kernels are launched: where `npm run field` has drawn machines. */
+/** Time of a layer without its weights, in which some twenty kernels are launched: where `npm run field` has drawn machines. */
 const LAUNCHES = { nvidia: '45 us', apple: '90 us' } as const;
 
 /** RAM that the operating system and a browser leave, GiB, of all there is. Assumed. */

@@ -43,7 +43,7 @@ export interface PageBuffer {
   readonly bytes: Uint8Array;
 }
 
-/** A part of a buffer that takes so many bytes of a range. */
+/** A part of a buffer that takes this many bytes of a range. */
 export interface ReadTarget {
   readonly buffer: PageBuffer;
   readonly offset: number;

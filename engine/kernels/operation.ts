@@ -223,7 +223,7 @@ export interface SoftCapOperation {
   readonly cap: number;
 }
 
-/** Numbers that top-k gives for a row besides pairs: how many values aren't finite. */
+/** Numbers that top-k gives for a row in addition to pairs: how many values aren't finite. */
 export const TOP_K_HEAD = 1;
 
 /**

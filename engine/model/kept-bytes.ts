@@ -41,7 +41,7 @@ export function appendedBytes(model: Layers, format: KvFormat = DEFAULT_KV_FORMA
   return meanOver(model, (kind) => storedBytes(kind, format));
 }
 
-/** Bytes of a text of so many tokens: its KV cache, in layers with a window too, and the states of recurrences. */
+/** Bytes of a text of this many tokens: its KV cache, in layers with a window too, and the states of recurrences. */
 export function keptBytes(model: Layers, tokens: number, format: KvFormat = DEFAULT_KV_FORMAT): number {
   return meanOver(model, (kind) => storedBytes(kind, format) * tokens + kindStateBytes(kind, model));
 }

@@ -9,10 +9,10 @@ export type Synchronisation = (typeof SYNCHRONISATIONS)[number];
  * has it all. All rows of all tokens: the NPU has it all.
  */
 export interface OperatorCut {
-  /** The first so many rows. */
+  /** Number of rows, from the first on. */
   readonly npuRows: number;
   /**
-   * Tokens of the graphs that run one after the other, for the first so many tokens of the prompt. More of them than
+   * Tokens of the graphs that run one after the other, for this many tokens from the beginning of the prompt. More of them than
    * the prompt has is padding. Empty where the NPU has no rows.
    */
   readonly npuLengths: readonly number[];

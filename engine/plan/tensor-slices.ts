@@ -57,7 +57,7 @@ export function cuttable(kind: LayerKind, layer: number): CuttableKind {
 /**
  * Cuts a layer: each device has consecutive KV heads and inner rows, in the order of the shares and as near to them as
  * whole heads and whole blocks of the format allow.
- * @throws Error with a reason, for a layer whose tensors can't be cut, or not in so many parts
+ * @throws Error with a reason, for a layer whose tensors can't be cut, or not in this many parts
  */
 export function layerSlices(
   given: LayerKind,

@@ -17,7 +17,7 @@ export interface ControlRates {
   readonly attention: number;
   /** The same of a prompt, whose tokens share what they read, so that a token meets half of the prompt on average. */
   readonly promptAttention: number;
-  /** Bytes (F32) per second of what lies between operators, attention apart, and seconds per layer besides. */
+  /** Bytes (F32) per second of what lies between operators, without attention; and the constant seconds per layer. */
   readonly activations: number;
   readonly dispatch: number;
 }

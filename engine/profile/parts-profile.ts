@@ -29,7 +29,7 @@ export interface PartsProfile {
 
 /** Tokens of the product with which it is measured what processors take from each other in prompts. */
 const PACE_TOKENS = 64;
-/** Steps of the progress besides those of parts. */
+/** Steps of the progress in addition to those of parts. */
 export const OTHER_STEPS = 2;
 
 /**

@@ -1,7 +1,7 @@
 import type { RunningRequest } from '../runtime/batch/batch-engine.ts';
 
 /**
- * Starts texts of one request, so many at a time; the others begin as these end.
+ * Starts the texts of one request, at most this many at a time; the others begin as these end.
  * @returns what starts a text, at once or later
  */
 export function queuedRuns(most: number): (start: () => RunningRequest) => RunningRequest {

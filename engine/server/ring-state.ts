@@ -8,7 +8,7 @@ export interface RingState {
   readonly seconds: number;
   /** Texts that share the ring now. */
   readonly texts: number;
-  /** Predicted TPOT with so many texts, or one, seconds; `null` without the devices' hardware facts. */
+  /** Predicted TPOT with this many texts, or one, seconds; `null` without the devices' hardware facts. */
   readonly predictedSeconds: number | null;
   /** Measured TPOT of a text, seconds; `null` while none is written. */
   readonly measuredSeconds: number | null;

@@ -1,7 +1,7 @@
 import { type Command, Help } from 'commander';
 import { terminalWidth } from './table.ts';
 
-/** Columns for descriptions of options below which they aren't wrapped: a terminal of 50 leaves about so many. */
+/** Columns for descriptions of options below which they aren't wrapped: a terminal of 50 leaves about this many. */
 const NARROWEST = 16;
 
 /** Columns of help where the terminal's width is unknown. */

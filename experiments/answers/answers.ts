@@ -74,7 +74,7 @@ export interface SimulatedAnswer extends PlanAnswer {
   readonly trace: Trace;
 }
 
-/** Hearth's prefetching thread asks for so many bytes at a time, here as on the lab. */
+/** Hearth's prefetching thread asks for this many bytes at a time, here as on the lab. */
 const CHUNK_BYTES = 4 * 2 ** 20;
 /** So fine that extents which two windows share don't matter, for models that have few of them. */
 const FINE_EXTENT_BYTES = 2 ** 16;

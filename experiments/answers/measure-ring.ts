@@ -58,7 +58,7 @@ export interface RingCase extends MeasuredCase {
   readonly memoryLimit: number;
   /** Facts about the devices; `undefined`: they describe themselves, and links are measured. */
   readonly cluster: Cluster | undefined;
-  /** This device with so many threads as in a cluster file, JSON. */
+  /** This device with this many threads as in a cluster file, JSON. */
   readonly profile: (threads: number) => Promise<string>;
   /** Whether devices are measured again that have been measured before. */
   readonly fresh: boolean;

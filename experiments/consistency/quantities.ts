@@ -75,7 +75,7 @@ function changed(cluster: Cluster, change: (device: Device) => Device, devices?:
   });
 }
 
-/** A device with so many bytes for the model; a GPU in the same memory may have as many. */
+/** A device with this many bytes for the model; a GPU in the same memory may have as many. */
 function withRam(device: Device, bytes: number): Device {
   const memory = { ...device.memory, available: bytes };
   const { gpu } = device;

@@ -61,7 +61,7 @@ export function usedShare(routing: Routing): number {
 }
 
 /**
- * Slots of each layer, so many in the mean, that hit the most of a routing under LRU: each next slot goes where it hits most.
+ * Slots of each layer, with this mean, that hit the most of a routing under LRU: each next slot goes where it hits most.
  */
 export function fittedSlots(routing: Routing, mean: number): number[] {
   const { layers, experts, used } = routing;

@@ -13,7 +13,7 @@ export const READS_OF_EXPERT = 3;
 export const NO_LIMIT = 2 ** 50;
 /** Assumed latency of the disk's reads. */
 const LATENCY = 80e-6;
-/** Assumed: file pages are copied at so many bytes per second. */
+/** Assumed: file pages are copied at this many bytes per second. */
 export const COPY_RATE = 5e9;
 
 /** Facts about mixture and machine that predictions and simulations start from. */

@@ -7,7 +7,7 @@ import type { Shape } from '../../engine/model/architecture.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 
 /**
- * Models whose layers are taken, with so many of them, the mix of their formats and the experts' own, and the memory of the
+ * Models whose layers are taken, with this many of them, the mix of their formats and the experts' own, and the memory of the
  * machine that they don't fit into.
  */
 export const MIXTURES = {

@@ -1,4 +1,4 @@
-/** One machine in so many is drawn. */
+/** One in this many machines is drawn. */
 const DRAWN = 3;
 
 /** FNV-1a of a text's UTF-8 bytes, 32 bits (Fowler, Noll, Vo). */

@@ -1,7 +1,7 @@
 /** Seconds of a file's extents, or seconds a byte, in the order in which a scan used them. */
 export type ExtentSeconds = readonly number[];
 
-/** A disk must be so many times as slow as memory for times to tell one from the other. */
+/** A disk must be this many times as slow as memory for times to tell one from the other. */
 const CLEARLY_SLOWER = 2;
 /** Share of the slowest uses whose median stands for the disk. */
 const SLOWEST = 0.1;

@@ -27,12 +27,12 @@ export interface Driven {
 export interface ToDrive {
   readonly requests: readonly StreamedRequest[];
   readonly clients: number | undefined;
-  /** Called after a pass that took so many seconds; time stands still until it is done. */
+  /** Called after a pass that took this many seconds; time stands still until it is done. */
   readonly between?: (passSeconds: number) => Promise<void>;
 }
 
 /**
- * Sends requests to the batch engine, at their arrivals or from so many clients. Time stands still while the system keeps
+ * Sends requests to the batch engine, at their arrivals or from this many clients. Time stands still while the system keeps
  * the model's threads waiting for a processor that other programs have: a pass lasts as long as its threads ran, and
  * requests arrive by that clock.
  */

@@ -25,7 +25,7 @@ export async function probeEngine(sequences: Sequences): Promise<HostSeconds> {
   return { pass: Math.max(0, one - token), token };
 }
 
-/** Mean seconds from the end of a pass of so many texts to the next one: with what the collection of garbage takes. */
+/** Mean seconds from the end of a pass of this many texts to the next one: with what the collection of garbage takes. */
 async function secondsBetween(sequences: Sequences, texts: number): Promise<number> {
   const gaps: number[] = [];
   let ended: number | undefined;

@@ -72,7 +72,7 @@ export async function runRingServing(
       ...{ passTokens: PASS_TOKENS, chunk: MOST_CHUNK_TOKENS },
       promptTokensBesideDecoding: PROMPT_TOKENS_BESIDE_DECODING,
     };
-    /** The devices with so many bytes for weights, and, as the cost model counts them apart, for keys and values. */
+    /** The devices with this many bytes for weights, and, as the cost model counts them apart, for keys and values. */
     const simulationWith = (room: readonly number[]) => {
       const withCaches = room.map((bytes, index) => {
         const layers = (cell.windows[index] as number) * cell.rounds;

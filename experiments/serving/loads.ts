@@ -35,7 +35,7 @@ export function drawnRequests(seed: number, rate: number, requests: number): Str
   return poissonRequests({ seed, rate, requests, promptTokens: PROMPT_TOKENS, outputTokens: OUTPUT_TOKENS });
 }
 
-/** Requests of a load, for so many seconds at a capacity of requests per second. */
+/** Requests of a load, for this many seconds at a capacity of requests per second. */
 export function requestsAt(
   { share = 1 }: Load,
   { seed, seconds, capacity }: { readonly seed: number; readonly seconds: number; readonly capacity: number },

@@ -159,7 +159,7 @@ function probeMachine(bench: Bench, sequences: Sequences) {
       await probes.round();
       await between();
     },
-    /** After a pass of so many seconds: the next probe, once passes have taken their turn. */
+    /** After a pass of this many seconds: the next probe, once passes have taken their turn. */
     async turn(passSeconds: number): Promise<void> {
       owed += passSeconds;
       if (owed < TURN_SECONDS) return;

@@ -113,7 +113,7 @@ export function answersBy(
     };
   };
   return {
-    /** Seconds of a step in which so many requests decode together. */
+    /** Seconds of a step in which this many requests decode together. */
     batch({ plan }: Split, batch: number): Readonly<Record<Answer, number>> {
       const { predicted, simulated } = timesOf(plan, batch);
       return { predicted: predicted.tpot, simulated: simulated.tpot };

@@ -15,7 +15,7 @@ export function decidedAfter(written: Watched, token: number): number {
   return likely.findLastIndex((one) => one !== likely.at(-1)) + 1;
 }
 
-/** Share of all tokens for which the most likely next one after so many layers is the final one. */
+/** Share of all tokens for which the most likely next one after this many layers is the final one. */
 export function agreeingShare(written: Watched, layers: number): number {
   const agree = written.tokens.filter((_, token) => {
     const likely = mostLikely(written, token);
@@ -34,7 +34,7 @@ export function formingShares({ logits, tokens }: Watched, token: number): { tok
   return { token: final, likely };
 }
 
-/** Bits a byte that the whole text would cost the model if it ended after so many layers. */
+/** Bits a byte that the whole text would cost the model if it ended after this many layers. */
 export function bitsAfter({ logits, tokens }: Watched, layers: number): number {
   return bitsPerByte({ logits: logits.slice(0, layers + 1) }, tokens);
 }

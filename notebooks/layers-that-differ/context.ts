@@ -42,7 +42,7 @@ export const MODELS = [
   'Granite-4.0-H-Small',
 ] as const;
 
-/** The cost of a context of so many tokens for each further one. */
+/** The cost of a context of this many tokens for each further one. */
 export function contextCost(model: Model, tokens: number): ContextCost {
   const layers = model.kinds.map((kind, index) => ({
     layer: index + 1,

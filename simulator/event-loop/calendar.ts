@@ -1,6 +1,6 @@
 import { EventHeap } from './heap.ts';
 
-/** From so many entries on they are spread: a heap of fewer stays in the processor's first caches. */
+/** From this many entries on they are spread: a heap of fewer stays in the processor's first caches. */
 const SPREAD_FROM = 2048;
 /** Entries of a bucket in the mean. */
 const PER_BUCKET = 16;

@@ -211,12 +211,12 @@ export function createGpuQueue({ simulation, recorder, memory, noise, deviceName
 
 /** An NPU, which runs static graphs one after the other. */
 export interface Npu {
-  /** Generates the graph of an operator for so many tokens on the CPU, unless it exists already. */
+  /** Generates the graph of an operator for this many tokens on the CPU, unless it exists already. */
   prepare(operator: OperatorShape, tokens: number): Steps;
   run(name: string, task: Task): Steps;
 }
 
-/** @param isPrepared whether graphs for so many tokens were generated before the run */
+/** @param isPrepared whether graphs for this many tokens were generated before the run */
 export function createNpu(
   { simulation, recorder, memory, noise, deviceName: device }: ChipParts,
   array: NpuArray,

@@ -7,7 +7,7 @@ import type { Access } from '../page-cache/policies.ts';
 /** A device's disk, which page faults and prefetching share. */
 export interface Disk {
   readonly name: string;
-  /** Reads so many bytes. A throttled disk reads in the order of these calls, no matter when they are waited for. */
+  /** Reads this many bytes. A throttled disk reads in the order of these calls, no matter when they are waited for. */
   read(bytes: number, access: Access): Effect<void>;
   /** Seconds, until now, in which something was being read. */
   busySeconds(): number;

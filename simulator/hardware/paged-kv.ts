@@ -19,7 +19,7 @@ export interface GpuKvPages {
   readonly tokenBytes: number;
   readonly poolBytes: number;
   readonly hostLink: Link;
-  /** The number of pages in VRAM and in RAM for a context of so many tokens. */
+  /** The number of pages in VRAM and in RAM for a context of this many tokens. */
   pages(context: number): KvPages;
 }
 
@@ -76,7 +76,7 @@ export interface PagedKv {
   /** Number of pages that are in RAM only. */
   readonly evicted: number;
   readonly sliceBytes: number;
-  /** Grows the cache to so many tokens. Waits if a new page needs room that a page being evicted still occupies. */
+  /** Grows the cache to this many tokens. Waits if a new page needs room that a page being evicted still occupies. */
   grow(tokens: number): Steps;
   /** Waits for a layer's slice of an evicted page. A layer takes its slices in order, the oldest page first. */
   take(layer: number, page: number): Steps;

@@ -60,7 +60,7 @@ function firstChunk({ cache, chunkBytes }: WeightsReader, { from, to }: ByteRang
   return { from, to: Math.min(to, endOfExtent(cache, from + chunkBytes)) };
 }
 
-/** Whether so many bytes can't be read before something that is being read has arrived. */
+/** Whether this many bytes can't be read before something that is being read has arrived. */
 function isFull(cache: PageCache, bytes: number): boolean {
   const { reading, pinned, capacity } = cache.usage();
   return reading + pinned + bytes > capacity;

@@ -13,7 +13,7 @@ export interface WeightsMemory {
   readonly policy: PagePolicy;
   /** Bytes for the model, weights and all, before other apps take some of them. */
   readonly available: number;
-  /** Bytes of KV cache for so many tokens, buffers, and weights that are streamed: what can't be reclaimed. */
+  /** Bytes of KV cache for this many tokens, buffers, and weights that are streamed: what can't be reclaimed. */
   fixedBytes(context: number): number;
 }
 

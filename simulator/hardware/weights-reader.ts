@@ -92,7 +92,7 @@ export function* nextSegment(weights: WeightsReader, range: ByteRange): Steps<Se
   return cache.next(range);
 }
 
-/** Seconds for which reclaim looks at used pages before it finds room for so many bytes. */
+/** Seconds for which reclaim looks at used pages before it finds room for this many bytes. */
 export function sparingSeconds({ cache, faults, reclaimTakesTime }: WeightsReader, bytes: number): number {
   return reclaimTakesTime ? cache.spared(bytes) / faults.osRates.spared : 0;
 }

@@ -73,7 +73,7 @@ export interface PageCache {
   atOnce(missing: ByteRange, reader: Reader): ByteRange;
   /** Whether a page fault in a range triggers the next readahead. */
   readsAhead(range: ByteRange): boolean;
-  /** Bytes that reclaim has to look at, and spares, to make room for so many. */
+  /** Bytes that reclaim has to look at, and spares, to make room for this many. */
   spared(bytes: number): number;
   /**
    * A computation uses the resident part of a range.

@@ -29,9 +29,9 @@ export function tierOf(uses: number): number {
 export interface Tiers {
   /** The highest tier that is not protected (get_tier_idx). */
   highestEvicted(): number;
-  /** Extents were evicted after so many uses. */
+  /** Extents were evicted after this many uses. */
   evict(span: Span, uses: number): void;
-  /** Extents were spared after so many uses. */
+  /** Extents were spared after this many uses. */
   spare(span: Span, uses: number): void;
   /**
    * Extents are about to be read.

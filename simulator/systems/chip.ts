@@ -85,7 +85,7 @@ interface RequestParts extends SimulatedChip {
   readonly workload: Workload;
   /** Tokens in the KV cache while token `index` is decoded. */
   readonly contextOf: (index: number) => number;
-  /** Grows the KV cache to so many tokens. */
+  /** Grows the KV cache to this many tokens. */
   readonly grow: (context: number) => void;
   readonly frames: FrameSource | undefined;
 }

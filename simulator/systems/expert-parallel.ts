@@ -123,7 +123,7 @@ interface ExpertParallelParts extends Computing, Sending {
   readonly routing: Routing;
   /** Tokens in the KV cache while token `index` is decoded. */
   readonly contextOf: (index: number) => number;
-  /** Grows the KV caches to so many tokens. */
+  /** Grows the KV caches to this many tokens. */
   readonly grow: (context: number) => void;
   readonly isEnough: SimulationOptions['isEnough'] | undefined;
 }

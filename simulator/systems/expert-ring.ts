@@ -30,7 +30,7 @@ export interface ExpertMember {
   /** The model's layers whose experts it caches. */
   readonly layers: readonly number[];
   readonly passes: ExpertPasses;
-  /** Seconds of its part of a pass that decodes so many tokens of each text. */
+  /** Seconds of its part of a pass that decodes this many tokens of each text. */
   readonly secondsOf: (tokens: number) => PassSeconds;
 }
 

@@ -40,7 +40,7 @@ export interface ExpertsRun {
 
 /** Drafts of a run, and the seconds of verifying them. */
 export interface DraftedPasses extends TextDrafts {
-  /** Seconds of a pass of so many tokens of each text. */
+  /** Seconds of a pass of this many tokens of each text. */
   readonly secondsOf: (tokens: number) => PassSeconds;
 }
 

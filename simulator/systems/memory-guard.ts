@@ -9,7 +9,7 @@ import type { PageCache } from '../page-cache/page-cache.ts';
 
 /** Limits every device's page cache to the memory that is left, and notices when what can't be paged has no room. */
 export interface MemoryGuard {
-  /** The KV caches grow to so many tokens. */
+  /** The KV caches grow to this many tokens. */
   grow(context: number): void;
   /** Happens when a device runs out of memory. */
   readonly exhausted: OneShot<void>;

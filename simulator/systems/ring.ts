@@ -59,7 +59,7 @@ export interface OpenRing extends RingParts {
   readonly outOfMemory?: undefined;
   readonly path: Path;
   readonly head: RingDevice;
-  /** The KV caches grow to so many tokens. */
+  /** The KV caches grow to this many tokens. */
   readonly grow: (context: number) => void;
   /** Runs the simulation until these steps have ended, or a device has run out of memory. */
   run(name: string, steps: Steps): SimulationResult;

@@ -105,7 +105,7 @@ interface TensorParallelParts extends Computing, Sending {
   readonly devices: readonly CutDevice[];
   /** Tokens in the KV cache while token `index` is decoded. */
   readonly contextOf: (index: number) => number;
-  /** Grows the KV caches to so many tokens. */
+  /** Grows the KV caches to this many tokens. */
   readonly grow: (context: number) => void;
   readonly isEnough: SimulationOptions['isEnough'] | undefined;
 }

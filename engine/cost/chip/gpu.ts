@@ -10,7 +10,7 @@ export interface KernelWork {
   readonly bytes: number;
   /** Bytes of KV cache that attention processes, over all tokens; missing: it isn't attention. */
   readonly attended?: number;
-  /** The first kernel of a layer, with which what a layer takes besides its kernels and operators counts. */
+  /** The first kernel of a layer; the layer's time outside kernels and operators is counted with it. */
   readonly isFirst?: boolean;
 }
 

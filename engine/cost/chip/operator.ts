@@ -50,7 +50,7 @@ export function npuPart(
   return { seconds, bytes, calculating };
 }
 
-/** A graph of an operator's part: so many rows, for so many tokens. */
+/** A graph of an operator's part: this many rows, for this many tokens. */
 interface GraphWork {
   readonly operator: Operator;
   readonly rows: number;
@@ -100,7 +100,7 @@ export function gpuPart({ operator, cut, tokens, phase }: CutOperator, device: C
   };
 }
 
-/** A kernel of an operator: so many rows, for so many tokens. */
+/** A kernel of an operator: this many rows, for this many tokens. */
 interface GpuWork {
   readonly operator: Operator;
   readonly rows: number;

@@ -130,7 +130,7 @@ export function createChipPredictor(
 }
 
 /**
- * Bytes that a chip's memory holds besides the weights: the KV cache, with room for the reserved context, and buffers.
+ * Bytes that a chip's memory holds in addition to the weights: the KV cache, with room for the reserved context, and buffers.
  */
 export function chipFixedBytes(model: Model, workload: Workload, runtime: Runtime): number {
   return model.layers * reservedKvBytes(model, workload) + runtime.cpuBufferBytes + runtime.gpuBufferBytes;

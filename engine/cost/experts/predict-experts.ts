@@ -153,7 +153,7 @@ function hitsOf(one: ExpertsCase, known: KnownRouting, shares: MemoryShares, rea
   return { hits: createHits(known, { ...all, policy, lookahead, ...through })(shares.slots), ahead };
 }
 
-/** Pieces that are read behind another, at most so many, up to the first that is in memory, as a share of them is. */
+/** Pieces that are read behind another, at most this many, up to the first that is in memory, as a share of them is. */
 export function piecesBehind(most: number, held: number): number {
   let behind = 0;
   for (let piece = 1; piece <= most; piece++) behind += (1 - held) ** piece;

@@ -34,7 +34,7 @@ export const PRESSURES: Readonly<Record<OperatingSystem, Pressure>> = {
 /** Linux with swap. */
 export const LINUX_SWAP: Pressure = { kind: 'swapped', clusterBytes: 8 * 4096 };
 
-/** Seconds until so many bytes have come from swap, as many others having gone there. Assumed: writes are as fast as reads. */
+/** Seconds until this many bytes have come from swap, as many others having gone there. Assumed: writes are as fast as reads. */
 export function swapSeconds(pressure: Pressure, disk: DiskReads, bytes: number): number {
   if (pressure.kind === 'kept' || bytes === 0) return 0;
   const { clusterBytes, compressRate = Number.POSITIVE_INFINITY } = pressure;

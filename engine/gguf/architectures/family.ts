@@ -25,7 +25,7 @@ export interface UsualLayer extends LayerKind {
   readonly feedForward: Dense | Experts;
 }
 
-/** Factors that a model has besides its layers. */
+/** Factors that a model has in addition to its layers. */
 export type WholeModel = Pick<Shape, 'embeddingScale' | 'logitScale' | 'logitCap' | 'layerInputs'>;
 
 /** How a family's mixtures of experts differ. */

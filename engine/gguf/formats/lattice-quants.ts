@@ -13,7 +13,7 @@ export interface Bits {
   readonly count: number;
   /** First bit of number 0. */
   readonly first: number;
-  /** From one number to the next; if `every` is given, from the first of so many numbers to that of the next ones. */
+  /** From one number to the next; if `every` is given, from the first of this many numbers to that of the next ones. */
   readonly step: number;
   /** A power of two. */
   readonly every?: number;

@@ -62,7 +62,7 @@ export async function makeGguf({
   return model;
 }
 
-/** Pieces of matrices of one form, of which the first so many are made, and then come again. */
+/** Pieces of matrices of one form, of which this many are made and then reused in turn. */
 class Repeats {
   private readonly counts = new Map<string, number>();
   private readonly kept = new Map<string, Uint8Array[]>();

@@ -101,7 +101,7 @@ export function encodeUnits(
   return { dispatches, rounded: rounded ?? stillRounded(before, written) };
 }
 
-/** A product by itself, in the way of so many tokens. */
+/** A product by itself, in the way of this many tokens. */
 export function encodeMultiply(context: EncodingContext, operation: MultiplyOperation): Dispatch[] {
   const { matrix, x, multiplied } = operation;
   const tokens = x.values.length / matrix.columns;

@@ -24,7 +24,7 @@ export interface WebgpuOptions {
   readonly adapter: string;
   /** Opens a file of weights. @throws InputError if it can't be read */
   openFile(path: string): { readonly source: ByteSource; close(): void };
-  /** A file in `folder` for caches of so many bytes. @throws InputError if it can't be created */
+  /** A file in `folder` for caches of this many bytes. @throws InputError if it can't be created */
   openScratch(folder: string, bytes: number): ScratchFile;
   /** How lanes work together; default: as the device can best. */
   readonly lanes?: LanesTogether | undefined;

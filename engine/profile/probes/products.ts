@@ -42,7 +42,7 @@ export interface ProductProbes {
   vector(type: Quantization): () => Promise<number>;
   /** Seconds per weight and token of a product with many tokens, as in prefill. */
   matrix(type: Quantization): () => Promise<number>;
-  /** Seconds per weight of a product with so many generated tokens of as many texts. */
+  /** Seconds per weight of a product with this many generated tokens of as many texts. */
   generated(type: Quantization, tokens: number): () => Promise<number>;
   /** Seconds per weight of a product with the tokens of a short prompt, or of the end of a longer one. */
   packed(type: Quantization, tokens: number): () => Promise<number>;

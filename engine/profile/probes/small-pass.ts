@@ -14,7 +14,7 @@ import type { LayerWeights } from '../../runtime/weights/transformer-weights.ts'
 import { afterWeights } from './after-weights.ts';
 import type { Bench } from './bench.ts';
 
-/** Layers of two models, which tell what a layer costs from what a pass costs besides. */
+/** Layers of two models, which separate the cost of a layer from the rest of a pass. */
 export const DEPTHS = { shallow: 2, deep: 24 } as const;
 export type Depth = keyof typeof DEPTHS;
 /** Texts of the pass that tells what further texts cost apart from products. */

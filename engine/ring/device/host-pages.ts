@@ -21,7 +21,7 @@ export interface HostPages {
   has(layer: number): boolean;
   /** Brings what a frame writes to, and what it copies, to the GPU; what it doesn't begins to leave. Must precede `mix`. */
   begin(frame: PagedFrame): void;
-  /** Attention of one of its layers to so many tokens in pages, of which all but the last are full. */
+  /** Attention of one of its layers to this many tokens in pages, of which all but the last are full. */
   mix(pages: readonly number[], tokens: number): LayersMixing['mix'];
   freeAll(): void;
 }

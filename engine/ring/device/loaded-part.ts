@@ -37,7 +37,7 @@ export interface LoadedPart {
   readonly digests: WeightsDigests;
   /** Bytes of activations and logits. */
   readonly activationsBytes: number;
-  /** Takes the rotations of a run whose requests have room for so many tokens. */
+  /** Takes the rotations of a run whose requests have room for this many tokens. */
   useContext(context: number): void;
   readonly path: string;
   /** The kernels on which `part` computes. */
@@ -49,7 +49,7 @@ export interface LoadedPart {
   partOn(kernels: Kernels, options?: PartOnOptions): ModelPart;
   /** Its weights on other kernels, piece by piece. @throws Error as mapOn does */
   weightsOn(kernels: Kernels): WeightsLoader;
-  /** Slices of all layers of its file on other kernels, for passes of so many tokens. */
+  /** Slices of all layers of its file on other kernels, for passes of this many tokens. */
   slicedOn(kernels: Kernels, slices: readonly LayerSlice[], mostTokens: number): SlicedLayers;
   /** Bytes and places of a slice of a layer. */
   sliceBytes(layer: number, slice: LayerSlice): SliceBytes;

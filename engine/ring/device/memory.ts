@@ -77,7 +77,7 @@ export function heldMemory(limit: number, planned: number): HeldMemory {
   return { limit, planned, measured: heldBytes() };
 }
 
-/** Bytes that a device has left for weights besides full KV caches and activations. */
+/** Bytes that a device has left for weights after full KV caches and activations. */
 export function weightsRoom(assignment: Caches, { part, activationsBytes }: LoadedPart, memory: number): number {
   return memory - cacheBytes(assignment, part.model) - activationsBytes;
 }

@@ -13,7 +13,7 @@ export type AssemblyMessage = Extract<WorkerMessage, { readonly epoch: number }>
 export interface Assembly {
   readonly epoch: number;
   readonly windows: readonly Window[];
-  /** The devices besides the head. */
+  /** The devices other than the head. */
   readonly devices: readonly string[];
   /** By device; devices that do not manage their weights are omitted. */
   readonly weights: Map<string, WeightsReport>;
@@ -49,7 +49,7 @@ export interface AssemblyOptions {
   readonly onLost: (device: string, told: string | undefined) => void;
 }
 
-/** Seconds that devices may take to load their layers, besides those that they bring to a GPU, and experts that they hold. */
+/** Seconds that devices may take to load their layers, in addition to those that they bring to a GPU and to experts that they hold. */
 const PREPARING = 60;
 /** Bytes per second at which the slowest disk and GPU take them there. */
 const SLOWEST_UPLOAD = 20e6;

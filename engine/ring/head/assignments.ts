@@ -34,7 +34,7 @@ export function assignments(
   const members = cut?.members ?? [];
   const devices = new Set([head, ...[...windows, ...(holders ?? []), ...members].map(({ device }) => device)]);
   const noExperts = holders?.[0]?.experts.map(() => []);
-  /** Devices besides the head to which a device sends sums, and from which it gets some. */
+  /** Devices other than the head to which a device sends sums, and from which it gets some. */
   const peersOf = (device: string): string[] =>
     cut?.allReduce !== 'exchange' || device === head
       ? []

@@ -42,7 +42,7 @@ export function announcedPasses({ cut, epoch, activations: format, devices, send
   };
 }
 
-/** Bytes of the file that a device brings to memory before it is prepared, besides whole layers. */
+/** Bytes of the file that a device brings to memory before it is prepared, in addition to whole layers. */
 export function sharedBytes(loaded: LoadedPart, { held = [], cut }: Assignment): number {
   const { layers, layer } = loaded.part.model;
   return heldExpertBytes(loaded, held) + (cut?.members[cut.own]?.share ?? 0) * layers * layer.bytes;

@@ -30,7 +30,7 @@ export interface RingPasses {
 /** The work of a request that waits for its output. */
 export interface PendingWork {
   readonly wanted: NonNullable<RingWork['wanted']>;
-  /** Called with what is wanted of so many of its rows, in order: [rows][vocabulary or hidden]. */
+  /** Called with what is wanted of this many of its rows, in order: [rows][vocabulary or hidden]. */
   readonly onRows: (values: Float32Array, rows: number) => void;
   readonly reject: (error: Error) => void;
   /** Called when a frame that begins with it has gone through all windows. */

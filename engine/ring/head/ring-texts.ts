@@ -82,7 +82,7 @@ export function createRingTexts(ring: RecoveringRing, size: RingPages): RingText
   const memory = createCountedPages(size);
   const opened = new Map<RingText, Opened>();
   const contents: PageTokens[] = [];
-  /** Requests of closed texts, whose states on devices others take over: there are those of so many requests. */
+  /** Requests of closed texts, whose states on devices others take over: there are those of this many requests. */
   let unused: AssignedRequest[] = [];
   /** Copies that the devices of an assembly have not been told yet, in order. */
   let copies: (PageCopy & { readonly assembly: number })[] = [];

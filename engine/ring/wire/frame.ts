@@ -146,7 +146,7 @@ const FRAME_KINDS = ['message', 'activations', 'probe', 'echo', 'experts', 'sums
 /** Ways of multiplying, by their number in a segment. */
 const MULTIPLIED = [undefined, 'singly', 'together'] as const satisfies MultiplyOperation['multiplied'][];
 
-/** The longest frame, bytes: a message, or the activations of so many tokens, also with the experts that each chooses. */
+/** The longest frame, bytes: a message, or the activations of this many tokens, also with the experts that each chooses. */
 export function mostFrameBytes({ hiddenSize, layer }: Pick<Model, 'hiddenSize' | 'layer'>, tokens: number): number {
   const pages = MOST_PAGES * (PAGE_BYTES + COPY_BYTES);
   const choices = Math.max(0, ...layer.routed.map(({ used }) => used));

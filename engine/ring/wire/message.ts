@@ -55,7 +55,7 @@ export interface Assignment {
   readonly sources: readonly { readonly window: number; readonly from: string }[];
   /** Tokens that a request can have. */
   readonly context: number;
-  /** Requests of so many tokens that have room at the same time. Memory is checked for the pages of all of them. */
+  /** Requests of this many tokens that have room at the same time. Memory is checked for the pages of all of them. */
   readonly requests: number;
   /** Tokens of a page of keys and values. */
   readonly pageTokens: number;

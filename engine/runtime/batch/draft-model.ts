@@ -122,7 +122,7 @@ export async function createDraftModel(options: DraftModelOptions): Promise<Draf
   };
 }
 
-/** Parts of a pass that has at most so many tokens; each has at least one work. */
+/** Parts of a pass that has at most this many tokens; each has at least one work. */
 function groupsOf(all: readonly Waiting[], mostTokens: number): Waiting[][] {
   const groups: Waiting[][] = [];
   let room = 0;

@@ -4,7 +4,7 @@ import type { Vector } from '../../kernels/vector.ts';
 import type { OperatorName } from '../../model/operators.ts';
 import type { Linear, WeightsLoader } from '../weights/transformer-weights.ts';
 
-/** A product of fixed shape: an operator's first rows for so many tokens, as an NPU's static graph has it. */
+/** A product of fixed shape: an operator's first rows for this many tokens, as an NPU's static graph has it. */
 export interface Graph {
   readonly name: OperatorName;
   readonly layer: number;

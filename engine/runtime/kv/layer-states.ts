@@ -17,7 +17,7 @@ export interface LayerStates {
   rewind(position: number): number;
 }
 
-/** States that are remembered, besides those of an empty text, unless it is said how many. */
+/** Default number of remembered states, in addition to those of an empty text. */
 export const REMEMBERED_STATES = 2;
 
 /** Values of the states of a text in some layers. */

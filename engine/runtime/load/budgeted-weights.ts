@@ -70,7 +70,7 @@ export interface BudgetedWeights {
 }
 
 /**
- * Keeps as much of a model's weights in memory as fits into a budget besides everything else that the process needs,
+ * Keeps as much of a model's weights in memory as fits into a budget next to everything else that the process needs,
  * and streams the rest: whole layers one after the other, or of a mixture, whose other weights stay, the experts that tokens
  * choose.
  * @throws InputError for a budget that is too small, and for kernels that don't map files
@@ -129,7 +129,7 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
   };
 }
 
-/** Memory that a process needs besides weights. */
+/** Memory that a process needs in addition to weights. */
 function fixedUses({ model, rotations, contextLength, kvBytes, recorder }: BudgetedWeightsCase): MemoryUse[] {
   const process = { what: 'Node.js and its heap', bytes: processBytes() + PROCESS_GROWTH_BYTES };
   recorder?.sample('Node.js and its heap (bytes)', performance.now() / 1000, process.bytes);

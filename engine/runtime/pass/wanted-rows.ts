@@ -73,7 +73,7 @@ export function inOrder(
   return all;
 }
 
-/** The last tokens of each work, so many as are wanted of it. */
+/** The last tokens of each work, as many as are wanted of it. */
 function rangesOf(work: Wanting, wanted: (one: Wanting[number]) => number): TokenRange[] {
   const ranges: { first: number; count: number }[] = [];
   let end = 0;

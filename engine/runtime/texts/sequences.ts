@@ -22,7 +22,7 @@ export interface Sequence {
   readonly sharedPages: number;
   /** Tokens of others' pages that its first pass found, where they may be lost; default: all with which it began. */
   readonly foundTokens?: number | undefined;
-  /** Pages that it must take for so many more tokens. */
+  /** Pages that it must take for this many more tokens. */
   pagesFor(tokens: number): number;
   /**
    * Removes all tokens from `position` on. A page that the next token would be written to, and that others use as well,

@@ -7,7 +7,7 @@ export interface TokenHistory {
   readonly position: number;
   /** Tokens that layers know. */
   readonly known: number;
-  /** The next tokens that layers need again, at most so many. */
+  /** The next tokens that layers need again, at most this many. */
   missing(most: number): readonly number[];
   /** Adds tokens that were evaluated at `known`. */
   evaluated(tokens: readonly number[]): void;

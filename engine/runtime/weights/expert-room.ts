@@ -18,7 +18,7 @@ export interface SlotRange {
   readonly least: number;
   /** As many as memory has room for, at most a slot for each expert; less than `least` where it has too little. */
   readonly most: number;
-  /** Bytes of memory that so many slots of each cache take, with those for passing experts and for reading. */
+  /** Bytes of memory that this many slots of each cache take, with those for passing experts and for reading. */
   bytesOf(slots: number): number;
 }
 

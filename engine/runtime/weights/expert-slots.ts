@@ -41,7 +41,7 @@ export interface ExpertSlotsOptions {
   readonly policy: Pick<ExpertsPolicy, 'pool' | 'eviction'>;
   /** Slots of each layer, or of all together. */
   readonly slots: number;
-  /** Experts that pass through, besides (passingSlots). */
+  /** In addition, experts that pass through (passingSlots). */
   readonly passing: number;
   readonly observe?: AccessObserver | undefined;
   readonly recorder?: Pick<RunRecorder, 'span'> | undefined;

@@ -42,7 +42,7 @@ const VERSION = 1;
 const PREFIX_BYTES = MAGIC.length + 8;
 /** Headers of 100 layers have 20 KiB. */
 const MOST_HEADER_BYTES = 2 ** 22;
-/** Larger than any expert; sums of so many experts and layers are exact. */
+/** Larger than any expert; sums of this many experts and layers are exact. */
 const MOST_MATRIX_BYTES = 2 ** 32;
 
 const inPages = (bytes: number): number => Math.ceil(bytes / READ_ALIGNMENT) * READ_ALIGNMENT;

@@ -69,7 +69,7 @@ export function slotBytes(layers: readonly PlacedExperts[]): number {
 /** Pieces in which the threads of FilePages read (native/memory/page_worker.cpp). */
 const PIECE_BYTES = 2 ** 22;
 
-/** Bytes of memory that reading takes besides, with so many reads under way at once. */
+/** Further bytes of memory that reading takes, with this many reads under way at once. */
 export function readingBytes(layers: readonly PlacedExperts[], depth: number): number {
   const bytesOf = ({ matrices, together = false }: PlacedExperts): number => {
     const each = matrices.map(expertMatrixBytes);

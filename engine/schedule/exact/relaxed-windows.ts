@@ -1,6 +1,6 @@
 import { type Bends, bendsOf, largestWindow, secondsAt, type WindowSeconds } from './window-seconds.ts';
 
-/** The windows of a ring whose hops all cost the same: a choice of one window for each device, for so many layers. */
+/** The windows of a ring whose hops all cost the same: a choice of one window for each device, for this many layers. */
 export interface UniformRing {
   /** Seconds of each device by window size, the head first; infinite where memory is too small. */
   readonly tables: readonly WindowSeconds[];

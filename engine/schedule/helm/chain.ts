@@ -1,6 +1,6 @@
 import type { Stage } from '../../plan/plan.ts';
 
-/** A chain of devices: seconds for so many layers on each, infinite where they don't fit. */
+/** A chain of devices: seconds for this many layers on each, infinite where they don't fit. */
 export interface ChainCase {
   readonly layers: number;
   readonly devices: number;

@@ -100,7 +100,7 @@ interface DivisionTask {
 /** Which ends of the model a device runs: `none`, or embedding and output, between which a token leaves it or stays. */
 type Ends = 'none' | 'leaves' | 'stays';
 
-/** The best division of so many layers, from the token's arrival at the device, or its embedding, to the end there. */
+/** The best division of this many layers, from the token's arrival at the device, or its embedding, to the end there. */
 function divide(task: DivisionTask, device: Device, layers: number, ends: Ends): Division {
   const sides = device.gpu === undefined || ends === 'none' ? (['cpu'] as const) : (['cpu', 'gpu'] as const);
   let best = NOWHERE;

@@ -80,7 +80,7 @@ interface DivisionTask {
   readonly kvInRam: boolean;
 }
 
-/** The best division of so many layers on the device at `index`, and the head's best processor for the output layer. */
+/** The best division of this many layers on the device at `index`, and the head's best processor for the output layer. */
 function divide(task: DivisionTask, index: number, layers: number): Division {
   const { costs, split, kvInRam } = task;
   const device = costs.devices[index] as DeviceCosts;

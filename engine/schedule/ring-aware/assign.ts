@@ -72,7 +72,7 @@ export interface Others {
   readonly bounds: readonly number[];
   /** The least sum of their seconds and of all hops in addition to a window of the head, with rounds within a bound. */
   least(headLayers: number, bound: number): RingWindows | undefined;
-  /** A device's window of so many layers with the least seconds, its round within a bound. */
+  /** A device's window of this many layers with the least seconds, its round within a bound. */
   window(device: number, layers: number, bound: number): ManagedWindow;
 }
 
@@ -197,7 +197,7 @@ function possibleLayers({ costs, rounds }: WindowsProblem): number[] {
 }
 
 /**
- * Windows of so many layers on a device, over all splits between CPU and GPU and all policies.
+ * Windows of this many layers on a device, over all splits between CPU and GPU and all policies.
  * @param output the processor of the output layer, on the head
  */
 function windowsOf(problem: WindowsProblem, index: number, layers: number, output?: ProcessorKind): ManagedWindow[] {

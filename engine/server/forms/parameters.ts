@@ -13,7 +13,7 @@ const MOST_BIASES = 2 ** 16;
 /** Messages of a conversation, and parts of one: what has more is refused before it is looked at. */
 export const MOST_MESSAGES = 2 ** 11;
 
-/** A list of so many items. The first item that is wrong is the last that is looked at. */
+/** A list of this many items. The first item that is wrong is the last that is looked at. */
 export function list<Item extends z.ZodType>(item: Item, most: number, least = 0) {
   return z
     .array(z.unknown())

@@ -15,7 +15,7 @@ export interface State {
   readonly repeat: Repeat | undefined;
   /** Items that lead to other states, counted like those of a repeat. */
   readonly counted: CountedSteps | undefined;
-  /** It is also in a state with counted steps, after so many items. */
+  /** It is also in a state with counted steps, after this many items. */
   readonly begins: { readonly state: State; readonly count: number } | undefined;
   /** Whether the rule ends here, or the whole text. */
   readonly isEnd: boolean;
@@ -99,7 +99,7 @@ export interface Automaton {
   repeat(repeat: Repeat): State;
   /** Gives an open state its counted steps. */
   count(state: State, counted: CountedSteps): void;
-  /** A state with counted steps, after so many items. */
+  /** A state with counted steps, after this many items. */
   counting(state: State, count: number): State;
   /** Counts steps of other work on the same schema. */
   spend(steps: number): void;

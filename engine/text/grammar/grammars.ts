@@ -27,7 +27,7 @@ export interface HeldForm extends Grammar {
 
 /** Grammars that are kept, with all that is known of them, for requests with the same form. */
 const MOST_KEPT = 8;
-/** Forms up to so many characters and steps are made while others wait, a few milliseconds; a thread makes longer ones. */
+/** Forms up to this many characters and steps are made while others wait, a few milliseconds; a thread makes longer ones. */
 const SHORT_CHARACTERS = 2 ** 13;
 const SHORT_STEPS = 2 ** 12;
 

@@ -163,7 +163,7 @@ function between(automaton: Automaton, { low, high, digits, divisor }: Between, 
     Number(10n ** BigInt(length - place) % BigInt(divisor)),
   );
   /**
-   * After so many digits, which are those of `low`, of `high`, or between both, and leave a rest when divided;
+   * After this many digits, which are those of `low`, of `high`, or between both, and leave a rest when divided;
    * `undefined` where no multiple follows.
    */
   const after = (place: number, isLow: boolean, isHigh: boolean, rest: number): State | undefined => {

@@ -80,7 +80,7 @@ export function objectStates(context: ObjectContext, schema: Schema, path: strin
       const found = states.filter((state) => state !== undefined);
       return found.length === 0 ? undefined : either(found);
     };
-    /** Others after so many properties; `isSure`: there are enough. */
+    /** Others after this many properties; `isSure`: there are enough. */
     const rest = (count: number, isSure: boolean): State | undefined =>
       made(`rest ${count} ${isSure}`, () => {
         const isLast = count >= most;

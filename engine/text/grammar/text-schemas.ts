@@ -56,7 +56,7 @@ export function createTextSchemas(rules: JsonRules, leaveOut: Relax): TextSchema
     }
   }
 
-  /** The texts with so many characters. */
+  /** The texts with this many characters. */
   function ofLength({ least, most }: Counted): Expression {
     return expressions.repeat(expressions.character(CHARACTERS), least, most);
   }

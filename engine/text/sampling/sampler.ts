@@ -38,7 +38,7 @@ export interface CandidateSampler {
   choose(candidates: readonly Candidate[]): number;
 }
 
-/** A GPU looks for one candidate after another; beyond so many, it is asked for all logits. */
+/** A GPU looks for one candidate after another; beyond this many, it is asked for all logits. */
 const MOST_CANDIDATES = 128;
 
 /**

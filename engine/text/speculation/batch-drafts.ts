@@ -102,7 +102,7 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
   const allowance = (): number => LEARNING_SECONDS + LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
   const isAffordable = (seconds: number, plain: number): boolean => seconds - plain * (1 + LOSS_SHARE) <= allowance();
 
-  /** The choice for a text with the largest expected gain, with at most so many tokens of each source. */
+  /** The choice for a text with the largest expected gain, with at most this many tokens of each source. */
   const bestOf = (offers: TextOffers, most: MostTokens): Expected | undefined => {
     let best: Expected | undefined;
     for (const from of ['lookup', 'model'] as const) {
@@ -220,7 +220,7 @@ export function createBatchDrafts(fixed?: number): BatchDrafts {
   };
 }
 
-/** A further token of a text is assumed to take a share of what each of so many takes. */
+/** A further token of a text is assumed to take a share of what each of this many takes. */
 function passCostsOf(texts: number): PassCosts {
   return createPassCosts((first) => (ASSUMED_SHARE * first) / texts);
 }

@@ -14,7 +14,7 @@ export interface SpeculationOptions {
   readonly length?: DraftLength;
   /** Seconds of a pass of the drafter in passes of the model, assumed until it is measured. */
   readonly drafterShare?: number;
-  /** Tokens to draft at a time, where there are so many; default: as many as pay (createDraftLength). */
+  /** Number of tokens to draft at a time, if a source has as many; default: as many as pay (createDraftLength). */
   readonly tokens?: number | undefined;
   /** Seconds. Default: the calling thread's, without waits for a processor (undelayedSeconds). */
   readonly clock?: () => number;

@@ -57,7 +57,7 @@ export interface DraftLength {
   verified(pass: DoneDraft): void;
   /** Adds seconds that a source took apart from its drafts, and those that were expected. */
   charge(seconds: number, expected: number): void;
-  /** Expected seconds of a pass of so many tokens; NaN before one of a single token. */
+  /** Expected seconds of a pass of this many tokens; NaN before one of a single token. */
   passSeconds(tokens: number): number;
   /** Seconds that drafting may cost now within what a text may lose. */
   readonly allowance: number;
@@ -110,7 +110,7 @@ export const LEARNING_SECONDS = 5e-3;
 /** Verifications of a size that aren't typical: their operations are put together and prepared. */
 const WARMING = 2;
 
-/** Passes of one token whose mean counts, or so: each is one part in so many of it. */
+/** Number of single-token passes that the running mean covers: each counts as one part in this many. */
 const MEAN_PASSES = 64;
 
 /** Times that a token takes in a verification, as if it were alone, over its time in a prompt: assumed. */

@@ -21,7 +21,7 @@ const SHORTEST = 128;
 
 /** Two limits agree within this factor. */
 export const CONTEXT_FACTOR = 1.5;
-/** The target: so many of the 30 limits agree. */
+/** The target: this many of the 30 limits agree. */
 export const CONTEXT_TARGET = 24;
 
 export interface ContextDetail {
@@ -90,7 +90,7 @@ function isBackend(system: string): boolean {
   return (BACKENDS as readonly string[]).includes(system);
 }
 
-/** The longest length of Fig. 6.1 within so many tokens; OOM where even the shortest doesn't fit. */
+/** The longest length of Fig. 6.1 within this many tokens; OOM where even the shortest doesn't fit. */
 export function outputLength(tokens: number): Quantity {
   if (tokens < SHORTEST) return 'OOM';
   return Math.min(LONGEST, SHORTEST * 2 ** Math.floor(Math.log2(tokens / SHORTEST)));

@@ -87,7 +87,7 @@ export function draftTokenSeconds(
   return predict({ plan, truth: withDevices(cluster, [name]), model, workload }).tokenSeconds;
 }
 
-/** TPOT with drafts. @param verify seconds in which the target verifies so many tokens */
+/** TPOT with drafts. @param verify seconds in which the target verifies this many tokens */
 export function draftedSeconds(draftSeconds: number, verifySeconds: (tokens: number) => number): number {
   return speculativeSeconds({ ...SPECULATION, draftSeconds, verifySeconds });
 }

@@ -31,7 +31,7 @@ export const CHARTS = `
     if (!dark.matches || print.matches) return text;
     return text.replace(/#[0-9a-fA-F]{6}/g, (colour) => darkColours[colour] ?? colour);
   };
-  // Lines of at most so many letters, broken between words.
+  // Lines of at most this many letters, broken between words.
   const broken = (text, letters) =>
     text
       .split('<br>')

@@ -9,7 +9,7 @@ export interface Corpus {
 
 /** Rooms whose docstrings are read. */
 const ROOMS = ['engine', 'simulator', 'planner', 'commands', 'experiments', 'datasets', 'notebooks'];
-/** Every so many paragraphs one is held out. */
+/** One in this many paragraphs is held out. */
 const HELD_OUT = 20;
 /** Shorter ones are labels rather than sentences. */
 const SHORTEST = 40;

@@ -7,7 +7,7 @@ import { LANES } from './lanes.ts';
  * file, whose words begin at any byte. What is not finite makes the scale NaN.
  */
 interface KvRow {
-  /** Words of a head of so many values. */
+  /** Words of a head of this many values. */
   readonly words: (headSize: number) => number;
   /** Values that a lane stores. */
   readonly stored: number;

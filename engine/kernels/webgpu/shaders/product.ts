@@ -9,7 +9,7 @@ export interface Product {
    */
   readonly functions: string;
   /**
-   * WGSL: `firstRow` and `firstToken` of a workgroup that computes so many rows, of one tile in each dimension, or of all
+   * WGSL: `firstRow` and `firstToken` of a workgroup that computes this many rows, of one tile in each dimension, or of all
    * tokens there are. Lanes of a workgroup without work return.
    */
   readonly tile: (rows: number, tokens: number) => string;

@@ -94,7 +94,7 @@ function startThread(workerData: NpuThread): Worker {
   return new Worker(start, { eval: true, workerData });
 }
 
-/** Bytes of x and of results of an operator's graphs of so many tokens together, at most. */
+/** Bytes of x and of results of an operator's graphs of this many tokens together, at most. */
 export function graphsBytes(model: Model, tokens: number): number {
   return Float32Array.BYTES_PER_ELEMENT * graphValues(model, tokens);
 }

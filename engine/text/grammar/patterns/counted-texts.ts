@@ -17,7 +17,7 @@ export const MOST_WRITTEN = 2 * MOST_PLACES;
 export interface SharedPlaces {
   /** A place in which characters are no longer counted. */
   readonly uncounted: (place: Expression) => State;
-  /** The place with room for so many characters; `undefined`: none of them can end. */
+  /** The place with room for this many characters; `undefined`: none of them can end. */
   readonly within: (place: Expression, room: number) => State | undefined;
 }
 

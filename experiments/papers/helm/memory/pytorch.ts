@@ -29,7 +29,7 @@ export function pytorchMemory(gpu: DiscreteGpu, model: Model, plan: Plan): Pytor
   return { model, layers: model.layers, room: gpu.memory.total - taken };
 }
 
-/** Why a DynamicCache of so many tokens doesn't fit, by the closed form; undefined where it does. */
+/** Why a DynamicCache of this many tokens doesn't fit, by the closed form; undefined where it does. */
 export function pytorchLack({ model, layers, room }: PytorchMemory, tokens: number): string | undefined {
   const needed = dynamicCacheBytes({ model, layers, tokens, batch: 1 });
   if (needed <= room) return undefined;
