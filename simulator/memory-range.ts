@@ -1,6 +1,6 @@
 import type { SecondsRange } from '../engine/trace/token-figures.ts';
 
-/** Shares of a device's memory with which a range is simulated. Assumed: nobody measured by how much it differs from run to run. */
+/** Shares of a device's memory with which a range is simulated. Assumed: its spread from run to run hasn't been measured. */
 const MEMORY_SHARES = [0.99, 0.995, 1, 1.005, 1.01];
 
 /**

@@ -32,7 +32,7 @@ export interface QueueText<Page> {
 /** Memory in pages, which all texts share. */
 export interface QueueMemory<Text, Page> {
   readonly pageTokens: number;
-  /** Pages that nobody uses or keeps. */
+  /** Pages that are neither used nor kept. */
   readonly freePages: number;
   /** @param beginning pages of other texts with which it begins, each with the tokens of a full one */
   open(beginning: readonly Page[]): Text;
@@ -123,7 +123,7 @@ export function createRequestQueue<Request extends QueuedRequest, Text extends Q
     for (const { text, part, tokens } of begun) {
       if (part === undefined) continue;
       makeRoom(1);
-      // Without another free page, the text has this one, which nobody else uses.
+      // Without another free page, the text has this one, which no other text uses.
       if (memory.freePages === 0) prefixes.evict((page) => page === part.page)?.release();
       text.rewind(tokens);
     }

@@ -103,7 +103,7 @@ export type TensorRole =
   /** The same for contexts up to the original length, and beyond it. */
   | 'rope_factors_short'
   | 'rope_factors_long'
-  /** A weight that doesn't run: of a block that predicts a token beyond the next one, or of keys that nobody reads. */
+  /** A weight that doesn't run: part of a block that predicts a token beyond the next one, or of keys that are never read. */
   | 'unused';
 
 /** A weight tensor: `rows` × `columns`, multiplied with a vector of `columns` values; a vector has one row. */

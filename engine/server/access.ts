@@ -12,7 +12,7 @@ export function isLoopback(host: string): boolean {
 export type CheckAccess = (headers: IncomingHttpHeaders) => ApiError | undefined;
 
 /**
- * With a key, whoever sends it. Without one, which is only allowed on loopback, whoever names this machine: a page of a
+ * With a key, requests that send it. Without one, which is only allowed on loopback, requests that name this machine: a page of a
  * stranger in this machine's browser, whose name was made to point here (DNS rebinding), names itself.
  */
 export function accessCheck(key: string | undefined): CheckAccess {

@@ -39,7 +39,7 @@ export const MOST_WAITING = 8;
 
 /**
  * Connections of clients that haven't shown a key, for each that may have: they are a quota of their own, and a new one
- * takes the place of the oldest, so that strangers keep nobody out.
+ * takes the place of the oldest, so that strangers can't keep clients with a key out.
  */
 export const STRANGERS = 1 / 4;
 export const LEAST_STRANGERS = 16;

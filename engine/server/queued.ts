@@ -28,7 +28,7 @@ export function queuedRuns(most: number): (start: () => RunningRequest) => Runni
       waiting.push(resolve);
     }).then(() => begun(start));
     const result = later.then((run) => run.result);
-    result.catch(() => {}); // whoever reads the text hears of it
+    result.catch(() => {}); // the reader of the text gets the error
     return {
       result,
       async *[Symbol.asyncIterator]() {

@@ -176,7 +176,7 @@ export function startTexts(
 function submit({ engine }: ServedModel, request: BatchRequest): RunningRequest {
   try {
     const run = engine.submit(request);
-    run.result.catch(() => {}); // whoever reads the text hears of it, unless the client is gone
+    run.result.catch(() => {}); // the reader of the text gets the error, unless the client is gone
     return run;
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

@@ -6,7 +6,7 @@ export interface TextNumbers {
   get(text: string): number | undefined;
 }
 
-/** Places that are looked at for one text before a Map, whose hashes nobody can foresee, takes over. */
+/** Places that are looked at for one text before a Map, whose hashes can't be predicted, takes over. */
 const MOST_PROBES = 256;
 
 /** Bits of a slot for a place, from 1 on, with 0 for none; the others are the first bits of its text's hash. */

@@ -1,7 +1,7 @@
 import type { Effect } from './effect.ts';
 import { createOneShot, type OneShot } from './one-shot.ts';
 
-/** Counts what is under way, for whoever waits until nothing is. */
+/** Counts activities under way, for callers that wait until there are none. */
 export interface Activity {
   begin(): void;
   end(): void;

@@ -11,7 +11,7 @@ export type First<Branches extends readonly Effect<unknown>[]> = {
 }[number];
 
 /**
- * Waits until the first of several effects is over; the others are given up as if nobody had asked for them. An error
+ * Waits until the first of several effects is over; the others are given up as if they had never been requested. An error
  * counts as well, and is thrown. If several are over at once, the first in the list wins.
  * @throws RangeError if there are no effects
  */

@@ -30,7 +30,7 @@ export interface Source<Detail> {
   wakeTime?(effect: Effect<unknown, Detail>, now: number): number;
 }
 
-/** Whoever an effect is for: a process, or an effect made of several. */
+/** Waiter of an effect: a process, or an effect made of several. */
 export interface Waiter {
   readonly clock: Clock;
   /** The priority of the process that waits in the end: lower goes first at the same instant. */

@@ -20,7 +20,7 @@ export function createOneShot<Result = void>(what: string | (() => string)): One
 class SingleEvent<Result> implements OneShot<Result>, Source<undefined> {
   state: 'pending' | 'succeeded' | 'failed' = 'pending';
   private value: unknown = undefined;
-  /** In order of arrival; created for the first waiter, since nobody waits for most events. */
+  /** In order of arrival; created for the first waiter, since most events are never waited for. */
   private waiting: Set<Effect<unknown>> | undefined = undefined;
 
   constructor(private readonly what: string | (() => string)) {}

@@ -104,7 +104,7 @@ function* readMissing(weights: WeightsReader, progress: Progress, segment: Segme
   advance(weights, progress, Math.min(range.to, chunk.to), start, 0);
 }
 
-/** Somebody else is reading the segment: a prefetcher, or the operating system ahead of a page fault. */
+/** The segment is already being read: by a prefetcher, or by the operating system ahead of a page fault. */
 function* awaitRead(weights: WeightsReader, progress: Progress, segment: Segment, start: number): Steps {
   const { cache, faults, reads } = weights;
   const { from } = progress;

@@ -25,7 +25,7 @@ export interface WeightsReaderParts {
   readonly faults: Faults;
   /** Largest read of a prefetcher at once, bytes. */
   readonly chunkBytes: number;
-  /** Nobody prefetches: page faults have the disk and the memory to themselves. */
+  /** No prefetching takes place: page faults have the disk and the memory to themselves. */
   readonly faultsOnly: boolean;
   /** Called after every read of the disk. */
   readonly onRead: (read: FinishedRead) => void;
@@ -117,7 +117,7 @@ export interface DiskRead {
   start: number;
   /** Waits until the disk has moved the bytes. */
   readonly moved: Effect<void>;
-  /** Created for the first waiter, since nobody else waits for most reads. */
+  /** Created for the first waiter, since most reads are waited for by their requester only. */
   arrived: OneShot<void> | undefined;
 }
 

@@ -89,7 +89,7 @@ export interface PageCache {
   startRead(range: ByteRange, reader: Reader): readonly ByteRange[];
   /**
    * The pages that were being read in a range have arrived. Even if they exceed the capacity they stay until the next operation, so
-   * that whoever waited for them can touch them.
+   * that their waiters can touch them.
    */
   finishRead(range: ByteRange): void;
   /** Drops a range, except what is pinned or being read (MADV_DONTNEED and POSIX_FADV_DONTNEED). */

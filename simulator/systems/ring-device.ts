@@ -49,7 +49,7 @@ export interface RingDevice {
    * it needs next.
    */
   leave(stop: Stop, next: readonly Stop[]): void;
-  /** `undefined` if nobody observes the run. */
+  /** `undefined` if the run isn't observed. */
   readonly observe: Observer | undefined;
 }
 

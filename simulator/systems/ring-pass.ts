@@ -150,7 +150,7 @@ export function* runStage(parts: StopParts, pass: Pass, device: RingDevice, stag
 }
 
 /**
- * A stage whose layers nobody records or observes: the same times with fewer steps. If no layer has to wait for its
+ * A stage whose layers are neither recorded nor observed: the same times with fewer steps. If no layer has to wait for its
  * weights, the clock moves to the end of the last layer at once.
  */
 function* runUnobserved(parts: StopParts, device: RingDevice, stage: Stage, seconds: LayerSeconds): Steps {

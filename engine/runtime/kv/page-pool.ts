@@ -31,7 +31,7 @@ export interface PagePoolOptions {
 
 /**
  * The memory of pages, which is allocated page by page as contexts grow and then reused, on one machine and on the
- * devices of a ring. Sequences that begin alike may use the same page; it is free when nobody uses it.
+ * devices of a ring. Sequences that begin alike may use the same page; it is free when none of them uses it.
  */
 export interface PagePool {
   /** Pages that can be taken now. */
@@ -40,11 +40,11 @@ export interface PagePool {
   take(): Page;
   /** Takes a page with the contents of another. @throws RangeError if none is free */
   takeCopy(page: Page): Page;
-  /** Users of a page in use. @throws RangeError for a page that nobody uses */
+  /** Users of a page in use. @throws RangeError for an unused page */
   usersOf(page: Page): number;
   /** One more user of a page in use. */
   share(page: Page): void;
-  /** One user less. @throws RangeError for a page that nobody uses */
+  /** One user less. @throws RangeError for an unused page */
   giveBack(page: Page): void;
   /** Frees the memory of all pages; the pool must not be used afterwards. */
   close(): void;

@@ -67,7 +67,7 @@ export interface Sequences {
   /** Tokens that a pass can have. */
   readonly mostTokens: number;
   readonly pageTokens: number;
-  /** Pages of the pool, and those that nobody uses. */
+  /** Pages of the pool, and those of them that are free. */
   readonly pages: number;
   readonly freePages: number;
   /** Counts of experts that are read when tokens choose them; `undefined` where none are. */

@@ -52,7 +52,7 @@ export function plainText(content: Content, where: string): string {
 }
 
 /**
- * A tool's result, in which nobody can replace an image by text any more: the model is told that there was one.
+ * A tool's result, in which an image can't be replaced by text any more: the model is told that there was one.
  * @param leftOut takes the places of such parts
  */
 export function resultText(content: Content, where: string, leftOut: string[]): string {

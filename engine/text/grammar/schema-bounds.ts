@@ -1,7 +1,7 @@
 import type { Slices } from '../slices.ts';
 import { SchemaError } from './schema-error.ts';
 
-/** Bounds of a schema that nobody writes by hand, far below those at which its reading would take long. */
+/** Bounds that no schema written by hand reaches, far below those at which reading it would take long. */
 export const MOST_DEPTH = 64;
 const MOST_LEVELS = 4 * MOST_DEPTH;
 export const MOST_SCHEMA_CHARACTERS = 2 ** 17;

@@ -8,7 +8,7 @@ import {
   RANGES_OF_STEP,
 } from './expression.ts';
 
-/** Bounds of a pattern that nobody writes by hand. */
+/** Bounds that no pattern written by hand reaches. */
 export const MOST_CHARACTERS = 2 ** 12;
 export const MOST_GROUPS = 64;
 const LONGEST_NAME = 64;
