@@ -63,7 +63,9 @@ const PLACE_NAMES: Readonly<Record<Place, string>> = {
 };
 
 /** The largest gain of all, and that of each place. */
-export function speculationTop({ rows }: SpeculationRun): PageTop {
+export function speculationTop({ rows: all }: SpeculationRun): PageTop {
+  const drafted = all.filter(({ length }) => length !== 0);
+  const rows = drafted.length === 0 ? all : drafted;
   const best = (own: readonly SpeculationRow[]): SpeculationRow =>
     own.reduce((most, one) => (one.gain.median > most.gain.median ? one : most));
   const places = [...new Set(rows.map(({ place }) => place))].map((at) =>
