@@ -43,7 +43,7 @@ export interface Asked {
   readonly form: AnswerForm;
 }
 
-/** A request for a text that has its answer without one. */
+/** A request that is answered without generating a text. */
 export interface Answered {
   readonly body: object;
 }

@@ -25,7 +25,7 @@ export class ApiError extends Error {
 /** For what a stopping server didn't end. */
 export const STOPPED = new ApiError(503, 'the server is stopping', null, 'stopping');
 
-/** Error as a client is told of it. The error's own words are for the server's log: they name files and devices. */
+/** Error as reported to clients. Its own message is for the server's log, since it names files and devices. */
 export function answeredError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof GrammarError) return new ApiError(400, error.message, null, 'invalid_value');

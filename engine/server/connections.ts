@@ -17,11 +17,11 @@ export interface Connections {
   /** Makes the server. */
   serve(handle: RequestHandler): Server;
   /**
-   * The client of a request may use the server: its connection counts toward the most, and is no stranger's any more.
+   * The client of a request may use the server: its connection counts toward the limit, and no longer as a stranger's.
    * @throws ApiError 429 if there are that many
    */
   admit(request: IncomingMessage): void;
-  /** Answers what is no request, or didn't come in time, and closes the connection. */
+  /** Answers input that isn't a request or came too late, and closes the connection. */
   refuse(error: Error & { readonly code?: string }, socket: Duplex): void;
 }
 
@@ -29,7 +29,7 @@ export interface Connections {
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export const PATIENCE_SECONDS = 30;
-/** Milliseconds between looks at the connections. */
+/** Milliseconds between checks of the connections. */
 const LOOK_MILLISECONDS = 1000;
 /** Milliseconds for a connection between requests. */
 export const IDLE_MILLISECONDS = 5000;
@@ -53,7 +53,7 @@ interface Connection {
   readonly waiting: ServerResponse<IncomingMessage>[];
 }
 
-/** Headers of every response: no guesses at its type, and no use of it in pages of strangers. */
+/** Headers of every response: browsers don't guess its type, and pages of other origins can't use it. */
 const HEADERS = { 'x-content-type-options': 'nosniff', 'cross-origin-resource-policy': 'same-origin' };
 
 /**

@@ -356,7 +356,7 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
     app.get(path, async (_request, reply) => reply.headers(headers).send(bytes));
 }
 
-/** Properties of the server and its model in the form of llama.cpp's /props, as far as they apply. */
+/** Properties of the server and its model in the form of llama.cpp's /props, where they apply. */
 function serverProps({ name, contextLength, chatTemplate }: ServedModel): object {
   return {
     default_generation_settings: { n_ctx: contextLength, params: {} },

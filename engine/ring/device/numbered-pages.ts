@@ -130,7 +130,7 @@ export function createNumberedPages(options: NumberedPagesOptions): NumberedPage
     },
   };
 
-  /** So many tokens in pages, of which all but the last are full. */
+  /** This many tokens in pages, of which all but the last are full. */
   function attentionTo(pages: readonly Page[], tokens: number): LayersMixing {
     const sliceOf = (page: Page, layer: number): KeyValueCache => page[layer - from] as KeyValueCache;
     // A page for a whole text is a cache of the whole context.

@@ -50,7 +50,7 @@ export function weightsDigests(source: ByteSource, tensors: readonly GgufTensor[
   return new Map([...hashes].map(([part, hash]) => [part, hash.digest('hex').slice(0, 32)]));
 }
 
-/** Bytes from which it is said that a file is read as a whole: some seconds. */
+/** Size in bytes from which on the log announces that a file is read as a whole, which takes some seconds. */
 const LONG = 2 ** 30;
 /** Milliseconds within which a file may change twice under one time of change: the tick of a kernel's clock. */
 const TICK = 100;

@@ -162,15 +162,15 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
 /** A sender as messages name it. */
 export const nameOf = (sender: string): string => (sender === FROM_HEAD ? 'the head' : sender);
 
-/** By which a trace calls a frame. */
+/** Number by which traces name a frame. */
 export function firstRequest({ segments: [first] }: Pick<ActivationFrame, 'segments'>): number {
   return (first as FrameSegment).request;
 }
 
-/** A device's results are no numbers. */
+/** Thrown for results of a device that aren't numbers. */
 export class NoNumbersError extends InputError {}
 
-/** @throws NoNumbersError if a device's results are none, which no later layer mends */
+/** @throws NoNumbersError for values that aren't numbers, which no later layer can repair */
 export function checkNumbers(values: Float32Array, sender: string): void {
   if (allFinite(values)) return;
   const reason = 'sent activations that are not numbers: its weights are damaged, or too large for --activations F16';

@@ -85,7 +85,7 @@ export function createDividedExperts(options: DividedExpertsOptions): DividedExp
     async multiply(layer, segments, crossing) {
       const tokens = segments.reduce((sum, one) => sum + one.tokens, 0);
       const states = crossing.subarray(0, tokens * hiddenSize);
-      // Nothing follows from what is no number; the output layer says so.
+      // Values that aren't numbers choose no experts; the output layer reports them.
       if (!allFinite(crossing)) return void states.fill(Number.NaN);
       const routes = crossing.subarray(states.length);
       const all = rowsByHolder(holders.length, {

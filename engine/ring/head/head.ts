@@ -377,7 +377,7 @@ export function startHead(options: HeadOptions): RingHead {
   };
 }
 
-/** Whom something has been waited for the longest. */
+/** Devices that have been waited for the longest. */
 function awaited({ own, experts, cut }: Pick<Ring, 'own' | 'experts' | 'cut'>): AwaitedDevices | undefined {
   return cut?.awaited() ?? experts?.awaited() ?? own.awaited();
 }

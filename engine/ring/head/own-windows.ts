@@ -32,7 +32,7 @@ export interface OwnWindows {
   accept(frame: ActivationFrame, from: string): void;
   /** Takes the result of the last window and computes what is wanted of it. @throws FrameError */
   takeOutput(frame: ActivationFrame, from: string): void;
-  /** Whom a frame has been waited for the longest. */
+  /** Devices whose frame has been waited for the longest. */
   awaited(): AwaitedDevices | undefined;
   end(): Promise<void>;
 }

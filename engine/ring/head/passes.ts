@@ -140,7 +140,7 @@ function framesOf(
   }));
 }
 
-/** So many tokens of work from one of them on; the rows are those of its last tokens. */
+/** Part of a work: this many tokens from one of them on; its rows are those of its last tokens. */
 function pieceOf(work: RingWork, from: number, size: number): RingWork {
   const tokens = work.tokens.slice(from, from + size);
   const after = work.tokens.length - from - size;

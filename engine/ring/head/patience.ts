@@ -1,12 +1,12 @@
 import { formatSeconds } from '../../input/format.ts';
 import type { AwaitedDevices } from './sent-frames.ts';
 
-/** Seconds without a frame after which the head says whom it waits for; and again whenever it has waited twice as long. */
+/** Seconds without a frame after which the head names the device that it waits for; and again whenever it has waited twice as long. */
 const FIRST = 3;
 const GROWTH = 2;
 
 /**
- * Says whom a ring waits for, so that a device that computes slowly, or never answers, is known by name. Devices that need
+ * Names the device that a ring waits for: one that computes slowly, or never answers. Devices that need
  * longer for every frame are named once: the next wait is told when it is twice as long as the last one that ended.
  */
 export function createPatience(log: (line: string) => void): (awaited: AwaitedDevices | undefined) => void {

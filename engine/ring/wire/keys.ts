@@ -25,7 +25,7 @@ export function writeKeys(path: string): KeyPair {
     writeFileSync(path, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    // As on a full disk: the file was made here, and a part of it is no use.
+    // For instance on a full disk: the file was made here, and a part of it is useless.
     if (code !== 'EEXIST') rmSync(path, { force: true });
     const reasons: Readonly<Record<string, string>> = {
       EEXIST: 'exists already; keys are not overwritten, choose another name',

@@ -51,7 +51,7 @@ export async function createDraftModel(options: DraftModelOptions): Promise<Draf
   let active = 0;
   let waiting: Waiting[] = [];
 
-  /** A pass, once all who work have asked for one. What it finds is theirs until they ask again. */
+  /** A pass, once all active drafters have asked for one. Its results are valid until they ask again. */
   const passIfAllWait = (): void => {
     if (waiting.length === 0 || waiting.length < active) return;
     const asked = waiting;

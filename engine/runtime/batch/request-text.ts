@@ -38,7 +38,7 @@ export function createRequestText({ request, tokenizer, vocabularySize, clock }:
     resolve = fulfil;
     reject = refuse;
   });
-  // Whoever only iterates learns of an error there.
+  // Callers that only iterate get errors from the iteration.
   result.catch(() => {});
 
   const end = (reason: Generated['reason'], cachedTokens: number): void => {

@@ -7,8 +7,8 @@ import { QUANTIZATIONS } from '../../model/quantization.ts';
 import { allFinite } from '../pass/finite-logits.ts';
 
 /**
- * Why a model's logits are no numbers: the first tensor of its file that has a weight that is none. Reads tensors until
- * then, which may take a minute.
+ * Error for logits that aren't numbers: it names the first tensor of the file with a weight that isn't one. Reads
+ * tensors up to that one, which may take a minute.
  * @param path the model's file, or the part of it that this device has
  */
 export function noNumbers(path: string): InputError {
@@ -17,7 +17,7 @@ export function noNumbers(path: string): InputError {
   return damagedTensor(path) ?? new InputError(path, problem);
 }
 
-/** The first tensor of a file that has a weight that is no number; `undefined` if there is none. */
+/** Error for the first tensor of a file with a weight that isn't a number; `undefined` if there is none. */
 export function damagedTensor(path: string): InputError | undefined {
   return withFile(path, (source) => {
     for (const tensor of readGguf(source).tensors) {

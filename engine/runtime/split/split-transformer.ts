@@ -223,7 +223,7 @@ function whatWasThere({ stages }: SplitPlan, model: Model): string {
   return `it had ${onGpu} of ${layers}, ${bytes}; ${fewer}, and hearth profile measures how much memory is free`;
 }
 
-/** Passes that say of a device that fails what it had. */
+/** Passes whose errors also say which layers a failing device had. */
 function withLayersNamed({ run, logits, hidden, largest }: SplitPasses, had: string): SplitPasses {
   const named =
     <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>

@@ -10,8 +10,8 @@ export interface Channel {
 }
 
 /**
- * Number of graphs that were submitted, that are done, a place at which nobody wakes a sleeper, and how often generated
- * graphs were forgotten.
+ * Places of counters: graphs submitted, graphs done, a place that is never notified and serves for sleeping, and how
+ * often generated graphs were forgotten.
  */
 export const [SUBMITTED, FINISHED, SLEEP, FORGOTTEN] = [0, 1, 2, 3] as const;
 const COUNTERS = 4;
