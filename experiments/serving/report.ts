@@ -86,7 +86,7 @@ function servingTop(loads: readonly LoadAnswers[]): PageTop {
     `${found.filter(({ error, aim }) => error <= aim).length} of ${found.length}`;
   const all = FIGURES.flatMap((figure) => percentileErrors(loads, figure));
   return {
-    headline: `Of a server’s percentiles, ${within(all)} are simulated as near to measured ones as is aimed at: ${formatPercent(AIMS.p50)} for p50, ${formatPercent(AIMS.p95)} for p95.`,
+    headline: `${within(all)} percentiles of a server’s times are simulated within the aim: ${formatPercent(AIMS.p50)} of the measured p50, ${formatPercent(AIMS.p95)} of p95.`,
     findings: FIGURES.map((figure) => {
       const found = percentileErrors(loads, figure);
       const worst = Math.max(...found.map(({ error }) => error));
