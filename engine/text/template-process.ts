@@ -103,7 +103,7 @@ export function startTemplateProcess(): TemplateProcess {
 
 interface Child {
   readonly hasEnded: boolean;
-  /** Sends a line of JSON. @returns the line that answers it, or with what the process ended */
+  /** Sends a line of JSON. @returns the line that answers it, or how the process ended */
   ask(question: object): Promise<{ readonly line: string } | { readonly end: number | string }>;
   kill(): void;
 }

@@ -29,7 +29,7 @@ export interface PredictionBlockOptions {
 /**
  * A model's own prediction block. It reads the token and the model's hidden state of the one before; beyond the tokens that the model has evaluated, its
  * own state takes that place, after its output norm. A text's first token, which has no state before it, is not read.
- * States come after the model's output norm, as in Qwen3.5 and GLM; a block that was trained with others drafts worse.
+ * States come after the model's output norm, as in Qwen3.5 and GLM; a block that was trained with other states drafts worse.
  * @throws InputError as predictionBlock does
  */
 export function createPredictionBlock(options: PredictionBlockOptions): Prediction {

@@ -110,7 +110,7 @@ export interface WeightsLoader {
   output(): OutputWeights;
   /**
    * Some rows of an operator, whose products lie one after the other (queries, keys, values; gate and up): a piece for
-   * each product that they are of. @param layer ignored for the output layer
+   * each product that they belong to. @param layer ignored for the output layer
    */
   rows(operator: OperatorName, layer: number, rows: Rows): Linear[];
   /** Bytes and places of a device's part of a layer under a plan that cuts tensors. */

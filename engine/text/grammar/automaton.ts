@@ -45,7 +45,7 @@ export interface CountedSteps {
     readonly item: State;
     /** The state after it, which has counted steps too. */
     readonly to: State;
-    /** So many items at most, this one among them, may have been before `to`. */
+    /** At most this many items, including this one, may come before `to`. */
     readonly most: number;
   }[];
   /** The state that may follow without a further item; `undefined`: none. */

@@ -21,7 +21,7 @@ export interface Grammars {
 }
 
 export interface HeldForm extends Grammar {
-  /** Parts of schemas that texts aren't held to. */
+  /** Parts of schemas that are not enforced. */
   readonly ignored: readonly SchemaError[];
 }
 

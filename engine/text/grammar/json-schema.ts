@@ -40,7 +40,7 @@ interface Place {
  * Values that satisfy a JSON schema, before a state. Each of them is valid, but not every valid value can be written:
  * properties come in the schema's order and none is added unless `additionalProperties` says so, and lengths, digits and
  * white space are bounded.
- * @param relax what becomes of parts that can't be held; without it they are thrown
+ * @param relax called with parts that can't be held; without it they are thrown
  * @throws SchemaError for a key that is not supported, with its path
  */
 export function schemaStates(
@@ -266,7 +266,7 @@ export function schemaStates(
   }
 }
 
-/** Whether a schema has notes alone. */
+/** Whether a schema consists of notes only. */
 function isOnlyNotes(schema: unknown): boolean {
   return isObject(schema) && Object.keys(schema).every((key) => NOTES.includes(key) || key.startsWith('x-'));
 }

@@ -9,7 +9,7 @@ import { SchemaError } from './schema-error.ts';
 import type { MadeStates, SchemaProblem } from './states-thread.ts';
 import type { FormStates, TextForm } from './text-form.ts';
 
-/** A thread without work ends after so long, with its memory; ms. */
+/** Milliseconds without work after which the thread ends and its memory is freed. */
 const IDLE = 30_000;
 
 /**

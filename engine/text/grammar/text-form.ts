@@ -24,7 +24,7 @@ export interface TextForm {
 /** The automaton of a form. */
 export interface FormStates {
   readonly entry: State;
-  /** Parts of schemas that texts aren't held to. */
+  /** Parts of schemas that are not enforced. */
   readonly ignored: readonly SchemaError[];
 }
 

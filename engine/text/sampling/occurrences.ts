@@ -2,9 +2,9 @@ import type { Sampler } from './sampler.ts';
 
 /** Penalties on tokens that a text already has, as the OpenAI API defines them; 0 changes nothing. */
 export interface OccurrencePenalties {
-  /** Taken off a token's logit for each time that it occurs. */
+  /** Subtracted from a token's logit for each occurrence. */
   readonly frequency: number;
-  /** Taken off once if it occurs. */
+  /** Subtracted once if it occurs. */
   readonly presence: number;
 }
 

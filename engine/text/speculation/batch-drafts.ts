@@ -32,7 +32,7 @@ export interface BatchPass {
 
 /** Decides the number of tokens to draft for each text of a batch. */
 export interface BatchDrafts {
-  /** Whether to see what could be drafted: in small models that alone takes a noticeable part of a pass. */
+  /** Whether to look for possible drafts: in small models that alone takes a noticeable part of a pass. */
   mayDraft(texts: number): boolean;
   /** @param offers of each text. @returns for each text what to draft; empty: nothing for any */
   choose(offers: readonly TextOffers[]): readonly (TextChoice | undefined)[];

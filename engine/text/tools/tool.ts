@@ -6,9 +6,9 @@ export interface Tool {
   readonly parameters: unknown;
 }
 
-/** A model's wish to call a tool. */
+/** Call of a tool that a model asks for. */
 export interface ToolCall {
-  /** By which the result refers to it. */
+  /** Name by which the result refers to it. */
   readonly id: string;
   readonly name: string;
   /** A JSON object. */
