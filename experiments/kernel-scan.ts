@@ -9,16 +9,14 @@ import { openKernels } from '../engine/kernels/open-kernels.ts';
 import { readKernel } from '../engine/profile/kernel-facts.ts';
 import { THIS_HOST } from '../engine/profile/memory/host.ts';
 import { pagesOf } from '../engine/runtime/weights/mapped-weights.ts';
+import { readList, readNumber } from '../engine/terminal/options.ts';
 import { type CountedScan, kernelScan, SCAN_WAYS } from './kernel-scan/scan.ts';
 import { findControllers } from './lab/cgroups/controllers.ts';
 import { REAL_FILES } from './lab/system.ts';
 import { type Column, terminalTable } from './report/columns.ts';
 import { toCsv } from './report/csv.ts';
 import { runExperiment } from './report/experiment.ts';
-import { choice, count } from './report/options.ts';
-
-/** Memory for the file, as shares of it; the process frees a few per cent of its own, so that somewhat more fits. */
-const LIMITS = [0.2, 0.45, 0.7, 0.85, 0.92, 1.05];
+import { choice, count, option } from './report/options.ts';
 
 await runExperiment({
   name: 'kernel-scan',
@@ -27,11 +25,17 @@ await runExperiment({
   options: {
     tokens: count('--tokens <n>', 'scans of the file', { default: 4, most: 100 }),
     by: choice('--by <way>', 'how a range is used', SCAN_WAYS, 'populate'),
+    limits: option(
+      '--limits <list>',
+      'memory for the file, as shares of it; the process frees a few per cent of its own, so that somewhat more fits',
+      (flag, list) => readList(flag, list).map((one) => readNumber(flag, one, 0.05, 2)),
+      { default: '0.2,0.45,0.7,0.85,0.92,1.05' },
+    ),
     extent: count('--extent <MiB>', 'size of one of the 96 extents of the file', { default: 8, most: 64 }),
   },
   json: 'kernel-scan.json',
   files: ['kernel-scan.csv'],
-  async run({ tokens, extent, by, out }, { progress }) {
+  async run({ tokens, limits, extent, by, out }, { progress }) {
     const { memory } = findControllers(REAL_FILES).found;
     if (memory === undefined || process.getuid?.() !== 0)
       throw new InputError('kernel-scan', 'needs Linux, root, and a control group for memory');
@@ -40,14 +44,14 @@ await runExperiment({
     makeOutputFolder('--out', dirname(out));
     const file = temporaryPath(join(dirname(out), 'hearth-scan'));
     const kernels = openKernels({ implementation: 'native', threads: 1 });
-    const bar = progress(LIMITS.length);
+    const bar = progress(limits.length);
     const scans: CountedScan[] = [];
     let readAhead: number | undefined;
     try {
       writeFile(file, extentBytes);
       readAhead = readKernel(THIS_HOST, statSync(file).dev).readAhead;
       const pages = pagesOf(kernels, kernels.mapFile(file));
-      for (const limit of LIMITS) {
+      for (const limit of limits) {
         bar.step(formatPercent(limit));
         scans.push(await kernelScan({ controllers, file, extentBytes, pages, by }, limit, tokens));
       }
@@ -61,7 +65,7 @@ await runExperiment({
       findings: [`Linux reads ${scans.map(readText).join('; ')}.`],
       text: [terminalTable({ columns: columnsOf(tokens), rows: scans })],
       data: {
-        settings: { tokens, extent, by, readAhead },
+        settings: { tokens, limits, extent, by, readAhead },
         scans: scans.map(({ limit, room, read, bytes }) => ({ limit, room, read, bytes })),
       },
       files: { 'kernel-scan.csv': toCsv(SCAN_COLUMNS, scans.flatMap(rowsOf)) },
