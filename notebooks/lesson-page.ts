@@ -1,9 +1,10 @@
+import { thumbnail } from './landing/thumbnails.ts';
 import { LESSONS, type Lesson } from './lessons.ts';
 import { explainTerms } from './lib/terms.ts';
 
 /**
- * The frame of every lesson: below the text, a sentence that leads to the next one, and links to it and the one before;
- * and the glossary's terms explained in the text.
+ * The frame of every lesson: its picture at the top; below the text, a sentence that leads to the next one, and links to it
+ * and the one before; and the glossary's terms explained in the text.
  */
 const page =
   location.pathname
@@ -34,7 +35,17 @@ function leads({ leads: text }: Lesson): HTMLElement {
   return sentence;
 }
 
+/** The lesson's picture, as on the front page. */
+function opening({ page: name }: Lesson): SVGSVGElement {
+  const picture = thumbnail(name);
+  picture.classList.add('opening');
+  return picture;
+}
+
 const lesson = LESSONS[at];
-if (lesson !== undefined) links?.before(leads(lesson));
+if (lesson !== undefined) {
+  document.querySelector('main')?.prepend(opening(lesson));
+  links?.before(leads(lesson));
+}
 links?.append(toLesson(LESSONS[at - 1], 'Before'), toLesson(LESSONS[at + 1], 'Next'));
 explainTerms(document);
