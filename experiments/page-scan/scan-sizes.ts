@@ -40,7 +40,7 @@ const IN_MEMORY = [0x01021994, 0x858458f6];
 
 /**
  * Writes one file, scans its beginning again and again for each size, and removes it. What takes too long is left out.
- * @throws InputError for a folder in memory or without room, and if no size fits the bounds
+ * @throws InputError for a folder in memory or without room, and if no size fits the limits
  */
 export async function scanSizes(request: ScanRequest, progress: (total: number) => Progress): Promise<PageScanRecord> {
   const { folder, by, shares, memory, scans, most, seconds, seed } = request;
@@ -88,6 +88,11 @@ export async function scanSizes(request: ScanRequest, progress: (total: number) 
       } finally {
         scanned.close();
       }
+      if (measured.length === 0)
+        throw new InputError(
+          '--seconds',
+          `${seconds} are too few: ${leftOut.at(-1)?.reason ?? ''}; give more, or smaller --shares`,
+        );
       return {
         format: PAGE_SCAN,
         date: new Date().toISOString().slice(0, 10),
