@@ -24,7 +24,7 @@ const COMMANDS: Commands = {
   keygen: async () => (await import('./keygen.ts')).keygenCommand(),
   split: async () => (await import('./split.ts')).splitCommand(),
   worker: async () => (await import('./worker.ts')).workerCommand(),
-  run: async () => (await import('./run.ts')).runCommand(),
+  run: async () => (await import('./generate.ts')).generateCommand('run'),
 };
 
 /** First lines of help: every command's description by name, so that `hearth --help` loads none. A test holds it. */

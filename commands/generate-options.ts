@@ -11,8 +11,8 @@ import type { KvPaging } from '../engine/runtime/load/load-transformer.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import type { SamplerOptions } from '../engine/text/sampling/sampler.ts';
 import { addExpertOptions, type ExpertTexts, expertFlags, readExperts, readRouting } from './expert-options.ts';
-import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
-import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
+import { checkDifferentFiles, checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
+import { addPlaceOptions, type Place, type PlaceTexts, readPlace } from './place-options.ts';
 import {
   OPTIONS,
   optional,
@@ -36,7 +36,8 @@ import {
 /** The parsed options of `hearth generate`. */
 export interface GenerateRequest {
   readonly model: string;
-  readonly prompt: string;
+  /** At least one; more than one in a ring alone. */
+  readonly prompts: readonly string[];
   readonly chat: boolean;
   readonly system: string | undefined;
   /** `undefined`: DEFAULT_TOKENS, or fewer if the context has no room for them. */
@@ -45,20 +46,13 @@ export interface GenerateRequest {
   readonly seed: number;
   readonly stops: readonly string[];
   readonly kernels: KernelOptions;
-  /** Last layers that a GPU computes, with the output; 0: the CPU computes everything. */
-  readonly gpuLayers: GpuLayers;
-  /** Layers whose experts are on the CPU all the same; `undefined`: none. */
-  readonly cpuExperts: CpuExperts | undefined;
-  /** The GPU, by its name or a part of it; `undefined`: the fastest. */
-  readonly device: string | undefined;
+  readonly place: Place;
   /** Pages of the GPU's KV cache in RAM: those beyond a limit to its memory, or all but the newest; `undefined`: none. */
   readonly gpuPaging: GpuPaging | undefined;
-  /** The profile by which `auto` decides; `undefined`: the machine is measured. */
-  readonly profile: string | undefined;
   /** Tokens that the KV cache holds; `undefined`: as many as are needed. */
   readonly context: number | undefined;
   readonly kvCache: KvFormat;
-  /** Bytes that the process may take; `undefined`: not limited. */
+  /** Bytes that the process may take on one machine; `undefined`: not limited. */
   readonly memory: number | undefined;
   /** Paging of the KV cache; `undefined`: it stays in memory as a whole. */
   readonly paging: KvPaging | undefined;
@@ -68,6 +62,9 @@ export interface GenerateRequest {
   /** A record of experts that tokens use whatever routers choose. */
   readonly routing: string | undefined;
   readonly drafts: DraftRequest;
+  /** Files for the devices of a ring as measured, and for its plan; `undefined`: neither is written. */
+  readonly saveCluster: OutputFile | undefined;
+  readonly savePlan: OutputFile | undefined;
   /** The file for the run's trace; `undefined`: no trace is written. */
   readonly trace: OutputFile | undefined;
   readonly json: boolean;
@@ -78,9 +75,9 @@ export const DEFAULT_TOKENS = 128;
 const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
 /** The options as commander passes them. */
-interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts, ExpertTexts {
+interface Options extends SamplingTexts, DraftTexts, PlaceTexts, ExpertTexts {
   readonly model?: string;
-  readonly prompt: string;
+  readonly prompt: readonly string[];
   readonly chat?: true;
   readonly system?: string;
   readonly tokens?: string;
@@ -90,28 +87,38 @@ interface Options extends SamplingTexts, DraftTexts, CpuExpertsTexts, ExpertText
   readonly threads?: string;
   readonly exact?: boolean;
   readonly fast?: boolean;
-  readonly gpuLayers?: string;
-  readonly device?: string;
   readonly gpuMemory?: string;
   readonly kvHost?: true;
-  readonly profile?: string;
   readonly context?: string;
   readonly kv: string;
-  readonly memory?: string;
   readonly kvMemory?: string;
   readonly kvPages?: string;
   readonly kvFolder?: string;
   readonly routing?: string;
+  readonly saveCluster?: string;
+  readonly savePlan?: string;
   readonly trace?: string;
   readonly force?: true;
   readonly json?: true;
 }
 
-export function createGenerateCommand(run: (request: GenerateRequest) => Promise<void>): Command {
-  const command = new Command('generate')
-    .description('Continues a text, or answers a message with --chat; writes the text as it is generated.')
-    .addOption(OPTIONS.modelOrOwn)
-    .requiredOption('--prompt <text>', 'the text to continue or, with --chat, to answer; -: standard input')
+/** The command, under both of its names: `run` is about rings alone. */
+export function createGenerateCommand(
+  name: 'generate' | 'run',
+  run: (request: GenerateRequest) => Promise<void>,
+): Command {
+  const command = new Command(name)
+    .description(
+      name === 'run'
+        ? 'Continues texts with a model whose layers run on several devices, in a ring; this one is the head. It is hearth generate with --worker or --cluster.'
+        : 'Continues a text, or answers a message with --chat; writes the text as it is generated. With --worker or --cluster the model’s layers run on the devices of a ring, and this one is the head.',
+    )
+    .addOption(OPTIONS.modelPartOrOwn)
+    .requiredOption(
+      '--prompt <text>',
+      'the text to continue or, with --chat, to answer; -: standard input; in a ring several are generated together',
+      repeated,
+    )
     .option('--chat', 'take the prompt as a user’s message, in the model’s chat template')
     .addOption(OPTIONS.system)
     .option(
@@ -129,19 +136,6 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
     .addOption(OPTIONS.fast)
-    .addOption(OPTIONS.gpuLayers)
-    .addOption(OPTIONS.cpuMoe)
-    .addOption(OPTIONS.nCpuMoe)
-    .addOption(OPTIONS.device)
-    .option(
-      '--gpu-memory <size>',
-      'with --gpu-layers: the GPU’s memory for weights and KV cache, such as 200MiB; the cache’s oldest pages go to RAM',
-    )
-    .option(
-      '--kv-host',
-      'with --gpu-layers: keep the KV cache of these layers in RAM, except the newest page; it passes through the GPU for every token',
-    )
-    .option('--profile <file>', 'with --gpu-layers auto: a file of hearth profile (default: the machine is measured)')
     .addOption(OPTIONS.context)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
@@ -155,21 +149,50 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(SPECULATION_OPTIONS.ownDraft)
     .addOption(SPECULATION_OPTIONS.lookup)
     .addOption(SPECULATION_OPTIONS.draftTokens);
-  return addExpertOptions(command, { replays: true })
-    .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
+  return addPlaceOptions(addExpertOptions(command, { replays: true }))
+    .option(
+      '--gpu-memory <size>',
+      'with --gpu-layers: the GPU’s memory for weights and KV cache, such as 200MiB; the cache’s oldest pages go to RAM',
+    )
+    .option(
+      '--kv-host',
+      'with --gpu-layers: keep the KV cache of these layers in RAM, except the newest page; it passes through the GPU for every token',
+    )
+    .option(
+      '--save-cluster <file>',
+      'writes the devices and links of a ring as measured, for --cluster and experiments',
+    )
+    .option('--save-plan <file>', 'writes the plan that a ring runs, for hearth split and experiments')
+    .option('--trace <file>', 'write a trace of the run, of all devices of a ring, for ui.perfetto.dev')
     .addOption(FORCE)
-    .option('--json', 'print text, tokens and times as JSON at the end')
-    .action((options: Options) => run(readOptions(options)));
+    .option('--json', 'print text, tokens and times as JSON at the end, a line for each prompt')
+    .action((options: Options, called: Command) => run(readOptions(options, called)));
 }
 
-function readOptions(options: Options): GenerateRequest {
+function readOptions(options: Options, called: Command): GenerateRequest {
   const { prompt, system, stop, json = false, chat = false } = options;
   if (system !== undefined && !chat) throw new InputError('--system', 'is used only with --chat; add it');
   const drafts = readTracelessDrafts(options);
   checkOwnDraft(drafts, { '--memory': options.memory, ...expertFlags(options) });
   if (stop.includes('')) throw new InputError('--stop', 'is empty; give the text at which to stop');
+  const place = readGeneratingPlace(options, called);
+  const isRing = place.ring !== undefined;
+  if (prompt.length > 1 && !isRing)
+    throw new InputError(
+      '--prompt',
+      `is given ${prompt.length} times; give one, or --worker or --cluster: a ring generates several together`,
+    );
+  if (prompt.filter((text) => text === '-').length > 1)
+    throw new InputError('--prompt', 'is - twice; standard input can be read once');
+  const { model, cluster, profile, plan, keys } = options;
+  const output = (flag: string, kind: OutputFile['kind']) => (path: string) =>
+    checkOutputFile({ flag, path, kind, inputs: [model, cluster, profile, plan, keys], force: options.force === true });
+  const saveCluster = optional(options.saveCluster, output('--save-cluster', 'a cluster file'));
+  const savePlan = optional(options.savePlan, output('--save-plan', 'a plan'));
+  const trace = optional(options.trace, output('--trace', 'a trace'));
+  checkDifferentFiles([saveCluster, savePlan, trace]);
   const request = {
-    prompt: readPromptText(prompt),
+    prompts: prompt.map(readPromptText),
     chat,
     system,
     json,
@@ -178,60 +201,56 @@ function readOptions(options: Options): GenerateRequest {
     sampling: readSampling(options),
     seed: readSeed(options.seed),
     kernels: readKernels(options),
-    gpuLayers: readGpuRequest(options),
-    cpuExperts: readCpuExperts(options, options.gpuLayers),
-    device: options.device,
+    place,
     gpuPaging: readGpuPaging(options),
-    profile: options.profile,
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readKvCache(options.kv),
-    memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
+    memory: isRing ? undefined : optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
-    experts: readExperts(options, options.memory),
+    experts: isRing ? undefined : readExperts(options, options.memory),
     packedExperts: options.packedExperts,
     routing: readRouting(options),
     drafts,
-    trace: optional(options.trace, (path) =>
-      checkOutputFile({
-        flag: '--trace',
-        path,
-        kind: 'a trace',
-        inputs: [options.model],
-        force: options.force === true,
-      }),
-    ),
+    saveCluster,
+    savePlan,
+    trace,
   };
   // Last, so that a mistake in another option is all that is said.
-  return { ...request, model: readModel(options.model) };
+  return { ...request, model: readModel(model) };
 }
 
-/** @throws InputError, also for what only a CPU does */
-function readGpuRequest(options: Options): GpuLayers {
-  const { gpuLayers, device, gpuMemory, kvHost, profile, memory, kvMemory, trace, draft, ownDraft, lookup } = options;
-  const { routing } = options;
-  if (device !== undefined && gpuLayers === undefined)
-    throw new InputError('--device', 'is used only with --gpu-layers; add it');
-  if (gpuMemory !== undefined && gpuLayers === undefined)
-    throw new InputError('--gpu-memory', 'is used only with --gpu-layers; add it');
-  if (kvHost && gpuLayers === undefined) throw new InputError('--kv-host', 'is used only with --gpu-layers; add it');
+/** @throws InputError as readPlace does, and for a GPU's options without one */
+function readGeneratingPlace(options: Options, called: Command): Place {
+  const { gpuLayers, gpuMemory, kvHost, memory, kvMemory, kvPages, kvFolder, trace, routing } = options;
+  const { draft, ownDraft, lookup } = options;
+  const pages = { '--gpu-memory': gpuMemory, '--kv-host': kvHost };
+  const ofCache = { '--kv-memory': kvMemory, '--kv-pages': kvPages, '--kv-folder': kvFolder };
+  const experts = expertFlags(options);
+  const onCpu = pagesFromGpu(options) ? undefined : kvMemory;
+  if (gpuLayers !== undefined && onCpu !== undefined)
+    throw new InputError(
+      '--kv-memory',
+      'works on the CPU alone; leave --gpu-layers out, or add --gpu-memory or --kv-host',
+    );
+  const place = readPlace(
+    options,
+    called,
+    {
+      onCpu: {
+        ...{ '--memory': memory, '--trace': trace, '--routing': routing, ...experts },
+        ...{ '--draft': draft, '--own-draft': ownDraft, '--lookup': lookup },
+      },
+      onOneMachine: { ...pages, ...ofCache, '--routing': routing, ...experts, '--own-draft': ownDraft },
+      inRing: ['saveCluster', 'savePlan'],
+    },
+    called.name() === 'run',
+  );
+  if (place.ring === undefined && gpuLayers === undefined)
+    for (const [flag, value] of Object.entries(pages))
+      if (value !== undefined) throw new InputError(flag, 'is used only with --gpu-layers; add it');
   if (kvHost && gpuMemory !== undefined)
     throw new InputError('--kv-host', 'keeps one page on the GPU, --gpu-memory as many as it has room for; give one');
-  if (profile !== undefined && gpuLayers !== 'auto')
-    throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
-  if (gpuLayers === undefined) return 0;
-  const onCpu = pagesFromGpu(options) ? undefined : kvMemory;
-  const alone = {
-    ...{ '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--routing': routing },
-    ...expertFlags(options),
-    ...{ '--draft': draft, '--own-draft': ownDraft, '--lookup': lookup },
-  };
-  for (const [name, value] of Object.entries(alone)) {
-    if (value !== undefined) {
-      const other = name === '--kv-memory' ? ', or add --gpu-memory or --kv-host' : '';
-      throw new InputError(name, `works on the CPU alone; leave --gpu-layers out${other}`);
-    }
-  }
-  return readGpuLayers(gpuLayers);
+  return place;
 }
 
 /** Whether pages of the KV cache leave a GPU. */
@@ -267,4 +286,15 @@ function readGpuPaging(options: Options): GpuPaging | undefined {
 
 function readPageTokens(text: string | undefined): number {
   return text === undefined ? PAGE_TOKENS : readCount('--kv-pages', text);
+}
+
+/**
+ * The number of tokens to generate, as requested or as fits into the context, and the context for prompt and tokens.
+ * @param prompt tokens of the longest
+ * @param trained the context length that the model was trained for
+ */
+export function roomFor(prompt: number, { tokens, context }: GenerateRequest, trained: number) {
+  const most = context ?? trained;
+  const wanted = tokens ?? Math.max(1, Math.min(DEFAULT_TOKENS, most - prompt));
+  return { tokens: wanted, context: context ?? Math.min(trained, prompt + wanted) };
 }

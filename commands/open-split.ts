@@ -5,15 +5,12 @@ import { expertBytes } from '../engine/model/model.ts';
 import type { SplitPlan } from '../engine/plan/plan.ts';
 import { openSplitModel, type SplitModel } from '../engine/runtime/split/split-transformer.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
-import { type AutoRequest, type CpuExperts, type GpuLayers, planAutomatically, planWithLayers } from './gpu-layers.ts';
+import { type AutoRequest, planAutomatically, planWithLayers } from './gpu-layers.ts';
+import type { GpuRequest } from './place-options.ts';
 
-export interface SplitRequest extends Omit<AutoRequest, 'threads' | 'gpu' | 'log'> {
+export interface SplitRequest extends Omit<AutoRequest, 'threads' | 'gpu' | 'profile' | 'log'> {
   readonly cpu: Kernels;
-  readonly gpuLayers: GpuLayers;
-  /** Layers whose experts are on the CPU all the same; `undefined`: none. */
-  readonly cpuExperts: CpuExperts | undefined;
-  /** The GPU, by its name or a part of it; `undefined`: the fastest. */
-  readonly device: string | undefined;
+  readonly gpu: GpuRequest;
   /** Whether products round no activations (KernelOptions.exact). */
   readonly exact: boolean | undefined;
 }
@@ -29,7 +26,7 @@ export interface OpenedSplit<Result> {
  * @throws InputError without such a GPU, for more layers than the model has, and as SplitModel does
  */
 export async function openSplit<Result>(
-  { cpu, gpuLayers, cpuExperts, device, exact, ...asked }: SplitRequest,
+  { cpu, gpu: { layers, cpuExperts, device, profile }, exact, ...asked }: SplitRequest,
   bring: (model: SplitModel, plan: SplitPlan, onLayer: (layer: number) => void) => Promise<Result>,
 ): Promise<OpenedSplit<Result> | undefined> {
   const { model, file, context, kvFormat: kvCache, paging } = asked;
@@ -38,9 +35,9 @@ export async function openSplit<Result>(
   let close = (): void => gpu.close();
   try {
     const plan =
-      gpuLayers === 'auto'
-        ? await planAutomatically({ ...asked, threads: cpu.threads, gpu: device ?? adapter, log })
-        : planWithLayers(model, gpuLayers, paging === undefined ? 'with-layers' : 'host', cpuExperts);
+      layers === 'auto'
+        ? await planAutomatically({ ...asked, profile, threads: cpu.threads, gpu: device ?? adapter, log })
+        : planWithLayers(model, layers, paging === undefined ? 'with-layers' : 'host', cpuExperts);
     if (plan === undefined) {
       close();
       return undefined;

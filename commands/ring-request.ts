@@ -9,7 +9,7 @@ import { readChoice, readCount, readNumber } from '../engine/terminal/options.ts
 import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, optional, repeated } from './shared-options.ts';
 
-/** The parsed options of a command that is the head of a ring: `hearth run`, and `hearth serve` with workers. */
+/** The parsed options of a command that is the head of a ring. */
 export interface RingRequest {
   /** The cluster file; `undefined`: the devices are `workers`. */
   readonly cluster: string | undefined;
@@ -70,7 +70,7 @@ export function addRingOptions(command: Command): Command {
     )
     .option(
       '--profile <file>',
-      'profile of this device, from hearth profile, for plans if --cluster has no hardware facts',
+      'profile of this device, from hearth profile: for plans if --cluster has no hardware facts, and for --gpu-layers auto (default: measured)',
     )
     .addOption(OPTIONS.measure)
     .option('--keys <file>', 'keys of this device, from hearth keygen')
@@ -97,7 +97,7 @@ export function addRingOptions(command: Command): Command {
         'a prefix of every window (default: as planned, or pinned)',
     )
     .option('--link-delay <time>', LINK_DELAY_HELP)
-    .addOption(OPTIONS.ringDevice);
+    .addOption(OPTIONS.device);
 }
 
 /** @throws InputError for options that are wrong, or exclude each other */

@@ -10,8 +10,7 @@ import type { KvFormat } from '../engine/model/kv-format.ts';
 import { isLoopback } from '../engine/server/access.ts';
 import { readCount, readNumber } from '../engine/terminal/options.ts';
 import { addExpertOptions, type ExpertTexts, expertFlags, readExperts } from './expert-options.ts';
-import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, readGpuLayers } from './gpu-layers.ts';
-import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
+import { addPlaceOptions, type Place, type PlaceTexts, readPlace } from './place-options.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readModel } from './shared-options.ts';
 import { type DraftRequest, type DraftTexts, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 
@@ -43,20 +42,11 @@ export interface ServeRequest {
   readonly packedExperts: string | undefined;
   /** Sources of drafted tokens. */
   readonly drafts: DraftRequest;
-  /** Last layers that a GPU of this machine computes, with the output; 0: the CPU computes everything. */
-  readonly gpuLayers: GpuLayers;
-  /** Layers whose experts are on the CPU all the same; `undefined`: none. */
-  readonly cpuExperts: CpuExperts | undefined;
-  /** That GPU, by its name or a part of it; `undefined`: the fastest. */
-  readonly device: string | undefined;
-  /** The profile by which `auto` decides; `undefined`: the machine is measured. */
-  readonly profile: string | undefined;
-  /** The ring that computes; `undefined`: this machine does. */
-  readonly ring: RingRequest | undefined;
+  readonly place: Place;
 }
 
 /** The options as commander passes them. */
-interface Options extends RingOptions, DraftTexts, CpuExpertsTexts, ExpertTexts {
+interface Options extends PlaceTexts, DraftTexts, ExpertTexts {
   readonly model?: string;
   readonly name?: string;
   readonly host: string;
@@ -75,7 +65,6 @@ interface Options extends RingOptions, DraftTexts, CpuExpertsTexts, ExpertTexts 
   readonly exact?: boolean;
   readonly fast?: boolean;
   readonly kernels: string;
-  readonly gpuLayers?: string;
 }
 
 /** The environment variable of the key: arguments can be read by other users of a machine, an environment can't. */
@@ -120,51 +109,9 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .addOption(OPTIONS.exact)
-    .addOption(OPTIONS.fast)
-    .addOption(OPTIONS.gpuLayers)
-    .addOption(OPTIONS.cpuMoe)
-    .addOption(OPTIONS.nCpuMoe);
+    .addOption(OPTIONS.fast);
   addExpertOptions(command, { replays: false });
-  return addRingOptions(command).action((options: Options, called: Command) => run(readOptions(options, called)));
-}
-
-/** Options that say where a ring is, and those that are about one. */
-const RING_PLACES = ['cluster', 'worker'];
-const RING_ONLY = [
-  ...['keys', 'plain', 'plan', 'scheduler', 'activations', 'chunk', 'maxPressure'],
-  ...['prefetch', 'release', 'linkDelay', 'measure'],
-];
-
-/** @throws InputError for an option of a ring where there is none */
-function readRing(options: Options, called: Command): RingRequest | undefined {
-  const isGiven = (name: string): boolean => called.getOptionValueSource(name) === 'cli';
-  if (RING_PLACES.some(isGiven)) return readRingRequest(options);
-  const lone = RING_ONLY.find(isGiven);
-  if (lone === undefined) return undefined;
-  const flag = called.options.find((option) => option.attributeName() === lone)?.long ?? lone;
-  throw new InputError(flag, 'is about a ring; give its devices by --worker or --cluster, or leave it out');
-}
-
-/** @throws InputError for a ring, whose plan says what GPUs compute, and for what has no GPU to be about */
-function readGpu(options: Options, called: Command): GpuLayers {
-  const { gpuLayers, device, profile, memory } = options;
-  const inRing = RING_PLACES.some((name) => called.getOptionValueSource(name) === 'cli');
-  const [experts] = Object.entries(expertFlags(options)).filter(([, value]) => value !== undefined);
-  if (inRing) {
-    if (experts !== undefined) throw new InputError(experts[0], 'is for a server on one machine; leave it out');
-    if (gpuLayers !== undefined)
-      throw new InputError('--gpu-layers', 'is for a server on one machine; of a ring, --plan says what GPUs compute');
-    return 0;
-  }
-  const problem = 'is about a ring or a GPU; give --worker or --cluster, or';
-  if (device !== undefined && gpuLayers === undefined)
-    throw new InputError('--device', `${problem} --gpu-layers, or leave it out`);
-  if (profile !== undefined && gpuLayers !== 'auto')
-    throw new InputError('--profile', `${problem} --gpu-layers auto, or leave it out`);
-  if (gpuLayers === undefined) return 0;
-  const alone = memory === undefined ? experts?.[0] : '--memory';
-  if (alone !== undefined) throw new InputError(alone, 'works on the CPU alone; leave --gpu-layers out');
-  return readGpuLayers(gpuLayers);
+  return addPlaceOptions(command).action((options: Options, called: Command) => run(readOptions(options, called)));
 }
 
 function readOptions(options: Options, called: Command): ServeRequest {
@@ -189,13 +136,12 @@ function readOptions(options: Options, called: Command): ServeRequest {
     kernels: readKernels(options),
     parallel: readCount('--parallel', options.parallel, 1, 1024),
     drafts: readDrafts(options),
-    gpuLayers: readGpu(options, called),
     experts: readExperts(options, options.memory),
     packedExperts: options.packedExperts,
-    cpuExperts: readCpuExperts(options, options.gpuLayers),
-    ring: readRing(options, called),
-    device: options.device,
-    profile: options.profile,
+    place: readPlace(options, called, {
+      onCpu: { '--memory': options.memory, ...expertFlags(options) },
+      onOneMachine: expertFlags(options),
+    }),
   };
 }
 

@@ -106,7 +106,7 @@ async function openServedModel(request: ServeRequest): Promise<OpenedModel & { c
   const plain = loadTokenizer(gguf);
   const reasoning = reasoningOf(template ?? '', plain);
   const tokenizer = withShownMarks(plain, reasoning);
-  const whole = request.ring === undefined ? gguf : readPartFile(gguf).whole;
+  const whole = request.place.ring === undefined ? gguf : readPartFile(gguf).whole;
   const shape = modelFromGguf(whole);
   if (tokenizer.size > shape.vocabularySize) {
     const sizes = `${tokenizer.size} tokens, but the model has ${shape.vocabularySize} rows of embeddings`;
@@ -177,19 +177,9 @@ async function openSequences(
   request: ServeRequest,
   { gguf, shape, context }: { readonly gguf: Gguf; readonly shape: Model; readonly context: number },
 ): Promise<OpenedSequences> {
-  const {
-    model: path,
-    kvCache,
-    memory,
-    experts,
-    packedExperts,
-    parallel,
-    gpuLayers,
-    cpuExperts,
-    device,
-    profile,
-  } = request;
-  if (request.ring !== undefined) {
+  const { model: path, kvCache, memory, experts, packedExperts, parallel } = request;
+  const { gpu, ring: asked } = request.place;
+  if (asked !== undefined) {
     const { kernels } = request;
     let watch: RingWatch | undefined;
     const say = (line: string): void => {
@@ -200,7 +190,7 @@ async function openSequences(
     // Devices hold whole pages.
     const held = { context: (size.pages / parallel) * PAGE_TOKENS, requests: parallel, pageTokens: PAGE_TOKENS };
     const texts = { ...held, trace: true, saveCluster: undefined };
-    const opened = await openRing({ ...request.ring, ...texts, model: path, kvCache, kernels, log: say });
+    const opened = await openRing({ ...asked, ...texts, model: path, kvCache, kernels, log: say });
     const { ring, model, close } = opened;
     const ringTexts = createRingTexts(ring, { contextLength: context, ...size, isRecurrent: isRecurrent(model) });
     let own: Kernels | undefined;
@@ -224,11 +214,11 @@ async function openSequences(
   try {
     const size = textPages(parallel, context);
     const folder = tmpdir();
-    if (gpuLayers !== 0) {
+    if (gpu !== undefined) {
       const { exact } = request.kernels;
       const split = await openSplit(
         {
-          ...{ cpu: kernels, gpuLayers, cpuExperts, device, exact, model: shape, file: path, context, profile },
+          ...{ cpu: kernels, gpu, exact, model: shape, file: path, context },
           // The longest prompt of a pass.
           ...{ promptTokens: Math.min(PASS_TOKENS, context), kvFormat: kvCache, paging: undefined },
           signal: new AbortController().signal,

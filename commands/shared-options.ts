@@ -56,7 +56,7 @@ export const OPTIONS = {
   nCpuMoe: new Option('--n-cpu-moe <n>', 'the same for the experts of the first n layers of the model'),
   device: new Option(
     '--device <name>',
-    'the GPU, by its name or a part of it, as hearth inspect --devices lists them (default: the fastest)',
+    'the GPU, by its name or a part of it, as hearth inspect --devices lists them; in a ring also none (default: the fastest; in a ring unless it is software)',
   ),
   context: new Option('--context <n>', 'tokens that the KV cache holds (default: as many as are needed)'),
   kvCache: new Option('--kv <format>', `format of the KV cache: ${KV_FORMATS.join(', ')}`).default(DEFAULT_KV_FORMAT),

@@ -47,7 +47,7 @@ const WALL: ProcessorClock = {
  */
 const [taskFile = '', resultFile = '', ...options] = process.argv.slice(2);
 const task = JSON.parse(readFileSync(taskFile, 'utf8')) as RingTask;
-const command = createServeCommand(async ({ model, kvCache, kernels, ring: request }) => {
+const command = createServeCommand(async ({ model, kvCache, kernels, place: { ring: request } }) => {
   if (request === undefined) throw new InputError('--cluster', 'is missing; give the devices of a ring');
   const { context, texts, passTokens, requests, clients, probesEngine } = task;
   const log = (line: string): void => void process.stderr.write(`${line}\n`);

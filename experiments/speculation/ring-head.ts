@@ -15,7 +15,7 @@ import { contextOf, measureAll, passTimes } from './measure.ts';
 const [taskFile = '', resultFile = '', ...options] = process.argv.slice(2);
 const task = JSON.parse(readFileSync(taskFile, 'utf8')) as RingTask;
 const asked = { ...task, stops: new Set(task.stops) };
-const command = createServeCommand(async ({ model, kvCache, kernels, ring: request }) => {
+const command = createServeCommand(async ({ model, kvCache, kernels, place: { ring: request } }) => {
   if (request === undefined) throw new InputError('--cluster', 'is missing; give the devices of a ring');
   const context = contextOf(asked);
   const log = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { startWorkerProcess } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hearth-'));
@@ -37,6 +38,29 @@ test('each line is a message; /new begins anew', async () => {
   assert.is(timings.length, 3);
   for (const line of timings) assert.match(line, /^\d+ prompt tokens?, TTFT /);
   assert.ok(chat.stdout.startsWith(alone.stdout) && chat.stdout.endsWith(alone.stdout));
+});
+
+test('a conversation in a ring is that of one machine', async () => {
+  const worker = await startWorkerProcess(model);
+  try {
+    const cluster = join(folder, 'ring.json');
+    writeFileSync(cluster, JSON.stringify({ devices: [{ name: 'h' }, { name: 'w', address: worker.address }] }));
+    const stage = (device: string, from: number) => ({ device, processor: 'cpu', from, to: from + 1 });
+    const place = { device: 'h', processor: 'cpu' };
+    const plan = join(folder, 'plan.json');
+    const stages = [stage('h', 0), stage('w', 1)];
+    writeFileSync(plan, JSON.stringify({ rounds: 1, stages, embedding: place, output: place, kvCache: 'with-layers' }));
+    const told = 'Hello\nAnd now?\n';
+    const [ring, alone] = await Promise.all([
+      hearth(told, 'chat', ...GREEDY, '--cluster', cluster, '--plan', plan, '--plain'),
+      hearth(told, 'chat', ...GREEDY),
+    ]);
+    assert.is(ring.code, 0, ring.stderr);
+    assert.is(ring.stdout, alone.stdout);
+    assert.match(worker.running.stderr, /serves h$/m);
+  } finally {
+    worker.running.child.kill('SIGTERM');
+  }
 });
 
 test('what cannot be answered ends a conversation that nobody types', async () => {

@@ -89,7 +89,7 @@ test('generate, chat and serve refuse in one line what is impossible with expert
     '4',
   );
   await refused(
-    /^--expert-slots: is for a server on one machine; leave it out/,
+    /^--expert-slots: works on one machine alone; leave it out in a ring/,
     ...serve,
     '--worker',
     'tcp://127.0.0.1:9',

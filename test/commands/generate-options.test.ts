@@ -6,7 +6,7 @@ import { createGenerateCommand, type GenerateRequest } from '../../commands/gene
 /** The request that the command parses from these options, or the message of its error. */
 async function requested(...options: readonly string[]): Promise<GenerateRequest | string> {
   let request: GenerateRequest | undefined;
-  const command = createGenerateCommand(async (given) => {
+  const command = createGenerateCommand('generate', async (given) => {
     request = given;
   });
   try {
@@ -19,7 +19,7 @@ async function requested(...options: readonly string[]): Promise<GenerateRequest
 
 const DEFAULTS: GenerateRequest = {
   model: 'm.gguf',
-  prompt: 'Hi',
+  prompts: ['Hi'],
   chat: false,
   system: undefined,
   json: false,
@@ -28,11 +28,8 @@ const DEFAULTS: GenerateRequest = {
   sampling: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
   seed: 1,
   kernels: { implementation: 'auto' },
-  gpuLayers: 0,
-  cpuExperts: undefined,
-  device: undefined,
+  place: { gpu: undefined, ring: undefined },
   gpuPaging: undefined,
-  profile: undefined,
   context: undefined,
   kvCache: 'F16',
   memory: undefined,
@@ -41,6 +38,8 @@ const DEFAULTS: GenerateRequest = {
   experts: undefined,
   packedExperts: undefined,
   routing: undefined,
+  saveCluster: undefined,
+  savePlan: undefined,
   trace: undefined,
 };
 
@@ -60,16 +59,22 @@ test('every option reaches the request', async () => {
     ...['--kv-memory', '200MiB', '--kv-pages', '256', '--kv-folder', '/data'],
   ];
   assert.equal(await requested(...options), {
-    ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
+    ...{
+      model: 'm.gguf',
+      prompts: ['Hi'],
+      chat: true,
+      system: 'Be brief.',
+      json: true,
+      stops: ['a', 'b c'],
+      tokens: 9,
+    },
     sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
     ...{
       seed: 3,
       kernels: { implementation: 'native', threads: 4 },
-      gpuLayers: 0,
-      cpuExperts: undefined,
+      place: DEFAULTS.place,
       gpuPaging: undefined,
-      device: undefined,
-      profile: undefined,
+      ...{ saveCluster: undefined, savePlan: undefined },
       context: 64,
       kvCache: 'F32',
     },
@@ -81,7 +86,10 @@ test('every option reaches the request', async () => {
       },
       packedExperts: 'experts.packed',
       routing: 'r.json',
-      trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
+      trace: {
+        ...{ flag: '--trace', path: 'run.json', kind: 'a trace', force: true },
+        inputs: ['m.gguf', undefined, undefined, undefined, undefined],
+      },
     },
     paging: { memory: 200 * 2 ** 20, pageTokens: 256, folder: '/data' },
     drafts: DEFAULTS.drafts,
@@ -128,7 +136,7 @@ test('drafts come from a model, from the text, or both', async () => {
 test('experts of all layers, or of the first ones, stay on the CPU', async () => {
   const cpuExperts = async (...options: readonly string[]) => {
     const request = await requested('--gpu-layers', 'all', ...options);
-    return typeof request === 'string' ? request : request.cpuExperts;
+    return typeof request === 'string' ? request : request.place.gpu?.cpuExperts;
   };
   assert.is(await cpuExperts(), undefined);
   assert.is(await cpuExperts('--cpu-moe'), 'all');
@@ -184,11 +192,15 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     ['--gpu-layers', '2', '--kv-memory', '1GiB'],
     '--kv-memory: works on the CPU alone; leave --gpu-layers out, or add --gpu-memory or --kv-host',
   ],
-  ['a GPU without layers', ['--device', 'x'], '--device: is used only with --gpu-layers; add it'],
+  [
+    'a GPU without layers',
+    ['--device', 'x'],
+    '--device: is about a ring or a GPU; give --worker or --cluster, or --gpu-layers, or leave it out',
+  ],
   [
     'a profile for given layers',
     ['--gpu-layers', '3', '--profile', 'p.json'],
-    '--profile: is used only with --gpu-layers auto; add it',
+    '--profile: is about a ring or a GPU; give --worker or --cluster, or --gpu-layers auto, or leave it out',
   ],
   [
     'drafted tokens of nothing',
@@ -215,6 +227,26 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     'drafts for a GPU',
     ['--gpu-layers', '2', '--draft', 'd.gguf'],
     '--draft: works on the CPU alone; leave --gpu-layers out',
+  ],
+  [
+    'two prompts on one machine',
+    ['--prompt', 'Ho'],
+    '--prompt: is given 2 times; give one, or --worker or --cluster: a ring generates several together',
+  ],
+  [
+    'a plan of no ring',
+    ['--save-plan', 'p.json'],
+    '--save-plan: is about a ring; give its devices by --worker or --cluster, or leave it out',
+  ],
+  [
+    'a ring and layers of this machine',
+    ['--cluster', 'c.json', '--plain', '--gpu-layers', '2'],
+    '--gpu-layers: is about this machine alone; in a ring --plan says what GPUs compute',
+  ],
+  [
+    'a ring and slots for experts',
+    ['--cluster', 'c.json', '--plain', '--expert-slots', '4', '--memory', '64GiB'],
+    '--expert-slots: works on one machine alone; leave it out in a ring',
   ],
   ['zero tokens', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
 ];

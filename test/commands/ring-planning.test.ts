@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RingPlanningParts } from '../../commands/ring-planning.ts';
 import { readRing, ringPlanning } from '../../commands/ring-planning.ts';
-import type { RunRequest } from '../../commands/run-options.ts';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
 import { withoutGpus } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
@@ -49,7 +49,7 @@ test('experts are divided by a scheduler of hearth run, and a model without any 
 test('GPUs of a cluster that a ring can’t use are named', async () => {
   const lines: string[] = [];
   const { scheduling } = await ringPlanning({
-    request: { scheduler: 'optimal', requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    request: { scheduler: 'optimal', requested: {}, saveCluster: undefined } as unknown as RingPlanningParts['request'],
     given: undefined,
     file: { head: 'desktop', members: [], cluster },
     head: { gpus: () => new Map([['macbook', 'M1']]) } as unknown as RingHead,
@@ -73,7 +73,7 @@ test('a device that nothing connects is left out, and one line says so', async (
   const cut = parseCluster(JSON.stringify({ ...json, links: { ...json.links, pairs: apart } }), 'cut.json');
   const lines: string[] = [];
   await ringPlanning({
-    request: { scheduler: 'optimal', requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    request: { scheduler: 'optimal', requested: {}, saveCluster: undefined } as unknown as RingPlanningParts['request'],
     given: undefined,
     file: { head, members: [], cluster: withoutGpus(cut, () => true) },
     head: { gpus: () => new Map() } as unknown as RingHead,

@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRunCommand, type RunRequest } from '../../commands/run-options.ts';
+import { createGenerateCommand, type GenerateRequest } from '../../commands/generate-options.ts';
+import type { RingRequest } from '../../commands/ring-request.ts';
 import { RING_SCHEDULERS } from '../../engine/ring/head/planning.ts';
 import { writeKeys } from '../../engine/ring/wire/keys.ts';
 
-/** The request that the command parses from these options, or the message of its error. */
-async function requested(...options: readonly string[]): Promise<RunRequest | string> {
-  let request: RunRequest | undefined;
-  const command = createRunCommand(async (given) => {
+/** The request that `hearth run` parses from these options, or the message of its error. */
+async function requested(...options: readonly string[]): Promise<GenerateRequest | string> {
+  let request: GenerateRequest | undefined;
+  const command = createGenerateCommand('run', async (given) => {
     request = given;
   });
   try {
@@ -24,20 +25,22 @@ async function requested(...options: readonly string[]): Promise<RunRequest | st
 const RING = ['--cluster', 'home.json', '--plain'];
 
 test('by default links are encrypted, activations are exact and weights follow the plan', async () => {
-  const { memory, memoryLimit, ...request } = (await requested(...RING)) as RunRequest;
+  const { place, ...request } = (await requested(...RING)) as GenerateRequest;
+  const { memory, memoryLimit, ...ring } = place.ring as RingRequest;
   assert.ok(memory >= 0);
   assert.ok(memoryLimit >= memory);
-  assert.equal(request, {
-    ...{ model: 'm.gguf', cluster: 'home.json', workers: [], profile: undefined, saveCluster: undefined },
-    ...{ keys: undefined, prompts: ['Hi'], plan: undefined, scheduler: undefined, savePlan: undefined, tokens: 128 },
-    sampling: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
-    ...{ seed: 1, context: undefined, kvCache: 'F16', activations: 'F32', chunk: 128, linkDelay: 0 },
-    kernels: { implementation: 'auto' },
-    device: undefined,
-    drafts: { draft: undefined, own: false, lookup: undefined, tokens: undefined },
-    requested: { prefetch: undefined, release: undefined },
-    ...{ maxPressure: undefined, trace: undefined, json: false, chat: false, system: undefined, measure: false },
+  assert.equal(ring, {
+    ...{ cluster: 'home.json', workers: [], profile: undefined, keys: undefined, plan: undefined },
+    ...{ scheduler: undefined, activations: 'F32', chunk: 128, linkDelay: 0, device: undefined },
+    ...{ requested: { prefetch: undefined, release: undefined }, maxPressure: undefined, measure: false },
   });
+  const { prompts, tokens, saveCluster, savePlan, trace } = request;
+  assert.equal(
+    { prompts, tokens, saveCluster, savePlan, trace },
+    {
+      ...{ prompts: ['Hi'], tokens: undefined, saveCluster: undefined, savePlan: undefined, trace: undefined },
+    },
+  );
 });
 
 test('every option reaches the request', async () => {
@@ -63,27 +66,30 @@ test('every option reaches the request', async () => {
         '--device',
         'none',
       ],
-      ...['--max-pressure', '0.06', '--chat', '--system', 'Be brief.', '--measure'],
-    )) as RunRequest;
-    const { memory, memoryLimit, ...others } = request;
+      ...['--max-pressure', '0.06', '--chat', '--system', 'Be brief.', '--measure', '--top-k', '5', '--stop', '.'],
+    )) as GenerateRequest;
     const inputs = ['m.gguf', undefined, 'p.json', 'plan.json', file];
     const output = (flag: string, path: string, kind: string) => ({ flag, path, kind, inputs, force: false });
+    const { memory, memoryLimit, ...ring } = request.place.ring as RingRequest;
     assert.ok(memory > 60 * 2 ** 30 && memory < 64 * 2 ** 30);
     assert.is(memoryLimit, 64 * 2 ** 30);
+    assert.equal(ring, {
+      ...{ cluster: undefined, workers: ['tcp://a:1,k', 'tcp://b:2'], keys, profile: 'p.json', plan: 'plan.json' },
+      ...{ scheduler: 'ring-aware', maxPressure: 0.06, chunk: 16, activations: 'F16', linkDelay: 0.005 },
+      ...{ requested: { prefetch: 'willneed-whole', release: 'drop' }, device: 'none', measure: true },
+    });
+    const { place, kernels, drafts, sampling, ...others } = request;
+    assert.is(place.gpu, undefined);
     assert.equal(others, {
-      ...{ model: 'm.gguf', cluster: undefined, workers: ['tcp://a:1,k', 'tcp://b:2'], keys, prompts: ['Hi', 'Ho'] },
-      ...{ profile: 'p.json', plan: 'plan.json', scheduler: 'ring-aware', maxPressure: 0.06 },
+      ...{ model: 'm.gguf', prompts: ['Hi', 'Ho'], chat: true, system: 'Be brief.', json: true, stops: ['.'] },
       saveCluster: output('--save-cluster', 'c.json', 'a cluster file'),
       savePlan: output('--save-plan', 'out.json', 'a plan'),
-      ...{ tokens: 9, seed: 3, context: 64, kvCache: 'F32', chunk: 16, activations: 'F16', linkDelay: 0.005 },
-      sampling: { temperature: 0, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
-      requested: { prefetch: 'willneed-whole', release: 'drop' },
-      kernels: { implementation: 'native', threads: 4 },
-      device: 'none',
       trace: output('--trace', 'run.json', 'a trace'),
-      drafts: { draft: undefined, own: false, lookup: undefined, tokens: undefined },
-      ...{ json: true, chat: true, system: 'Be brief.', measure: true },
+      ...{ tokens: 9, seed: 3, context: 64, kvCache: 'F32', memory: undefined, paging: undefined },
+      ...{ gpuPaging: undefined, experts: undefined, packedExperts: undefined, routing: undefined },
     });
+    assert.equal(sampling, { temperature: 0, topK: 5, topP: 0.95, minP: 0.05, repeatPenalty: 1 });
+    assert.equal(kernels, { implementation: 'native', threads: 4 });
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -40,8 +40,8 @@ const REFUSED: readonly (readonly [options: readonly string[], line: RegExp])[] 
   [['--gpu-layers', 'some'], /^--gpu-layers: "some" is not a whole number; allowed: a number of layers, all, auto/],
   [['--gpu-layers', '1', '--memory', '1GiB'], /^--memory: works on the CPU alone; leave --gpu-layers out/],
   [
-    ['--gpu-layers', '1', '--worker', 'tcp://127.0.0.1:9'],
-    /^--gpu-layers: is for a server on one machine; of a ring, --plan says what GPUs compute/,
+    ['--gpu-layers', '1', '--worker', 'tcp://127.0.0.1:9', '--plain'],
+    /^--gpu-layers: is about this machine alone; in a ring --plan says what GPUs compute/,
   ],
   [['--worker', 'tcp://127.0.0.1:9', '--cluster', 'c.json'], /^--cluster: or --worker is needed, but not both/],
   [['--worker', 'tcp://127.0.0.1:9'], /^--keys: is missing/],

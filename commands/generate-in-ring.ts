@@ -1,24 +1,17 @@
-import type { Command } from 'commander';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
+import { transformerSettings } from '../engine/gguf/transformer-settings.ts';
 import { formatSeconds } from '../engine/input/format.ts';
 import { randomStream } from '../engine/input/random-stream.ts';
 import type { Kernels } from '../engine/kernels/kernels.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
-import { isRecurrent } from '../engine/model/layer-kind.ts';
-import type { Model } from '../engine/model/model.ts';
 import { readPartFile } from '../engine/ring/device/part-file.ts';
-import { NoNumbersError } from '../engine/ring/device/window-runner.ts';
 import type { RingHead } from '../engine/ring/head/head.ts';
 import type { DeviceExpertReads } from '../engine/ring/head/inquiries.ts';
-import type { RecoveringRing } from '../engine/ring/head/lost-worker.ts';
 import { fittedPlan, planRing } from '../engine/ring/head/planning.ts';
-import { createRingTexts, type RingModel, ringModel } from '../engine/ring/head/ring-texts.ts';
+import { type RingTexts, ringModel } from '../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../engine/ring/head/trace.ts';
-import { clock } from '../engine/ring/wire/clock.ts';
-import { damagedTensor, noNumbers } from '../engine/runtime/observed/no-numbers.ts';
-import { allFinite } from '../engine/runtime/pass/finite-logits.ts';
 import { generate } from '../engine/text/generate.ts';
 import { loadTokenizer } from '../engine/text/load-tokenizer.ts';
 import { promptTokens } from '../engine/text/prompt-tokens.ts';
@@ -27,55 +20,57 @@ import { type LookAhead, lookAhead } from '../engine/text/speculation/look-ahead
 import type { Tokenizer } from '../engine/text/tokenizer.ts';
 import type { TokenInterval } from '../engine/trace/trace.ts';
 import { describeReads } from './expert-options.ts';
+import { type GenerateRequest, roomFor } from './generate-options.ts';
 import { describePressure, type MemoryPressure, pressureOf } from './memory-pressure.ts';
 import { openRing } from './open-ring.ts';
 import { writeOutputFile } from './output-file.ts';
-import { createRunCommand, type RunRequest } from './run-options.ts';
+import { checkedModel, textsOfRing } from './ring-model.ts';
+import type { RingRequest } from './ring-request.ts';
 import { type Drafts, describeSpeculation, openDrafts } from './speculation.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
 /**
- * `hearth run`: generates text with a model whose layers run on several devices. Texts go to stdout, everything else to
- * stderr.
+ * Generates texts with a model whose layers run on several devices. Texts go to stdout, everything else to stderr.
+ * @throws InputError and RingError as openRing does
  */
-export function runCommand(): Command {
-  return createRunCommand(run);
-}
-
-async function run(request: RunRequest): Promise<void> {
-  const gguf = withFile(request.model, readGguf);
+export async function generateInRing(request: GenerateRequest, asked: RingRequest): Promise<void> {
+  const { model: file, chat, system, kvCache, saveCluster, savePlan } = request;
+  const gguf = withFile(file, readGguf);
   const tokenizer = loadTokenizer(gguf);
-  const { chat, system } = request;
   const prompts = await Promise.all(
     request.prompts.map((text) => promptTokens(gguf, tokenizer, { text, chat, system })),
   );
-  const context = request.context ?? Math.max(...prompts.map((tokens) => tokens.length)) + request.tokens;
+  const { whole } = readPartFile(gguf);
+  const shape = modelFromGguf(whole);
+  const longest = Math.max(...prompts.map((tokens) => tokens.length));
+  const { tokens, context } = roomFor(longest, request, transformerSettings(whole, shape).contextLength);
   const trace = request.trace !== undefined;
   let kernels: Kernels | undefined;
   const draftKernels = (): Kernels => {
     kernels ??= openKernels(request.kernels);
     return kernels;
   };
-  const { vocabularySize } = modelFromGguf(readPartFile(gguf).whole);
+  const { vocabularySize } = shape;
   const texts = prompts.map((prompt, index): TextRequest => {
     const stream = lookAhead(randomStream(request.seed + index, 'sampler'));
     const drafts = openDrafts({
-      ...{ request: request.drafts, file: request.model, tokenizer, vocabularySize },
+      ...{ request: request.drafts, file, tokenizer, vocabularySize },
       ...{ kernels: draftKernels, context, sampling: request.sampling, stream },
     });
     return { prompt, stream, drafts };
   });
-  const memory = request.memory - texts.reduce((sum, { drafts }) => sum + (drafts?.bytes ?? 0), 0);
+  const memory = asked.memory - texts.reduce((sum, { drafts }) => sum + (drafts?.bytes ?? 0), 0);
   const { head, ring, model, planning, pageTokens, close } = await openRing({
-    ...request,
-    ...{ context, memory, requests: prompts.length, pageTokens: undefined, trace, log },
+    ...{ ...asked, model: file, kvCache, kernels: request.kernels, saveCluster, context, memory },
+    ...{ requests: prompts.length, pageTokens: undefined, trace, log },
   });
   try {
-    if (request.savePlan !== undefined) {
+    if (savePlan !== undefined) {
       const plan = fittedPlan(planRing(planning, head.present()), head.weights);
-      writeOutputFile(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
+      writeOutputFile(savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
-    await generateAll({ ring, head, model, request, tokenizer, texts, context, pageTokens });
+    const ringTexts = textsOfRing({ ring, model, pageTokens }, context, prompts.length);
+    await generateAll({ ringTexts, head, request, tokenizer, texts, tokens });
   } finally {
     await close();
     kernels?.close();
@@ -91,39 +86,33 @@ interface TextRequest {
 }
 
 interface Generation {
-  readonly ring: RecoveringRing;
+  readonly ringTexts: RingTexts;
   readonly head: RingHead;
-  readonly model: Model;
-  readonly request: RunRequest;
+  readonly request: GenerateRequest;
   readonly tokenizer: Tokenizer;
   readonly texts: readonly TextRequest[];
-  readonly context: number;
-  readonly pageTokens: number;
+  /** The most of each text. */
+  readonly tokens: number;
 }
 
 /** Generates the texts of all prompts together. */
 async function generateAll({
-  ring,
+  ringTexts,
   head,
-  model,
   request,
   tokenizer,
   texts: requests,
-  context,
-  pageTokens,
+  tokens,
 }: Generation): Promise<void> {
   const intervals: TokenInterval[] = [];
   const streamed = requests.length === 1 && !request.json;
-  const size = { contextLength: context, pages: requests.length * Math.ceil(context / pageTokens), pageTokens };
-  const ringTexts = createRingTexts(ring, { ...size, isRecurrent: isRecurrent(model) });
   const texts = await interruptible((signal) =>
     Promise.all(
       requests.map(async ({ prompt, stream, drafts }) => {
-        const model = checkedModel(ringModel(ringTexts), prompt.length, { intervals, file: request.model });
+        const model = checkedModel(ringModel(ringTexts), request.model, (interval) => intervals.push(interval));
         const speculation = drafts?.speculation(model);
         const generated = await generate({
-          ...{ model, speculation, tokenizer, prompt, signal },
-          tokens: request.tokens,
+          ...{ model, speculation, tokenizer, prompt, signal, tokens, stops: request.stops },
           sampler: createSampler(request.sampling, stream),
           onText: (text) => streamed && writeText(text),
         });
@@ -171,35 +160,6 @@ async function readsOf(head: RingHead): Promise<DeviceExpertReads[]> {
     log(`reads of experts aren’t known: ${(error as Error).message}`);
     return [];
   }
-}
-
-/** Wraps the model to record when each token was computed. */
-interface Checks {
-  readonly intervals: TokenInterval[];
-  /** The head's file, for messages. */
-  readonly file: string;
-}
-
-/** The model, with its times recorded, whose logits must be numbers. */
-function checkedModel(model: RingModel, promptTokens: number, { intervals, file }: Checks): RingModel {
-  const checked = async (logits: Promise<Float32Array>, tokens: readonly number[]): Promise<Float32Array> => {
-    const start = clock();
-    const found = await logits.catch((error: Error) => {
-      // The head's own file has the same weights, and names the tensor.
-      throw (error.cause instanceof NoNumbersError ? damagedTensor(file) : undefined) ?? error;
-    });
-    if (!allFinite(found)) throw noNumbers(file);
-    intervals.push({ phase: tokens.length === promptTokens ? 'prefill' : 'decode', start, end: clock() });
-    return found;
-  };
-  return {
-    ...model,
-    get position() {
-      return model.position;
-    },
-    evaluate: (tokens) => checked(model.evaluate(tokens), tokens),
-    verify: (tokens) => checked(model.verify(tokens), tokens),
-  };
 }
 
 function log(line: string): void {
