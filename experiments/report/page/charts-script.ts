@@ -124,11 +124,22 @@ export const CHARTS = `
       button.addEventListener('click', () => save(button.dataset.format));
     }
     draw();
-    return draw;
+    return () => {
+      // The library keeps margins of scales and legends that stood elsewhere.
+      Plotly.purge(plot);
+      draw();
+    };
   });
-  const drawAll = () => drawings.forEach((draw) => draw());
+  const drawAll = () => drawings.forEach((drawAnew) => drawAnew());
   dark.addEventListener('change', drawAll);
   narrow.addEventListener('change', drawAll);
+  // What fits a narrow screen depends on its width; its height changes as a phone's address bar comes and goes.
+  let width = innerWidth;
+  window.addEventListener('resize', () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    if (narrow.matches) drawAll();
+  });
 
   // A chart in a closed part gets its width when the part is opened.
   for (const part of document.querySelectorAll('details')) {

@@ -337,23 +337,42 @@ const { data, layout } = lineChart({
   series: [{ name: 'time', colour: '#0072b2', x: NAMES, y: NUMBERS }],
 });
 const flat = { data, layout: { ...layout, xaxis: { ...layout.xaxis, tickangle: 0 } } };
+const scale = {
+  data: [{ type: 'heatmap' as const, z: [[1, 2]], colorbar: { title: { text: 'cells of<br>46' }, thickness: 14 } }],
+  layout: { ...layout, height: 480, xaxis: {}, yaxis: {} },
+};
 const TABLET: Page = {
   ...CROWDED,
   sections: [
     ...(EIGHT === undefined ? [] : [EIGHT]),
-    { title: 'Labels', blocks: [{ kind: 'chart', title: 'Flat', variants: [{ label: '', figure: flat }] }] },
+    {
+      title: 'Labels',
+      blocks: [
+        { kind: 'chart', title: 'Flat', variants: [{ label: '', figure: flat }] },
+        { kind: 'chart', title: 'Scale', variants: [{ label: '', figure: scale }] },
+      ],
+    },
   ],
 };
 
 testPage(
-  'a tablet’s charts are wide, and labels of their columns don’t overlap',
+  'a tablet’s charts are wide, turned as well, and labels of their columns don’t overlap',
   TABLET,
   { width: 768 },
   async ({ page }) => {
-    await page.waitForSelector('figure >> nth=1 >> svg .ytitle');
+    await page.waitForSelector('figure >> nth=2 >> svg .cbtitle');
     const plot = await page.locator('figure svg .nsewdrag').first().boundingBox();
     assert.ok((plot?.width ?? 0) > 500, `${plot?.width} pixels for the chart`);
     assert.equal(await overlaps(page), []);
+    // Turned, it has room for a scale next to its chart, which takes the rest of the width.
+    await page.setViewportSize({ width: 1024, height: 768 });
+    await page.waitForFunction(() => {
+      const figure = document.querySelectorAll('figure')[2];
+      const [drawn, bar] = ['.nsewdrag', '.colorbar'].map((part) =>
+        figure?.querySelector(part)?.getBoundingClientRect(),
+      );
+      return drawn !== undefined && bar !== undefined && drawn.width > 700 && bar.left > drawn.right;
+    });
   },
 );
 
