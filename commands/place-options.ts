@@ -58,14 +58,13 @@ const RING_ONLY = [
 export function readPlace(options: PlaceTexts, called: Command, rules: PlaceRules, needsRing = false): Place {
   const isGiven = (name: string): boolean => called.getOptionValueSource(name) === 'cli';
   if (needsRing || RING_PLACES.some(isGiven)) {
-    const ring = readRingRequest(options);
     const { gpuLayers, cpuMoe, nCpuMoe } = options;
     const ofGpu = firstGiven({ '--gpu-layers': gpuLayers, '--cpu-moe': cpuMoe, '--n-cpu-moe': nCpuMoe });
     if (ofGpu !== undefined)
       throw new InputError(ofGpu, 'is about this machine alone; in a ring --plan says what GPUs compute');
     const local = firstGiven(rules.onOneMachine);
     if (local !== undefined) throw new InputError(local, 'works on one machine alone; leave it out in a ring');
-    return { gpu: undefined, ring };
+    return { gpu: undefined, ring: readRingRequest(options) };
   }
   const lone = [...RING_ONLY, ...(rules.inRing ?? [])].find(isGiven);
   if (lone !== undefined) {
