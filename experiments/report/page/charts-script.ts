@@ -73,7 +73,7 @@ export const CHARTS = `
     const names = data.filter(({ name, showlegend }) => name !== undefined && showlegend !== false).map(({ name }) => name);
     const inPairs = names.every((name) => LETTER * name.length + 44 <= width / 2);
     const rows = layout.showlegend === false ? 0 : inPairs ? Math.ceil(names.length / 2) : names.length;
-    const bars = data.some(({ colorbar }) => colorbar !== undefined) ? 70 : 0;
+    const bars = data.some(({ colorbar }) => colorbar !== undefined) ? 112 : 0;
     const { t = 30, r = 10, b = 60 } = layout.margin ?? {};
     // The toolbar always shows on phones: labels stand below it, and a finger that scrolls the page doesn't zoom.
     const top = Math.max(t, 56);
@@ -90,7 +90,7 @@ export const CHARTS = `
     const scale = { orientation: 'h', x: 0, xanchor: 'left', xref: 'container', y: 0, yref: 'container', yanchor: 'bottom', lenmode: 'pixels', len: width - 20, tickangle: 0 };
     const wide = ({ title, ...bar }) => ({
       ...bar,
-      ...(title && { title: { ...title, side: 'right', font: { size: 12 }, text: title.text.replaceAll('<br>', ' ') } }),
+      ...(title && { title: { ...title, side: 'bottom', font: { size: 12 }, text: title.text.replaceAll('<br>', ' ') } }),
       ...scale,
     });
     const drawn = data.map((one) => (one.colorbar ? { ...one, colorbar: wide(one.colorbar) } : one));

@@ -338,7 +338,13 @@ const { data, layout } = lineChart({
 });
 const flat = { data, layout: { ...layout, xaxis: { ...layout.xaxis, tickangle: 0 } } };
 const scale = {
-  data: [{ type: 'heatmap' as const, z: [[1, 2]], colorbar: { title: { text: 'cells of<br>46' }, thickness: 14 } }],
+  data: [
+    {
+      type: 'heatmap' as const,
+      z: [[1, 2]],
+      colorbar: { title: { text: 'least TPOT<br>(s per token)' }, thickness: 14 },
+    },
+  ],
   layout: { ...layout, height: 480, xaxis: {}, yaxis: {} },
 };
 const TABLET: Page = {
@@ -364,6 +370,7 @@ testPage(
     const plot = await page.locator('figure svg .nsewdrag').first().boundingBox();
     assert.ok((plot?.width ?? 0) > 500, `${plot?.width} pixels for the chart`);
     assert.equal(await overlaps(page), []);
+    assert.equal(await cutTexts(page), []);
     // Turned, it has room for a scale next to its chart, which takes the rest of the width.
     await page.setViewportSize({ width: 1024, height: 768 });
     await page.waitForFunction(() => {
