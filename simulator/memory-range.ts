@@ -4,10 +4,10 @@ import type { SecondsRange } from '../engine/trace/token-figures.ts';
 const MEMORY_SHARES = [0.99, 0.995, 1, 1.005, 1.01];
 
 /**
- * The least and the most that a token takes in simulations in which all devices have up to 1 % less or more memory for
- * weights. Where Linux comes to rest at one of several shares of the weights, so little decides at which: one figure says
- * too much there, and elsewhere both ends are nearly the same.
- * @param secondsWith the seconds of a token where devices have this share of their memory
+ * The least and the most seconds of a token in simulations in which all devices have up to 1 % less or more memory for
+ * weights. If Linux can come to rest at one of several shares of the weights, such small differences decide at which: a
+ * single figure would be misleading. Otherwise both ends are nearly the same.
+ * @param secondsWith the seconds of a token if devices have this share of their memory
  */
 export function secondsRange(secondsWith: (share: number) => number): SecondsRange {
   const seconds = MEMORY_SHARES.map(secondsWith);

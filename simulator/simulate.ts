@@ -49,7 +49,7 @@ export function simulate(parts: SimulationParts): SimulationResult {
   }
 }
 
-/** Without a policy for experts the simulation reads whole layers: which experts tokens use isn't known to it then. */
+/** Without a policy for experts the simulation reads whole layers, since it doesn't know which experts tokens use. */
 function checkExperts({ cluster, model, plan, workload, runtime }: SimulationParts): void {
   if (model.layer.routed.length === 0) return;
   const reading = predict({ plan, truth: cluster, model, workload, reclaim: 'lru', ...(runtime && { runtime }) })

@@ -50,10 +50,10 @@ export function steadySeconds({ cluster, model, workload, reclaim, runtime }: St
   return steadyMean(plan, decodeSeconds(trace.tokens));
 }
 
-/** Tokens in which what reads ahead settles, those that count at least and at most, and the standard error of a mean that is enough. */
+/** Tokens until read-ahead has settled, the least and the most that count, and the standard error of their mean that is enough. */
 const OF_EXPERTS = { settling: 2, least: 8, most: 24, error: 0.01 } as const;
 
-/** Whether this many tokens give their mean well enough. */
+/** Whether the mean of these tokens is precise enough. */
 function isMeanKnown(seconds: readonly number[]): boolean {
   const count = seconds.length;
   if (count < OF_EXPERTS.least) return false;
@@ -62,7 +62,7 @@ function isMeanKnown(seconds: readonly number[]): boolean {
   return Math.sqrt(squares / (count * (count - 1))) <= OF_EXPERTS.error * mean;
 }
 
-/** Tokens that use experts are not alike: the mean of some, in caches that are full. */
+/** Tokens that use experts differ from one another: the mean of some, in full caches. */
 function expertsSeconds({ cluster, model, workload, reclaim, runtime }: SteadyCase, plan: Plan): number | string {
   const { outOfMemory, trace } = simulate({
     ...{ cluster, model, plan, reclaim, record: 'tokens' },

@@ -87,9 +87,10 @@ export interface SlowestDevice {
 }
 
 /**
- * Which device is the slowest, and with how many experts: E(max) is the sum of probability × seconds. Of devices that take as
- * long the first counts. The probability that device d is it with n experts is that of n there and of counts everywhere else
- * whose seconds are no more, the coefficient of z^(total − n) in the product of the others' distributions.
+ * The devices that may be the slowest, each with its number of experts and the probability of that: E(max) is the sum of
+ * probability × seconds. Of devices that take equally long the first counts. The probability that device d is the slowest
+ * with n experts is that of n experts there, and of counts on all other devices that take no longer: the coefficient of
+ * z^(total − n) in the product of the others' distributions.
  */
 export function slowestDevices({ counts, total, secondsOf }: SlowestCase): SlowestDevice[] {
   const degree = total ?? counts.reduce((sum, own) => sum + own.length - 1, 0);

@@ -85,7 +85,7 @@ export function createCursor(source: ByteSource): Cursor {
 
   /**
    * Reads up to `most` texts that are whole in the buffer, and valid: one by one, hundreds of thousands take long.
-   * @param placed is given where each text begins and ends, from the first one's length on
+   * @param placed receives the beginning and end of each text, counted from the length of the first
    * @returns the bytes of the texts and their lengths
    */
   const bufferedTexts = (most: number, limit: number, placed: (from: number, to: number) => void): Uint8Array => {

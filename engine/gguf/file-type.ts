@@ -34,8 +34,8 @@ const FILE_TYPES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * The mixes whose main format these are, where llama.cpp has no number for a whole file of the format: their numbers say
- * of which format most tensors are, and `llama-quantize --pure` writes them too.
+ * Mixes that mainly have these formats, for formats that have no number of their own in llama.cpp: the mix's number says
+ * which format most tensors have, and `llama-quantize --pure` writes it too.
  */
 const MIXES_OF_FORMATS: Partial<Record<string, string>> = {
   Q3_K: 'Q3_K_S',

@@ -57,8 +57,8 @@ export interface Kernels {
    */
   run(operations: readonly Operation[]): void;
   /**
-   * Operations that are going to run again and again: checking and encoding them takes as long as computing a small
-   * model's token does. Missing where nothing is gained.
+   * Prepares operations that will run many times: checking and encoding them takes as long as computing a token of a
+   * small model. Missing if nothing is gained.
    * @throws RangeError as `run` does, and for attention to pages
    */
   readonly prepare?: (operations: readonly Operation[]) => PreparedOperations;
@@ -69,7 +69,7 @@ export interface Kernels {
    * @throws InputError if the GPU is lost or has too little memory
    */
   read(vector: Vector): Promise<void> | undefined;
-  /** Opens kernels alike with memory of their own, which is the caller's to close; missing where files aren't mapped. */
+  /** Opens kernels of the same kind with their own memory, which the caller closes; missing if files aren't mapped. */
   readonly again?: () => Kernels;
   /** Ends the threads and frees matrices, mappings and caches; `run` must not be called afterwards. */
   close(): void;
@@ -91,11 +91,11 @@ export interface PreparedOperations {
   readonly writeGreedily?: (text: PreparedText) => GreedyText;
 }
 
-/** How far likely tokens follow on one another. */
+/** Conditions under which a text is continued with the likeliest token. */
 export interface GreedyOptions {
   /** The most tokens, at least one. */
   readonly most: number;
-  /** A token follows if its logit leads the next one by so much. */
+  /** A token follows if its logit is ahead of the next one by at least this. */
   readonly leastLead: number;
   /** Tokens after which none follows. */
   readonly ends: ReadonlySet<number>;

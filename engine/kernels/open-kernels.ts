@@ -5,7 +5,7 @@ import { ADDON_REMEDY, loadAddon } from './native/addon.ts';
 import { nativeKernels } from './native/native-kernels.ts';
 import { referenceKernels } from './reference/reference-kernels.ts';
 
-/** Which kernels compute, and with how many threads. */
+/** The kernels to use, and their number of threads. */
 export interface KernelOptions {
   /** "auto" (the default) is native if the addon was built, otherwise reference. */
   readonly implementation?: 'auto' | 'native' | 'reference';

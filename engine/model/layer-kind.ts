@@ -33,7 +33,7 @@ export interface Attention {
   readonly gated?: true;
   /** Positions that a token sees, its own included; missing: all up to its own. */
   readonly window?: number;
-  /** Which of the model's rotations is applied to queries and keys. */
+  /** The model's rotation that is applied to queries and keys. */
   readonly rotation: RotationName | 'none';
   /** Factor of the scores; missing: 1/√headSize. */
   readonly scale?: number;

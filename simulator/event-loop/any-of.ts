@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { Effect, type Outcome, type Source, type Waiter } from './effect.ts';
 import { list } from './errors.ts';
 
-/** Which of several effects was first, and its result; `index` tells which type `value` has. */
+/** The first of several effects to end, and its result; `index` tells which type `value` has. */
 export type First<Branches extends readonly Effect<unknown>[]> = {
   [Key in keyof Branches]: {
     readonly index: Key extends `${infer Index extends number}` ? Index : number;

@@ -2,7 +2,7 @@ import { EventHeap } from './heap.ts';
 
 /** From this many entries on they are spread: a heap of fewer stays in the processor's first caches. */
 const SPREAD_FROM = 2048;
-/** Entries of a bucket in the mean. */
+/** Mean number of entries in a bucket. */
 const PER_BUCKET = 16;
 /** Times that are looked at to choose what the buckets cover, and the share of the entries that is to lie in them. */
 const SAMPLES = 64;

@@ -84,7 +84,7 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
     return false;
   }
 
-  /** Marks a new effect as waited for by someone who does without it: it will have had no result to give. */
+  /** Marks a new effect as used by a waiter that needs neither its source nor a result. */
   useUp(): void {
     if (this.state !== 'new') throw new Error(USED);
     this.state = 'succeeded';

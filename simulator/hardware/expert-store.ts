@@ -18,7 +18,7 @@ import {
 } from './read-lanes.ts';
 import { createSlotPages } from './slot-pages.ts';
 
-/** How often experts were needed, and what was read. */
+/** Counts of the needs of experts, and of what was read. */
 export interface ExpertCounts {
   readonly needs: number;
   /** Needs that slots, or mapped pages, held. */
@@ -99,10 +99,10 @@ export function createExpertStore({ simulation, one, shares, throttle, onRead }:
   const slotPages = createSlotPages(shares.residentSlots);
   const places = new Map<number, number>();
   const isSwapping = shares.residentSlots < shares.allSlots;
-  /** Whether nothing but experts is read, past the page cache, and each for a token that waits for it: none is cancelled. */
+  /** Whether only experts are read, past the page cache, and each for a token that waits for it: no read is cancelled. */
   const readsAlone =
     policy.method === 'direct' && memory.dense === 'anonymous' && !isSwapping && policy.lookahead.kind === 'none';
-  /** Reads that were requested of a disk that has no others, and hadn't ended when the counts were asked for last. */
+  /** Reads of a disk that has no others, if they hadn't ended when the counts were last asked for. */
   let known: KnownRead[] = [];
   const fetches = new Map<number, Fetch>();
 

@@ -49,7 +49,7 @@ function* submit(weights: WeightsReader, range: ByteRange): Steps {
   for (const part of cache.startRead(range, 'willneed')) reads.submit(reads.begin(part, 'willneed', 'sequential'));
 }
 
-/** The end of a range's resident beginning: what was read ahead may be evicted again for what is read ahead next. */
+/** The end of a range's resident beginning: pages that were read ahead may be evicted again for those read ahead next. */
 function endOfResident(cache: PageCache, range: ByteRange): number {
   const found = cache.next(range);
   return found.state === 'resident' ? found.to : range.from;

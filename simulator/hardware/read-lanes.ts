@@ -39,11 +39,11 @@ export function createReadBus(simulation: Simulation, { bandwidth }: DiskReads, 
 /** A read that was requested of lanes. */
 export interface LaneRead {
   readonly done: OneShot<void>;
-  /** Drops it if it waits for a lane: `done` doesn't come then. */
+  /** Drops it if it waits for a lane; `done` isn't called then. */
   cancel(): void;
 }
 
-/** A number of reads at once, the others waiting in the order of their requests. */
+/** A limited number of reads at once; the others wait in the order of their requests. */
 export interface ReadLanes {
   /** Requests a read, whose steps a lane goes through. */
   request(steps: () => Steps): LaneRead;
@@ -94,7 +94,7 @@ export interface KnownRead {
   readonly bytes: number;
 }
 
-/** As many reads at once as `depth`, all of one latency, of a disk that nothing else reads: each one's end is known at its request. */
+/** Up to `depth` reads at once, all of one latency, of a disk that nothing else reads: their ends are known when requested. */
 export function createOwnLanes(
   simulation: Simulation,
   { bus, depth, latency }: { readonly bus: ReadBus; readonly depth: number; readonly latency: number },

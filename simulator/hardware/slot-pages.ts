@@ -1,6 +1,6 @@
 import { createUnitCache } from '../../engine/experts/unit-cache.ts';
 
-/** Which slots the operating system keeps in memory, where it swaps out what was used least recently. */
+/** The slots that the operating system keeps in memory; the least recently used are swapped out. */
 export interface SlotPages {
   /** A slot is used. @returns whether it has to come back from swap */
   use(slot: number): boolean;

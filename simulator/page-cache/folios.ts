@@ -7,7 +7,7 @@ export const HUGE_PAGE_BYTES = 2 * 2 ** 20;
 /** Readahead windows after a stream's first whose folios are larger than a page and smaller than a huge page. */
 const SEVERAL_WINDOWS = 4;
 
-/** Which folios the operating system's readahead allocates. */
+/** The folios that the operating system's readahead allocates. */
 export interface FolioStream {
   /** Advances to a span that is about to be read; returns its parts, in order, with the folios that they come in. */
   advance(span: Span, stream: Stream): readonly (Span & { readonly folios: Folios })[];
@@ -57,7 +57,7 @@ export function createFolioStream(
   };
 }
 
-/** Which parts of a mapping have page tables, one for every 2 MiB. */
+/** The parts of a mapping that have page tables, one for every 2 MiB. */
 export interface PageTables {
   /** A span is mapped page by page. */
   add(span: Span): void;

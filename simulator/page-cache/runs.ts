@@ -65,9 +65,9 @@ export function createRunList(): RunList {
 }
 
 /**
- * Which extents are in memory or being read, as runs: an index by position, and lists by recency. Runs that are
- * neighbours in both and have equal marks are joined, so that reading a file over and over keeps only a handful of
- * runs, however large the file.
+ * Extents that are in memory or being read, as runs: an index by position, and lists by recency. Runs that are
+ * neighbours in both and have equal marks are joined, so that a file that is read over and over has only a handful of
+ * runs, however large it is.
  */
 export interface RunMap {
   /** By position. */

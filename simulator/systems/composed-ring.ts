@@ -24,14 +24,14 @@ export interface ComposedRingParts {
   readonly extentBytes?: number;
 }
 
-/** Devices that are remembered at most: each keeps what its page cache held after each of its visits. */
+/** Most devices that are remembered: each keeps what its page cache held after each of its visits. */
 const MOST_MEMBERS = 20_000;
 
 /**
  * Simulates rings device by device. A token is at one place at a time and every device has a disk and a page cache of
- * its own, so a device feels the others only by when tokens arrive. Its answers to that are simulated once and serve all
- * plans that give it the same layers under the same policy (createMember); a plan's tokens follow by adding up visits
- * and messages. The times are those of `simulate` but for rounding.
+ * its own, so other devices affect it only by the times at which tokens arrive. Its answers to those are simulated once
+ * and serve all plans that give it the same layers under the same policy (createMember); a plan's tokens follow by adding
+ * up visits and messages. The times are those of `simulate`, except for rounding.
  *
  * @returns the seconds of decoded tokens until there are `enough`, which is asked after each; `undefined` for a plan
  *   that has to be simulated as a whole: one device alone, chips that cut operators, links with jitter or loss, memory
@@ -155,7 +155,7 @@ function follow(
 interface Leg {
   readonly device: string;
   readonly stops: readonly Stop[];
-  /** By stop: where the weights are needed that are prefetched after it. */
+  /** By stop: the stop that needs the weights that are prefetched after it. */
   readonly next: readonly (readonly Stop[])[];
   /** For the first leg: the last stops of the token before, up to the output layer, which are on this device too. */
   readonly before: Omit<Leg, 'device' | 'before'> | undefined;
@@ -190,7 +190,7 @@ function visitOf({ stops, next, before }: Leg, pass: Pass, isFirst: boolean): Vi
   return isFirst ? embedded : [...calls(before), ...embedded];
 }
 
-/** Everything of a plan that one of its devices depends on, apart from when tokens arrive. */
+/** All parts of a plan that one of its devices depends on, except for the times at which tokens arrive. */
 function memberKey({ output, weights }: FittedPlan, device: string, legs: readonly Leg[]): string {
   const stagesOf = ({ stops }: Pick<Leg, 'stops'>) => stops.map(({ stages }) => stages);
   const stages = legs.map((leg) => [stagesOf(leg), leg.before && stagesOf(leg.before)]);

@@ -20,7 +20,7 @@ export interface ExpertPasses {
   readonly one: ExpertsCase;
   readonly shares: MemoryShares;
   readonly store: ExpertStore;
-  /** Which experts tokens use; where tokens are more, it begins anew. */
+  /** The experts that tokens use; with more tokens than it has, it begins anew. */
   readonly routing: Routing;
   readonly guess: Guesser;
   /** Seconds for which the processor has waited. */
@@ -68,16 +68,16 @@ export function* runExpertPass(passes: ExpertPasses, pass: ExpertPass): Steps {
   yield* endExpertPass(passes, pass);
 }
 
-/** Computes what isn't in a layer with experts. */
+/** Computes everything outside layers with experts. */
 export function* endExpertPass(passes: ExpertPasses, { seconds }: Pick<ExpertPass, 'seconds'>): Steps {
   yield* passes.store.useDense(passes.one.mixture.layers);
   yield* compute(passes, 'output and other layers', seconds.other);
 }
 
 /**
- * A layer: what every token uses, up to the router; then the experts that it has chosen. What is missing is read, and guesses
- * for the next layer behind it. With hits first the processor multiplies what a single token needs and is there meanwhile, and
- * the others as they come; those of several tokens are multiplied together.
+ * A layer: the weights that every token uses, up to the router; then the experts that it has chosen. Missing ones are read,
+ * and after them the guesses for the next layer. With hits first, the processor meanwhile multiplies the experts of a single
+ * token that are in memory, and the others as they arrive; those of several tokens are multiplied together.
  */
 export function* runExpertLayer(passes: ExpertPasses, pass: ExpertPass, layer: number): Steps {
   const { one, store, simulation } = passes;

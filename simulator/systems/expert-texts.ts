@@ -17,7 +17,7 @@ export interface ExpertTexts {
   readonly outputTokens: number;
   /** Tokens of a decoding pass that drafts nothing. */
   readonly together: PassTokens;
-  /** How tokens are drafted; they aren't unless given. */
+  /** How tokens are drafted; by default they aren't. */
   readonly drafts?: TextDrafts | undefined;
   /** Runs a pass whose first token of each text is `from`, counted from the text's begin. */
   readonly pass: (phase: 'prefill' | 'decode', tokens: PassTokens, from: number) => Steps;

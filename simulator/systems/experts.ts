@@ -17,9 +17,9 @@ export interface ExpertsRun {
   /** Its name in the trace; `machine` unless given. */
   readonly device?: string | undefined;
   readonly one: ExpertsCase;
-  /** Which experts tokens use, those of the prompt first. */
+  /** The experts that tokens use, those of the prompt first. */
   readonly routing: Routing;
-  /** Tokens of the prompt, which share a pass; 0 unless given, and where the case has no seconds of a prompt. */
+  /** Tokens of the prompt, which share a pass; 0 by default, and if the case has no seconds of a prompt. */
   readonly promptTokens?: number;
   /** Tokens that are decoded. */
   readonly outputTokens: number;

@@ -50,7 +50,7 @@ export interface Mixture {
 
 /** An architecture, by what distinguishes it from llama. */
 export interface Family {
-  /** Which values of a head are rotated together: neighbours, or those of its two halves. */
+  /** The pairs of a head's values that are rotated together: neighbours, or one value of each half. */
   readonly pairs: 'adjacent' | 'halves';
   /** How queries and keys are normalised; `if-present`: each head before its rotation, if the file has the weights. */
   readonly norms?: Attention['norms'] | 'if-present';

@@ -7,7 +7,7 @@ const MOST_WIDTH = 1_000_000;
 /** Scores by `expert_gating_func`; 0 means that the file doesn't say. */
 export const GATINGS: readonly (RouterScores | undefined)[] = [undefined, 'softmax', 'sigmoid', 'logits'];
 
-/** The number of a file's experts; 0: its layers are dense. @throws InputError unless it is a whole number */
+/** The file's number of experts; 0: its layers are dense. @throws InputError unless it is a whole number */
 export function expertCount({ fields, key }: Pick<FamilyFile, 'fields' | 'key'>): number {
   return fields.optionalIndex(key('expert_count'), MOST_EXPERTS) ?? 0;
 }

@@ -85,8 +85,8 @@ export const LATTICE_LAYOUTS = {
     signs: { count: 8, first: 8 * 34, step: 8 },
   },
   /**
-   * IQ3_XXS: 98 bytes, 256 points of 4 values, unit 1/4. Bytes 0–1: d. Bytes 2–65: the points' numbers. Bytes 66–97: for
-   * each of eight groups of 32 32 bits: four times seven signs, and s.
+   * IQ3_XXS: 98 bytes, 256 points of 4 values, unit 1/4. Bytes 0–1: d. Bytes 2–65: the points' numbers. Bytes 66–97: 32
+   * bits for each of eight groups of 32: four times seven signs, and s.
    */
   IQ3_XXS: {
     size: 98,

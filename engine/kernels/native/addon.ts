@@ -53,7 +53,7 @@ export interface NativePages extends NativeJobs<NativePageOutcome> {
   random(on: boolean): void;
   submit(kind: number, from: number, to: number, lookBack: number): number;
   buffer(bytes: number): [buffer: number, bytes: ArrayBuffer];
-  /** Has the buffers of another file's pages from now on. */
+  /** Uses the buffers of another file's pages from now on. */
   shareBuffers(other: NativePages): void;
   /** @param targets buffer, offset and bytes of each */
   read(from: number, to: number, ...targets: readonly number[]): number;

@@ -19,9 +19,9 @@ export interface NativeOptions {
   readonly instructionSet: string;
   /** Whether each of the kernels' own threads is bound to one processor. */
   readonly pin: boolean;
-  /** Whether the factors of products are rounded less than speed would have it (KernelOptions.exact). Default: false. */
+  /** Whether the factors of products are rounded less, at the cost of speed (KernelOptions.exact). Default: false. */
   readonly exact?: boolean;
-  /** Whether they are rounded more (KernelOptions.fast). Default: false. */
+  /** Whether they are rounded more, for speed (KernelOptions.fast). Default: false. */
   readonly fast?: boolean;
 }
 

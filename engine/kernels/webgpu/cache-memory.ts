@@ -5,7 +5,7 @@ import type { Program } from './program.ts';
 export interface ScratchFile {
   /** @throws InputError if the disk is full or fails, as `read` does */
   write(place: number, data: Uint32Array): void;
-  /** Begins to bring a place near, for `read` to find it there. */
+  /** Begins to read a place into memory, so that `read` finds it there. */
   prefetch(place: number): void;
   read(place: number, data: Uint32Array): void;
   close(): void;
@@ -56,7 +56,7 @@ export function cacheMemory(options: CacheMemoryOptions): CacheFile {
     program.submit();
     device.queue.writeBuffer(bufferOf(cache), 0, data);
   };
-  /** Is read when it is waited for; the disk works before. */
+  /** Is read when it is waited for; the disk begins earlier. */
   const readLater = (cache: KeyValueCache, place: number): CacheJob => {
     const begun = performance.now() / 1000;
     let outcome: { readonly start: number; readonly end: number } | undefined;

@@ -10,7 +10,7 @@ import { LANES } from './shaders/lanes.ts';
 const BUSY_WORKGROUPS = 1024;
 /** Positions that a workgroup of attention takes at once. */
 const CHUNK_STEP = 64;
-/** A window of more positions than there are. */
+/** A window that is larger than every context. */
 const NO_WINDOW = 2 ** 30;
 
 interface ChunkedAttention {

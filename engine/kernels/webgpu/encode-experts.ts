@@ -36,7 +36,7 @@ export function encodeRoute({ place, lanes, lanesName }: EncodingContext, operat
 
 const COMBINE: Kernel = { name: 'combine experts', code: COMBINE_EXPERTS };
 
-/** The weighted sum of what experts gave. */
+/** The weighted sum of the experts' results. */
 export function encodeCombine({ place }: EncodingContext, operation: CombineExpertsOperation): Dispatch {
   const { x, routes, used, y, accumulate } = operation;
   const count = y.values.length;

@@ -101,7 +101,7 @@ export function encodeUnits(
   return { dispatches, rounded: rounded ?? stillRounded(before, written) };
 }
 
-/** A product by itself, in the way of this many tokens. */
+/** A product by itself, computed as is best for this number of tokens. */
 export function encodeMultiply(context: EncodingContext, operation: MultiplyOperation): Dispatch[] {
   const { matrix, x, multiplied } = operation;
   const tokens = x.values.length / matrix.columns;
@@ -173,7 +173,7 @@ function encodeHalves(context: EncodingContext, { matrix, x, y, bias, accumulate
 
 const ACTIVATIONS: Kernel = { name: 'activations to halves', code: ACTIVATIONS_TO_HALVES, extras: ['storage'] };
 
-/** The product of some of the tokens. */
+/** The product for some of the tokens. */
 function tokensOf(operation: MultiplyOperation, from: number, to: number): MultiplyOperation {
   const { matrix, x, y } = operation;
   const { rows, columns } = matrix;

@@ -72,7 +72,7 @@ interface Encoded {
   readonly dispatches: readonly Dispatch[];
   /** The activations that lie rounded after them; others may have been written to. */
   readonly rounded: Rounded | undefined;
-  /** Operations that they do. */
+  /** The number of operations that they perform. */
   readonly count: number;
 }
 

@@ -9,7 +9,7 @@ import type { UploadedMatrix } from './weights-buffers.ts';
 export interface EncodingContext {
   /** How the device's lanes work together. */
   readonly lanes: LanesTogether;
-  /** The same in the names of kernels. */
+  /** The same, as it appears in the names of kernels. */
   readonly lanesName: string;
   /** Whether shaders may add products of bytes in one instruction. */
   readonly packedDot: boolean;
@@ -38,7 +38,7 @@ const MOST_WORKGROUPS = 65_535;
 
 const kernels = new Map<string, Kernel>();
 
-/** The kernel of this name, whose shader is written when it is used first. */
+/** The kernel of this name, whose shader is generated when it is first used. */
 export function kernelOf(name: string, code: () => string, extras: NonNullable<Kernel['extras']> = []): Kernel {
   const found = kernels.get(name) ?? { name, code: code(), extras };
   kernels.set(name, found);

@@ -77,8 +77,8 @@ export async function openGpuKernels({
 }
 
 /**
- * Dispatches that a GPU is given first, while the host encodes more, twice as many each time: encoding one takes a host
- * some 7 µs and giving them 40 µs (H100), and a token of a large model has hundreds.
+ * Dispatches that a GPU is given first, while the host encodes more, twice as many each time: encoding one takes about
+ * 7 µs of the host's time and submitting them 40 µs (H100), and a token of a large model has hundreds.
  */
 const FIRST_DISPATCHES = 12;
 

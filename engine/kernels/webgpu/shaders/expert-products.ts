@@ -9,8 +9,8 @@ import type { UnitShader } from './unit-formats.ts';
 export const TILE_NUMBERS = 3;
 
 /**
- * WGSL: `fn expertOf(choice: u32) -> u32`. A number that is none of an expert, which a router's defect would give, is 0:
- * weights beyond the matrix aren't read.
+ * WGSL: `fn expertOf(choice: u32) -> u32`. A number that isn't an expert's, which only a faulty router gives, becomes 0, so
+ * that no weights beyond the matrix are read.
  */
 const EXPERT_OF = `
 fn expertOf(choice: u32) -> u32 {
