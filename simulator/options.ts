@@ -61,8 +61,8 @@ export interface SimulationOptions {
   /** Seed of noise, jitter and loss; DEFAULT_SEED unless given. */
   readonly seed?: number;
   /**
-   * Which experts tokens use, those of the prompt first, where the plan says how experts are cached, or which device holds
-   * them; unless given it is drawn, from usualRouting in the one case, with all experts as likely in the other.
+   * The experts that tokens use, those of the prompt first, for plans that say how experts are cached, or which device
+   * holds them. By default it is drawn: from usualRouting in the first case, with all experts equally likely in the second.
    */
   readonly routing?: Routing;
   /** Granularity of the page cache, bytes. */

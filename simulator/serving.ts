@@ -46,11 +46,11 @@ export interface ServingOptions
   /** On a ring, most tokens that go through a window together; 128 unless given, as in `hearth serve`. */
   readonly chunk?: number | undefined;
   /**
-   * Closed loop: this many clients, each of which sends its next request when its last has been answered; arrivals in the
-   * requests are not looked at. Unless given, requests come at their arrivals.
+   * Closed loop: this many clients, each of which sends its next request when its last has been answered; the requests'
+   * arrivals are ignored. By default requests come at their arrivals.
    */
   readonly clients?: number;
-  /** Seconds that the server's own program takes in addition to the model; none unless given. */
+  /** Seconds that the server's own program takes in addition to the model; 0 by default. */
   readonly host?: HostSeconds;
 }
 
@@ -81,8 +81,8 @@ const NO_HOST: HostSeconds = { pass: 0, token: 0 };
 /**
  * Replays a stream of requests to a server that runs a plan: the request scheduler of `hearth serve`, page for page and
  * chunk for chunk, in virtual time. A pass goes through the devices' windows with all its texts, on their page caches,
- * disks and links, and takes what the cost model says of it (`passLayerSeconds`). On a ring it is cut into the frames of
- * `hearth serve`, on which devices work at once; one pass follows the other.
+ * disks and links, and takes the seconds that the cost model predicts (`passLayerSeconds`). On a ring it is cut into the
+ * frames of `hearth serve`, on which devices work at once; passes follow one another.
  * @throws InputError if the plan doesn't fit the cluster and the model, cuts tensors or operators, or an option or a
  *   request is invalid
  */

@@ -38,7 +38,7 @@ import { checkRouting } from './planned-experts.ts';
 
 /** Tokens of a routing that is drawn, before it begins anew. */
 const DRAWN_TOKENS = 1024;
-/** Every expert is as likely as any other where no routing is known, as in the closed form. */
+/** All experts are equally likely if no routing is known, as in the closed form. */
 const NOTHING_AGAIN = { previous: 0, recent: 0, window: 1 } as const;
 
 /** Options that a simulation of experts with holders doesn't know. */
@@ -107,7 +107,7 @@ export function simulateExpertParallel(
   };
 }
 
-/** A routing in which all experts of a layer are as likely. */
+/** A routing in which all experts of a layer are equally likely. */
 function uniformRouting(model: Model, seed: number): Routing {
   const { layers, experts, used } = expertLayersOf(model, 0, model.layers);
   const shares = new Array(layers).fill(new Float64Array(experts).fill(used / experts));
