@@ -72,6 +72,11 @@ export interface SimulationOptions {
    * file.
    */
   readonly files?: 'whole' | 'own';
+  /**
+   * How pinned weights stay where page faults read the rest: `locked` (mlock; the default), or only `kept`: they aren't
+   * released, as in Hearth's runtime, and the operating system may evict them.
+   */
+  readonly pins?: 'locked' | 'kept';
   /** A throttle in front of all devices' disks; none unless given. */
   readonly throttle?: DiskThrottle;
   /** Largest read of a prefetching thread at once, bytes; an eighth of a layer, but at least 16 MiB, unless given. */

@@ -30,6 +30,7 @@ export interface ServingOptions
     | 'noise'
     | 'seed'
     | 'files'
+    | 'pins'
     | 'throttle'
     | 'extentBytes'
     | 'chunkBytes'

@@ -153,8 +153,6 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
         'engine/cost',
         'engine/gguf',
       ],
-      // How far its disk reads ahead of page faults.
-      'engine/profile',
       'engine/kernels',
       ...['engine/runtime/kv', 'engine/runtime/weights', 'engine/runtime/pass', 'engine/runtime/cut'],
       ...['engine/runtime/split', 'engine/runtime/load', 'engine/ring/wire'],

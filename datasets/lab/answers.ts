@@ -48,11 +48,11 @@ const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes
  * How a lab differs from devices at home: each device has a file of its own part; the prefetching thread asks for 4 MiB
  * at a time; and extents are so small that it is negligible that an extent shared by two windows is never dropped.
  */
-const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
+const LINUX_LAB = { files: 'own', pins: 'kept', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
 
 /** The plan that a cell was measured with. */
-export function planOfCase({ cell, facts, devices, model, pinned }: AnswersCase): Plan {
-  const plan = planOf(cell, devices, model, facts.readAhead);
+export function planOfCase({ cell, devices, model, pinned }: AnswersCase): Plan {
+  const plan = planOf(cell, devices, model);
   if (cell.policy.release !== 'pinned' || pinned === undefined) return plan;
   const weights = devices.map((device, index) => [
     device,

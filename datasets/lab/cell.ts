@@ -1,4 +1,4 @@
-import { DEFAULT_READ_AHEAD, roomBesideFaults, roomForWeights } from '../../engine/cost/reclaim.ts';
+import { roomForWeights } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
@@ -53,28 +53,19 @@ export function equalCell({ policy, rounds, memoryShare, diskRate, windows }: Eq
   };
 }
 
-/**
- * The plan of a cell; `fit` becomes the bytes that fit in addition to a window, page tables and reads in progress.
- * @param readAhead how far page faults read ahead, bytes
- */
+/** The plan of a cell; `fit` becomes the bytes that fit in addition to a window, page tables and reads in progress. */
 export function planOf(
   { rounds, windows, policy, memoryShares }: LabCell,
   names: readonly string[],
   model: Model,
-  readAhead = DEFAULT_READ_AHEAD,
 ): Plan {
   const devices = names.map((device, index) => ({ device, layers: windows[index] ?? 0, gpuLayers: 0 }));
   const plan = ringPlan({ scheduler: 'hand', head: names[0] ?? '', rounds, windows: devices });
   const weights = devices.map(({ device, layers }, index) => {
     const mapped = shareBytes(plan, model, device);
-    const memory = (memoryShares[index] as number) * mapped;
-    const fitted = fitPolicy(policy, {
-      windows: Array(rounds).fill(layers * model.layer.bytes),
-      output: plan.output.device === device ? model.output.bytes : 0,
-      room: roomForWeights(memory, mapped),
-      besideFaults: roomBesideFaults(memory, mapped, readAhead),
-    });
-    return [device, fitted];
+    const room = roomForWeights((memoryShares[index] as number) * mapped, mapped);
+    const output = plan.output.device === device ? model.output.bytes : 0;
+    return [device, fitPolicy(policy, { windows: Array(rounds).fill(layers * model.layer.bytes), output, room })];
   });
   return { ...plan, weights: Object.fromEntries(weights) };
 }

@@ -5,7 +5,7 @@ import { type FittedPolicy, fitPolicy, isFitted, type Release, type WeightsPolic
 import { windowsOf } from '../plan/windows.ts';
 import { expertTable } from './crossed-experts.ts';
 import { STREAMING_BUFFERS } from './layer-streaming.ts';
-import { type ReclaimPolicy, reloadedBytes, roomBesideFaults, roomForWeights } from './reclaim.ts';
+import { type ReclaimPolicy, reloadedBytes, roomForWeights } from './reclaim.ts';
 import type { DeviceCosts, RingCosts } from './ring-costs.ts';
 import { readOfMissing, reclaimOfRouted } from './routed-reads.ts';
 
@@ -253,11 +253,6 @@ function fitDevice(plan: Plan, costs: RingCosts, device: DeviceCosts, policy: We
     head,
   );
   const output = mappedBytes(costs, device, whole) - mapped;
-  const memory = device.available - fixedBytes(costs, device, whole);
-  return fitPolicy(policy, {
-    windows,
-    output,
-    room: roomForWeights(memory, mapped + output),
-    besideFaults: roomBesideFaults(memory, mapped + output, device.readAhead),
-  });
+  const room = roomForWeights(device.available - fixedBytes(costs, device, whole), mapped + output);
+  return fitPolicy(policy, { windows, output, room });
 }

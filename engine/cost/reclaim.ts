@@ -44,28 +44,10 @@ export const MEASURED_PAGE_RATES: PageRates = { submitted: 1.65e9, mapped: 11e9,
 
 /** Bytes that a prefetching thread is reading at a time: two pieces of 4 MiB (native/memory). */
 const READ_AHEAD_BYTES = 2 ** 23;
-/**
- * Windows of read-ahead in memory while page faults read: the one in use, and the next, which its use asks for
- * (mm/readahead.c, page_cache_async_ra).
- */
-const FAULT_WINDOWS = 2;
 
 /** Bytes of `memory` available to `mapped` bytes of weights after their page tables and reads in progress. */
 export function roomForWeights(memory: number, mapped: number): number {
   return Math.max(0, memory - PAGE_TABLES * mapped - READ_AHEAD_BYTES);
-}
-
-/** Bytes that must be free while page faults read. @param readAhead of the device's disk, bytes */
-export function freeForFaults(readAhead: number): number {
-  return FAULT_WINDOWS * readAhead;
-}
-
-/**
- * The same bytes where page faults read what isn't pinned: room is left for their read-ahead, without which it evicts
- * what it has just read.
- */
-export function roomBesideFaults(memory: number, mapped: number, readAhead = DEFAULT_READ_AHEAD): number {
-  return Math.max(0, memory - PAGE_TABLES * mapped - Math.max(READ_AHEAD_BYTES, freeForFaults(readAhead)));
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   hasUnifiedGpu,
   isDiscrete,
   type ProcessorRates,
-  readsAhead,
   reloadRate,
   transferSeconds,
 } from '../hardware/device.ts';
@@ -35,7 +34,6 @@ import {
   totalLayerSeconds,
 } from './layer-seconds.ts';
 import { type PassLoad, passLayerSeconds, passOutputSeconds } from './mixed-pass.ts';
-import { DEFAULT_READ_AHEAD } from './reclaim.ts';
 import { type RoutedWeights, routedWeights } from './routed-reads.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { verifyingLayerSeconds, verifyingOutputSeconds } from './speculation.ts';
@@ -77,8 +75,6 @@ export interface DeviceCosts {
   readonly gpuRoom: number;
   /** s_m^disk: bytes per second at which reclaimed weights are reloaded. */
   readonly reloadRate: number;
-  /** How far page faults read ahead, bytes. */
-  readonly readAhead: number;
 }
 
 /** The coefficients of a ring's time (prima.cpp Appendix A.3), evaluated once for a cluster, model and workload. */
@@ -342,7 +338,6 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     ramBuffers: runtime.cpuBufferBytes + (unified ? runtime.gpuBufferBytes : 0),
     gpuRoom: gpu === undefined ? 0 : Math.max(0, gpu.memory.available - runtime.gpuBufferBytes),
     reloadRate: reloadRate(device),
-    readAhead: readsAhead(kind) ? (device.disk.readAhead ?? DEFAULT_READ_AHEAD) : 0,
   };
 }
 

@@ -76,7 +76,7 @@ export interface PinnedWeightsCase {
  * window, for k windows of equal size. The output layer and a prefix of every window stay, and there must be room for
  * the rest of one window: P + (S − P) / k = A, so that P = (k A − S) / (k − 1), and S − P = k (S − A) / (k − 1) bytes
  * are read for a token, which tends to Eq. 15's S − A (prima.cpp A.3) as k grows. With one round the rest is read by
- * page faults, and P = A, less what these read ahead.
+ * page faults, and P = A.
  * @returns bytes from 0 to S
  */
 export function largestPinnedBytes({ rounds, mapped, room }: PinnedWeightsCase): number {
@@ -91,17 +91,15 @@ export interface FitCase {
   readonly output: number;
   /** A: memory for weights, less what must be free while weights are being read, bytes. */
   readonly room: number;
-  /** A where page faults read what isn't pinned: less what they read ahead, bytes. */
-  readonly besideFaults: number;
 }
 
 /**
  * Decides a policy's open choices. The unpinned rest of the largest window must fit together with the pinned weights; with k
  * as all windows' bytes divided by those of the largest, this is largestPinnedBytes. If it doesn't fit even with
- * nothing pinned, or if there is only one window, a prefetched window would evict itself before it runs: then the rest
- * is read by page faults, and P is what they leave of A (`besideFaults`).
+ * nothing pinned, or if there is only one window, a prefetched window would evict itself before it runs: then P = A,
+ * and the rest is read by page faults.
  */
-export function fitPolicy(policy: WeightsPolicy, { windows, output, room, besideFaults }: FitCase): FittedPolicy {
+export function fitPolicy(policy: WeightsPolicy, { windows, output, room }: FitCase): FittedPolicy {
   const layers = windows.reduce((sum, bytes) => sum + bytes, 0);
   const mapped = layers + output;
   const largest = Math.max(0, ...windows);
@@ -111,8 +109,7 @@ export function fitPolicy(policy: WeightsPolicy, { windows, output, room, beside
   const experts = policy.experts && { experts: policy.experts };
   if (policy.release !== 'pinned') return { prefetch, release: policy.release, ...experts };
   if (policy.pinned !== 'fit') return { prefetch, release: 'pinned', pinned: policy.pinned, ...experts };
-  if (mapped <= room) return { prefetch, release: 'pinned', pinned: Math.floor(mapped), ...experts };
-  const faults = prefetch === 'none' || rounds === 1;
-  const pinned = largestPinnedBytes(faults ? { rounds: 1, mapped, room: besideFaults } : { rounds, mapped, room });
-  return { prefetch, release: 'pinned', pinned: Math.floor(pinned), ...experts };
+  const fits = mapped <= room || prefetch === 'none' || rounds === 1;
+  const pinned = Math.floor(largestPinnedBytes({ rounds: fits ? 1 : rounds, mapped, room }));
+  return { prefetch, release: 'pinned', pinned, ...experts };
 }

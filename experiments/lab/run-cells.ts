@@ -67,7 +67,7 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
   const { lab, model, file, facts, profile } = session;
   const { devices } = lab;
   const diskRates = cell.diskRates.map(session.diskRate);
-  const plan = planOf(cell, devices, model, facts.readAhead);
+  const plan = planOf(cell, devices, model);
   const limits = cellLimits(lab, { cell, model, plan, ownBytes: facts.ownBytes });
   const run = await runInLab(lab, { model: file, plan, tokens, limits });
   const checks = devices.map((device, index): DeviceCheck => {

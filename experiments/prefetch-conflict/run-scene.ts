@@ -40,7 +40,7 @@ export async function runScene(session: LabSession, scene: RealScene, tokens: nu
   const { devices } = lab;
   const name = devices[SEEN] as string;
   const diskRates = cell.diskRates.map(session.diskRate);
-  const plan = planOf(cell, devices, model, facts.readAhead);
+  const plan = planOf(cell, devices, model);
   const layers = layersOf(plan, name);
   const limits = cellLimits(lab, { cell, model, plan, ownBytes: facts.ownBytes });
   let stop: (() => Residency[]) | undefined;

@@ -52,7 +52,7 @@ export async function runRingServing(
     const loads = loadsOf(asked);
     const bar = asked.progress(1 + loads.length);
     const cell = cellOf(kind, model, lab.devices.length);
-    const plan = planOf(cell, lab.devices, model, session.facts.readAhead);
+    const plan = planOf(cell, lab.devices, model);
     const texts = Math.max(...clients, PROBED);
     const setting: Setting = { session, cell, plan, texts };
     bar.step('memory of the devices');

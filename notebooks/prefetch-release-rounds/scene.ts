@@ -97,8 +97,7 @@ function clusterOf({ room, disk }: Setting): Cluster {
 /** The policy with its open choices made: a prefix of every window that fits next to the rest of one window. */
 function policyOf({ way, rounds, room }: Setting): FittedPolicy {
   const windows = Array.from({ length: rounds }, () => (OWN_LAYERS / rounds) * LAYER_BYTES);
-  const bytes = room * LAYER_BYTES;
-  return fitPolicy(WAYS[way], { windows, output: 0, room: bytes, besideFaults: bytes });
+  return fitPolicy(WAYS[way], { windows, output: 0, room: room * LAYER_BYTES });
 }
 
 /** Simulates a few tokens, and shows the device's memory in one of them. */

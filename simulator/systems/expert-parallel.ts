@@ -42,7 +42,7 @@ const DRAWN_TOKENS = 1024;
 const NOTHING_AGAIN = { previous: 0, recent: 0, window: 1 } as const;
 
 /** Options that a simulation of experts with holders doesn't know. */
-const UNKNOWN = ['paging', 'files', 'times', 'warm', 'throttle'] as const;
+const UNKNOWN = ['paging', 'files', 'pins', 'times', 'warm', 'throttle'] as const;
 
 /**
  * Replays a valid plan that divides experts among devices. All weights stay in memory, so the options of the page cache have

@@ -69,6 +69,8 @@ export interface RingDeviceParts {
   readonly context: number;
   /** The device's file has its own layers only. */
   readonly ownFile: boolean;
+  /** See SimulationOptions. */
+  readonly pins: 'locked' | 'kept';
   readonly throttle: DiskThrottle | undefined;
   readonly extentBytes: number;
   readonly chunkBytes: number;
@@ -150,10 +152,11 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     },
   });
   const requests = createMailbox<PrefetchRequest>(simulation, { name: `windows to prefetch on ${device.name}` });
-  if (policy.release === 'pinned') {
-    const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
-    for (const range of pinnedRanges(windows, weights.output, policy.pinned, extentBytes)) cache.pin(range);
-  }
+  const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
+  const kept = policy.release === 'pinned' ? pinnedRanges(windows, weights.output, policy.pinned, extentBytes) : [];
+  // What is only kept may be evicted by page faults; a window that is prefetched leaves room for it.
+  const stays = prefetcher !== undefined || parts.pins === 'locked';
+  if (stays) for (const range of kept) cache.pin(range);
   sampleCache();
   return {
     name: device.name,
@@ -171,7 +174,8 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     observe,
     leave(stop, next) {
       const before = cache.usage().resident;
-      if (policy.release !== 'none') for (const range of rangesOf(stop, weights)) cache.release(range);
+      if (policy.release !== 'none')
+        for (const range of withoutRanges(rangesOf(stop, weights), stays ? [] : kept)) cache.release(range);
       const releaseSeconds = (before - cache.usage().resident) / faults.osRates.released;
       sampleCache();
       const ranges = beginnings(next, weights, mostBytes);
@@ -204,6 +208,20 @@ export function* prefetchWindows({ requests, reader, observe }: RingDevice, pref
 function rangesOf({ stages, output }: Stop, weights: WeightsLayout): ByteRange[] {
   const layers = stages.flatMap((stage) => weights.stage(stage) ?? []);
   return output && weights.output !== undefined ? [...layers, weights.output] : layers;
+}
+
+/** The parts of ranges that are in none of the others, which don't overlap. */
+function withoutRanges(ranges: readonly ByteRange[], others: readonly ByteRange[]): ByteRange[] {
+  return others.reduce<ByteRange[]>(
+    (left, other) =>
+      left.flatMap(({ from, to }) =>
+        [
+          { from, to: Math.min(to, other.from) },
+          { from: Math.max(from, other.to), to },
+        ].filter((part) => part.from < part.to),
+      ),
+    [...ranges],
+  );
 }
 
 /** The first `mostBytes` of every stop's weights, which a call for each of them reads. */

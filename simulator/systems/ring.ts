@@ -196,6 +196,7 @@ export function createDevice(
     paged,
     context,
     ownFile: parts.files === 'own',
+    pins: parts.pins ?? 'locked',
     throttle: parts.throttle,
     extentBytes: parts.extentBytes ?? DEFAULT_EXTENT_BYTES,
     chunkBytes: parts.chunkBytes ?? Math.max(LEAST_CHUNK_BYTES, model.layer.bytes / CHUNKS_PER_LAYER),

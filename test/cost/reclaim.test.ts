@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { reloadedBytes, roomBesideFaults, roomForWeights } from '../../engine/cost/reclaim.ts';
+import { reloadedBytes } from '../../engine/cost/reclaim.ts';
 import type { DeviceKind } from '../../engine/hardware/device.ts';
 
 const GRADUAL: readonly DeviceKind[] = ['linux', 'android', 'macos'];
@@ -36,15 +36,6 @@ test('double: everything is reloaded twice with prefetching and once without', (
     assert.is(reloadedBytes(1001, 800, 1000, kind, 'double', true), 1600);
     assert.is(reloadedBytes(1001, 800, 1000, kind, 'double', false), 800);
   }
-});
-
-test('beside page faults there is room for two windows of their read-ahead, where it exceeds a prefetching thread’s reads', () => {
-  const [memory, mapped] = [2 ** 27, 2 ** 30];
-  const room = roomForWeights(memory, mapped);
-  assert.is(room, memory - 6 * 2 ** 20 - 8 * 2 ** 20);
-  assert.is(roomBesideFaults(memory, mapped), room);
-  assert.is(roomBesideFaults(memory, mapped, 2 ** 23), memory - 6 * 2 ** 20 - 16 * 2 ** 20);
-  assert.is(roomBesideFaults(memory, mapped, 2 ** 27), 0);
 });
 
 test.run();

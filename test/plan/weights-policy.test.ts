@@ -6,7 +6,7 @@ import { FIT_POLICY, fitPolicy, isFitted, pinnedBytesOf } from '../../engine/pla
 const WINDOWS = [250, 250, 250, 250];
 
 test('all weights are pinned if they fit', () => {
-  assert.equal(fitPolicy(FIT_POLICY, { windows: WINDOWS, output: 100, room: 1100, besideFaults: 1000 }), {
+  assert.equal(fitPolicy(FIT_POLICY, { windows: WINDOWS, output: 100, room: 1100 }), {
     prefetch: 'populate',
     release: 'pinned',
     pinned: 1100,
@@ -14,7 +14,7 @@ test('all weights are pinned if they fit', () => {
 });
 
 test('(k A − S) / (k − 1) bytes are pinned, so that the rest of a window fits too', () => {
-  const fitted = fitPolicy(FIT_POLICY, { windows: WINDOWS, output: 0, room: 625, besideFaults: 625 });
+  const fitted = fitPolicy(FIT_POLICY, { windows: WINDOWS, output: 0, room: 625 });
   assert.equal(fitted, { prefetch: 'populate', release: 'pinned', pinned: 500 });
   fc.assert(
     fc.property(
@@ -22,7 +22,7 @@ test('(k A − S) / (k − 1) bytes are pinned, so that the rest of a window fit
       fc.nat(8000),
       (windows, room) => {
         const mapped = windows.reduce((sum, bytes) => sum + bytes, 0);
-        const fit = fitPolicy(FIT_POLICY, { windows, output: 0, room, besideFaults: room });
+        const fit = fitPolicy(FIT_POLICY, { windows, output: 0, room });
         const [prefetch, pinnedBytes] = [fit.prefetch, pinnedBytesOf(fit)];
         assert.ok(isFitted(fit));
         const rest = (Math.max(...windows) * (mapped - pinnedBytes)) / mapped;
@@ -34,26 +34,23 @@ test('(k A − S) / (k − 1) bytes are pinned, so that the rest of a window fit
   );
 });
 
-test('a single window that is too large is not prefetched, since prefetched weights would be reclaimed before their turn; faults have room to read ahead', () => {
-  assert.equal(fitPolicy(FIT_POLICY, { windows: [1000], output: 0, room: 600, besideFaults: 580 }), {
+test('a single window that is too large is not prefetched, since prefetched weights would be reclaimed before their turn', () => {
+  assert.equal(fitPolicy(FIT_POLICY, { windows: [1000], output: 0, room: 600 }), {
     prefetch: 'none',
     release: 'pinned',
-    pinned: 580,
+    pinned: 600,
   });
 });
 
 test('a policy keeps its prefetching and its given pinned bytes', () => {
   const asked = { prefetch: 'willneed-whole', release: 'none' } as const;
-  assert.equal(fitPolicy(asked, { windows: [1000], output: 0, room: 10, besideFaults: 10 }), asked);
+  assert.equal(fitPolicy(asked, { windows: [1000], output: 0, room: 10 }), asked);
   const named = { prefetch: 'none', release: 'pinned', pinned: 77 } as const;
-  assert.equal(fitPolicy(named, { windows: WINDOWS, output: 0, room: 625, besideFaults: 625 }), named);
+  assert.equal(fitPolicy(named, { windows: WINDOWS, output: 0, room: 625 }), named);
   const nothing = { prefetch: 'none', release: 'pinned', pinned: 0 } as const;
-  assert.equal(fitPolicy(nothing, { windows: WINDOWS, output: 0, room: 625, besideFaults: 625 }), nothing);
+  assert.equal(fitPolicy(nothing, { windows: WINDOWS, output: 0, room: 625 }), nothing);
   const conflict = { prefetch: 'populate', release: 'pinned', pinned: 'fit' } as const;
-  assert.equal(fitPolicy(conflict, { windows: [1000], output: 0, room: 600, besideFaults: 580 }), {
-    ...conflict,
-    pinned: 580,
-  });
+  assert.equal(fitPolicy(conflict, { windows: [1000], output: 0, room: 600 }), { ...conflict, pinned: 600 });
 });
 
 test.run();

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +12,6 @@ import {
   RELEASES,
   type WeightsPolicy,
 } from '../../engine/plan/weights-policy.ts';
-import { readKernel } from '../../engine/profile/kernel-facts.ts';
-import { THIS_HOST } from '../../engine/profile/memory/host.ts';
 import type { DeviceSpans } from '../../engine/ring/head/inquiries.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { loadTransformer } from '../../engine/runtime/load/load-transformer.ts';
@@ -114,9 +112,6 @@ const released = ({ spans }: Trace): number =>
 /** 30 MiB for 52 MiB of weights; caches and activations have memory besides. */
 const MEMORY = 30 * MIB + 16 * MIB;
 
-/** Bytes that a device pinned of its own choice, by how the rest is read. */
-const pinned = new Map<string, number>();
-
 for (const prefetch of PREFETCHES)
   for (const release of RELEASES)
     testIfNative(`prefetch ${prefetch}, release ${release}: the tokens of one process`, async () => {
@@ -127,7 +122,6 @@ for (const prefetch of PREFETCHES)
       assert.equal(tokens, await alone());
       assert.is(carried?.policy.prefetch, prefetch);
       assert.is(carried?.policy.release, release);
-      if (carried !== undefined && release === 'pinned') pinned.set(prefetch, pinnedBytesOf(carried.policy));
       assert.is(Math.round((carried?.bytes ?? 0) / MIB), 52);
       const calls = trace.spans.filter(({ device, name }) => device === 'w' && name === 'prefetch');
       if (prefetch === 'none') assert.is(calls.length, 0);
@@ -138,16 +132,6 @@ for (const prefetch of PREFETCHES)
       for (const name of ['resident weights of layer 1 (bytes)', 'resident weights (bytes)'])
         assert.ok(sampled.includes(name), sampled.join(', '));
     });
-
-testIfNative('beside page faults a device leaves room for two windows of their read-ahead', async () => {
-  const [faulted = 0, read = 0] = [pinned.get('none'), pinned.get('populate')];
-  // Four windows in A bytes: (4 A − 52 MiB) / 3 are pinned beside the rest of a window.
-  const room = (3 * read + 52 * MIB) / 4;
-  const { readAhead = 0 } = readKernel(THIS_HOST, statSync(path).dev);
-  const left = Math.max(0, 2 * readAhead - 8 * MIB);
-  // Prefixes are whole pieces of 2 MiB.
-  assert.ok(Math.abs(faulted - (room - left)) <= 3 * MIB, `${faulted / MIB}, ${read / MIB}, ${left / MIB}`);
-});
 
 testIfNative('pinned: a prefix of every window stays, and only the rest is read for every token', async () => {
   const { carried, trace } = await run(FIT_POLICY, MEMORY);

@@ -63,6 +63,5 @@ function toyDevice({
     ramBuffers: 0,
     gpuRoom,
     reloadRate,
-    readAhead: 0,
   };
 }

@@ -1,9 +1,6 @@
-import { statSync } from 'node:fs';
-import { roomBesideFaults, roomForWeights } from '../../cost/reclaim.ts';
+import { roomForWeights } from '../../cost/reclaim.ts';
 import { formatBytes } from '../../input/format.ts';
 import { type FittedPolicy, fitPolicy, type WeightsPolicy } from '../../plan/weights-policy.ts';
-import { readKernel } from '../../profile/kernel-facts.ts';
-import { THIS_HOST } from '../../profile/memory/host.ts';
 import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
 import type { WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import type { WeightsPart } from '../../runtime/weights/weights-layout.ts';
@@ -78,13 +75,8 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
   const sizes = layers.map(bytesOf);
   const outputBytes = output === 'elsewhere' ? 0 : bytesOf(['output']);
   const bytes = sizes.reduce((sum, size) => sum + size, outputBytes);
-  const { readAhead } = readKernel(THIS_HOST, statSync(loaded.path).dev);
-  const policy = fitPolicy(requested, {
-    windows: sizes,
-    output: outputBytes,
-    room: roomForWeights(room, bytes),
-    besideFaults: roomBesideFaults(room, bytes, readAhead),
-  });
+  const usable = roomForWeights(room, bytes);
+  const policy = fitPolicy(requested, { windows: sizes, output: outputBytes, room: usable });
   const carried = createWindowWeights({ weights, windows, policy, recorder });
   const fitted: FittedPolicy = policy.release === 'pinned' ? { ...policy, pinned: carried.pinnedBytes } : policy;
   return {

@@ -1,4 +1,4 @@
-import { freeForFaults, pageTables } from '../../cost/reclaim.ts';
+import { pageTables } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import { lastLayerSeconds, weightReads } from '../../cost/weight-reads.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
@@ -52,7 +52,7 @@ const IN_FLIGHT_EXTENTS = 4;
  *   the output layer among them; the rest of a window is given back after it has run, and the rest of the next is read.
  *   Reads begin when a window has run and may last until the next has, less the time of the layers that can only be
  *   computed after the last byte.
- * - `faulted`, if S > A: P = A less two windows of read-ahead, and page faults read S − P bytes, which delays the token (prima.cpp Eq. 15). Linux and
+ * - `faulted`, if S > A: P = A, and page faults read S − P bytes, which delays the token (prima.cpp Eq. 15). Linux and
  *   Android read ahead, so that layers that have arrived are computed while others arrive.
  * With a limit to memory pressure, P is at most what KV cache and buffers leave of it.
  * @returns an empty list if KV cache and buffers exceed the RAM, or the limit
@@ -101,14 +101,12 @@ export function managedWindows(costs: RingCosts, device: DeviceCosts, load: Wind
   };
   if (mapped <= room) return [window('resident', NO_WEIGHTS_POLICY)];
 
-  const inFlight = IN_FLIGHT_EXTENTS * extentBytes;
-  const besideFaults = room - Math.max(inFlight, freeForFaults(device.readAhead));
-  const kept = Math.min(pinnable, largestPinnedBytes({ rounds: 1, mapped, room: besideFaults }));
+  const usable = room - IN_FLIGHT_EXTENTS * extentBytes;
+  const kept = Math.min(pinnable, largestPinnedBytes({ rounds: 1, mapped, room: usable }));
   const faulted = window(
     'faulted',
     kept > 0 ? { prefetch: 'none', release: 'pinned', pinned: kept } : NO_WEIGHTS_POLICY,
   );
-  const usable = room - inFlight;
   if (rounds === 1 || windows === 0 || windows / rounds + outputBytes > usable) return [faulted];
   const pinned = Math.min(pinnable, largestPinnedBytes({ rounds, mapped, room: usable }));
   const prefetched = window(

@@ -40,14 +40,6 @@ test('pinned weights leave room for the rest of a window, for page tables and fo
   assert.is(plan.weights.one?.release, 'pinned');
 });
 
-test('beside page faults they leave room for two windows of read-ahead', () => {
-  const cell = equalCell({ policy: 'pinned', rounds: 1, memoryShare: 0.62, diskRate: 1 });
-  const pinned = (readAhead?: number): number =>
-    pinnedBytesOf(planOf(cell, DEVICES, MODEL, readAhead).weights.two as FittedPolicy);
-  assert.is(pinned(), Math.floor((0.62 - 6 / 1024) * 8 * MODEL.layer.bytes - 2 ** 23));
-  assert.is(pinned() - pinned(2 ** 23), 2 ** 23);
-});
-
 test('with one round the unpinned rest is not prefetched', () => {
   assert.is(equalCell({ policy: 'pinned', rounds: 1, memoryShare: 0.62, diskRate: 1 }).policy.prefetch, 'none');
 });

@@ -51,7 +51,7 @@ for (const [name, results] of Object.entries(SETS)) {
 }
 
 test('the plans whose times miss the aims for the worst are these', () => {
-  assert.equal(beyond(SETS.drawn, 'simulated'), { 10: 26, 19: 79, 21: 25, 26: 13, 50: 32, 56: -14 });
+  assert.equal(beyond(SETS.drawn, 'simulated'), { 10: 26, 21: 25, 26: 13, 50: 32, 56: -14 });
   assert.equal(beyond(SETS.drawn, 'overlapped'), { 19: -42, 24: -45, 30: 36, 35: 79, 45: 56, 50: 108 });
   // Everything is in memory: 68 ms of computing on a busy machine.
   assert.equal(beyond(SETS.quick, 'simulated'), { 2: -19 });
@@ -62,6 +62,13 @@ test('pinned prefixes that are prefetched read within 2 % of what is measured', 
   const pinned = SETS.drawn.filter(({ cell }) => cell.policy.release === 'pinned' && cell.policy.prefetch !== 'none');
   assert.is(pinned.length, 10);
   assert.ok(errorsOf(pinned, 'simulated', 'bytes').worst < 0.02);
+});
+
+test('prefixes that page faults evict are read again: bytes and times of such plans within 5 %', () => {
+  const kept = SETS.drawn.filter(({ cell }) => cell.policy.release === 'pinned' && cell.policy.prefetch === 'none');
+  assert.is(kept.length, 2);
+  for (const quantity of ['seconds', 'bytes'] as const)
+    assert.ok(errorsOf(kept, 'simulated', quantity).worst < 0.05, quantity);
 });
 
 /** Rows of docs/measurements/simulator.md: plans, and their errors. */
@@ -102,8 +109,8 @@ const withRange = (plan: number): ComparedCell & { range: SecondsRange } => {
 
 test('where 1 % of the memory decides what stays, a range is simulated; elsewhere its ends are the same', () => {
   for (const [plan, isInside] of [
-    [24, true],
-    [19, false],
+    [19, true],
+    [24, false],
     [4, false],
   ] as const) {
     const { measured, simulated, range } = withRange(plan);
@@ -114,11 +121,11 @@ test('where 1 % of the memory decides what stays, a range is simulated; elsewher
   }
 });
 
-test('of the plans whose simulated time is off by more than 10 %, half lie within 10 % of their range: 57 of 60 do', () => {
+test('of the plans whose simulated time is off by more than 10 %, three lie within 10 % of their range: 58 of 60 do', () => {
   // All others do, since what is simulated lies in its range.
   const far = Object.keys(beyond(SETS.drawn, 'simulated')).map((plan) => withRange(Number(plan)));
-  assert.match(rangeFindings(far)[0] ?? '', / of 6 measured TPOT .* and 3 within 10 % of it/);
-  assert.match(readFileSync('docs/measurements/simulator.md', 'utf8'), /Of the 60 measured times, 57 are inside/);
+  assert.match(rangeFindings(far)[0] ?? '', / of 5 measured TPOT .* and 3 within 10 % of it/);
+  assert.match(readFileSync('docs/measurements/simulator.md', 'utf8'), /Of the 60 measured times, 58 are inside/);
 });
 
 test('a missing record is reported', () => {

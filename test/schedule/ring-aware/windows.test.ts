@@ -86,12 +86,6 @@ test('four extents stay free for reads in progress', () => {
   near(pinnedBytesOf(the('faulted', choices).policy), 2960);
 });
 
-test('beside page faults two windows of read-ahead stay free, where these are more', () => {
-  const choices = choicesOf({ available: 3200 + PAGE_TABLES }, { extentBytes: 60 }, { readAhead: 200 });
-  near(pinnedBytesOf(the('prefetched', choices).policy), 2240);
-  near(pinnedBytesOf(the('faulted', choices).policy), 2800);
-});
-
 test('layers on a GPU with its own memory take no RAM and are computed after the last layer that is read', () => {
   const gpu = { gpuLayer: 0.5, gpuRoom: 1e9 };
   // 2560 bytes in RAM; 4/3 (2560 − 1600) = 1280 bytes are read, 32 s per window; then 1 + 64 · 0.5 s
