@@ -74,6 +74,22 @@ constexpr bool isFloat(Type type) { return formatOf(type).block == 1; }
 /** Blocks of 256 weights (the K-quants); their activations share one scale per 256 instead of one per 32. */
 constexpr bool isSuperblock(Type type) { return formatOf(type).block == 256; }
 
+/** Formats whose weights are points of a lattice, which are looked up. */
+constexpr bool isLattice(Type type) {
+  switch (type) {
+    case Type::IQ2_XXS:
+    case Type::IQ2_XS:
+    case Type::IQ2_S:
+    case Type::IQ3_XXS:
+    case Type::IQ3_S:
+    case Type::IQ1_S:
+    case Type::IQ1_M:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** Weights that share a scale. */
 constexpr std::size_t scaleWeights(Type type) { return formatOf(type).scaleWeights; }
 

@@ -20,6 +20,9 @@ KernelTable makeAvx2Table() {
     if constexpr (!isFloat(T)) {
       constexpr auto i = static_cast<std::size_t>(T);
       table.fewTokensBytes[i] = {matvecBytes<T>, matvecsBytes<T>};
+      // 8 tokens of K-quants and of weights of eight bits take 0.8 to 1.06 of the time of a pack, the others' 4 0.75 to 1.1.
+      constexpr bool isKQuant = isSuperblock(T) && !isTernary(T) && !isLattice(T);
+      table.fewTokensBytes[i].most = isWide(T) || isKQuant ? 8 : 4;
       table.manyTokensBytes[i] = manyTokensInBytes<PairDots, T>;
     }
   });

@@ -14,6 +14,8 @@ namespace {
 template <Type T, Rounding R>
 void setDecoded(FewTokens& few, ManyTokens& many) {
   few = {matvecUnits<T, R>, matvecsUnits<T, R>};
+  // 16 tokens take 0.6 to 0.96 of the time of a pack, points of a lattice 1.0 to 1.3; 8 take 0.3 to 0.7.
+  few.most = isLattice(T) ? mostTokens : 2 * mostTokens;
   if constexpr (!isSuperblock(T)) {
     few.unpackedBytes = unpackedBytes<T>;
     few.unpack = unpackRows<T>;
@@ -41,11 +43,12 @@ void activateAvx512(Type type, Rounding rounding, const float* x, std::size_t co
 }
 
 KernelTable makeAvx512Table() {
-  KernelTable table = makeTable<Avx512, true>("avx512");
+  KernelTable table = makeTable<Avx512, true, false>("avx512");
   table.activationBytes = activationBytesAvx512;
   table.activate = activateAvx512;
   forEachType([&table]<Type T>() {
     constexpr auto i = static_cast<std::size_t>(T);
+    static_assert(isFloat(T) || HasDecoder<T>);
     if constexpr (HasDecoder<T>) {
       setDecoded<T, Rounding::word>(table.fewTokens[i], table.manyTokens[i]);
       setDecoded<T, Rounding::byte>(table.fewTokensBytes[i], table.manyTokensBytes[i]);

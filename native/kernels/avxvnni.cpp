@@ -37,7 +37,12 @@ KernelTable makeAvxVnniTable() {
   KernelTable table = *avx2Table();
   table.name = "avxvnni";
   forEachType([&table]<Type T>() {
-    if constexpr (!isFloat(T)) table.manyTokensBytes[static_cast<std::size_t>(T)] = manyTokensInBytes<QuadDots, T>;
+    if constexpr (!isFloat(T)) {
+      constexpr auto i = static_cast<std::size_t>(T);
+      table.manyTokensBytes[i] = manyTokensInBytes<QuadDots, T>;
+      // Weights of eight bits gain most by these dot products: 4 tokens take 0.9 to 1.04 of the time of a pack.
+      if constexpr (isWide(T)) table.fewTokensBytes[i].most = 4;
+    }
   });
   table.byteDots = byteDots<AvxVnni>;
   return table;

@@ -14,6 +14,8 @@ struct Neon {
   using Floats = float32x4_t;
   static constexpr std::size_t width = 4;
   static constexpr std::size_t floatStreams = 4;
+  /** FewTokens::most of floats. */
+  static constexpr std::size_t mostFloatTokens = 7;
   /** 12·2 sums, 2 vectors of x and one weight of 32 registers. */
   static constexpr std::size_t tileRows = 12;
 

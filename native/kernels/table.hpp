@@ -211,6 +211,8 @@ struct FewTokens {
   void (*unpack)(const Rows& rows, std::byte* out) = nullptr;
   /** Result of `matvec`, bit by bit, from unpacked rows. */
   void (*matvecUnpacked)(const Rows& rows, const std::byte* activations, float* y) = nullptr;
+  /** Most tokens with which `matvecs` is faster than ManyTokens is with a pack that they don't fill. */
+  std::size_t most = 3;
 };
 
 /** How one format is multiplied with many tokens. */

@@ -21,12 +21,8 @@ constexpr std::size_t rowsSideBySide = 8;
 constexpr std::size_t unitWeights = 256 << 10;
 /** Bytes that a program's tokens read of weights and caches up to which one thread is faster alone: its second-level cache. */
 constexpr std::size_t smallBytes = 4 * unitBytes;
-/**
- * Least number of tokens that are packed; fewer are multiplied one after another, while the weights are in the cache.
- * Fewer than the first attend as one does.
- */
-constexpr std::size_t packTokensFloat = 8;
-constexpr std::size_t packTokensQuantized = 4;
+/** Least number of tokens that attend together; fewer attend as one does. */
+constexpr std::size_t attendTogether = 8;
 
 /**
  * Packs that experts have on average, if they are all chosen alike, from which on choices are packed. With 768 rows of 2048
@@ -35,7 +31,6 @@ constexpr std::size_t packTokensQuantized = 4;
  */
 constexpr std::size_t packsOfExpert = 2;
 
-constexpr std::size_t leastPacked(Type type) { return isFloat(type) ? packTokensFloat : packTokensQuantized; }
 constexpr std::size_t roundUp(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
 bool overlap(Range a, Range b) {
@@ -173,8 +168,10 @@ void Program::multiply(const Multiplication& product) {
     append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, source, {}});
     return;
   }
-  const bool singly = way == Way::singly || (way == Way::byNumber && tokens < leastPacked(matrix.type));
-  const Rounding rounding = notToBytes((singly ? roundingOfFew : roundingOfMany)(table_, matrix.type, rounding_));
+  const Rounding ofFew = notToBytes(roundingOfFew(table_, matrix.type, rounding_));
+  const std::size_t most = fewTokensOf(table_, matrix.type, ofFew).most;
+  const bool singly = way == Way::singly || (way == Way::byNumber && tokens <= most);
+  const Rounding rounding = singly ? ofFew : notToBytes(roundingOfMany(table_, matrix.type, rounding_));
   const std::span packs = singly ? singlesOf(matrix, rounding, x) : packsOf(matrix, rounding, x);
   const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads_, table_.tileRows);
   append(MatmulOperation{matrix, tokens, x, packs, singly, y, bias, accumulate, rounding, unitRows});
@@ -230,9 +227,11 @@ void Program::multiply(const ExpertMultiplication& product) {
                                   evenRows(most, rows, rowsSideBySide), sourceOf(matrix, rounding, x)});
     return;
   }
-  const std::size_t least = std::max(leastPacked(matrix.type), packsOfExpert * table_.tokenLanes);
+  const Rounding ofFew = roundingOfFew(table_, matrix.type, rounding_);
+  const std::size_t few = fewTokensOf(table_, matrix.type, ofFew).most;
+  const std::size_t least = std::max(few + 1, packsOfExpert * table_.tokenLanes);
   const bool singly = way == Way::singly || (way == Way::byNumber && choicesOf(product) / least < count);
-  const Rounding rounding = (singly ? roundingOfFew : roundingOfMany)(table_, matrix.type, rounding_);
+  const Rounding rounding = singly ? ofFew : roundingOfMany(table_, matrix.type, rounding_);
   const ChoiceGroups groups = groupsOf(routes, count);
   const std::span packs = singly ? expertSinglesOf(product, rounding, groups) : expertPacksOf(product, rounding, groups);
   // A token chooses `used` experts: so many have something to multiply.
@@ -242,7 +241,7 @@ void Program::multiply(const ExpertMultiplication& product) {
 }
 
 Rounding Program::attentionRounding(const CacheView& cache, std::size_t tokens, Way way) const {
-  const bool singly = way == Way::singly || (way == Way::byNumber && tokens < packTokensFloat);
+  const bool singly = way == Way::singly || (way == Way::byNumber && tokens < attendTogether);
   return singly ? Rounding::word : roundingOfAttention(table_, cache, rounding_);
 }
 

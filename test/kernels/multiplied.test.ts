@@ -4,6 +4,7 @@ import { quantize } from '../../engine/gguf/formats/formats.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { MultiplyOperation } from '../../engine/kernels/operation.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
+import { mostSingly } from './most-singly.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 
@@ -51,6 +52,21 @@ for (const type of QUANTIZATION_NAMES) {
         assert.equal(products(0, TOKENS, {}), together, `${set}: many tokens are multiplied together by default`);
         kernels.close();
       }
+    }
+  });
+}
+
+for (const type of ['F16', 'Q4_K', 'Q8_0', 'IQ3_S'] as const) {
+  testNative(`${type}: a prompt too short for a full pack is multiplied singly`, () => {
+    for (const set of NATIVE_SETS) {
+      const { kernels, products } = multiplier(set, type, false, 3 * Math.max(32, QUANTIZATIONS[type].block));
+      const most = mostSingly(set, type);
+      for (const [count, multiplied] of [
+        [most, 'singly'],
+        [most + 1, 'together'],
+      ] as const)
+        assert.equal(products(0, count, {}), products(0, count, { multiplied }), `${set}, ${count}`);
+      kernels.close();
     }
   });
 }

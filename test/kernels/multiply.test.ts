@@ -7,6 +7,7 @@ import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
 import { BF16_SETS } from '../support/rounding-sets.ts';
+import { mostSingly } from './most-singly.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from './whole-number-rows.ts';
@@ -22,7 +23,7 @@ const [natives, fastNatives, exactNatives] = [{}, { fast: true }, { exact: true 
 const shapes = fc.record({
   rows: fc.integer({ min: 1, max: 70 }),
   blocks: fc.integer({ min: 1, max: 5 }),
-  tokens: fc.constantFrom(1, 2, 3, 4, 7, 8, 15, 17, 33),
+  tokens: fc.constantFrom(1, 2, 3, 4, 5, 8, 9, 13, 16, 17, 33),
   seed: fc.integer({ min: 1, max: 2 ** 30 }),
 });
 
@@ -141,7 +142,7 @@ testNative('AVX-512, its tiles of bytes and AVX2 round activations to bytes, unl
         kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
         const near = y.values.every((value, at) => {
           const place = { columns, token: Math.floor(at / rows), row: at % rows };
-          const whole = tokens < 3 && hasWholeScales(instructionSet, type);
+          const whole = tokens <= mostSingly(instructionSet, type) && hasWholeScales(instructionSet, type);
           const own = hasUnits(instructionSet, type, tokens) ? inUnits : whole ? ternary : bytes;
           const { sum, size } = rowProduct(weights, own, place);
           return Math.abs(value - sum) <= 4e-6 * size;
@@ -158,7 +159,9 @@ for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
     const source = quantize(type, Float32Array.from(randomValues(randomFrom(7), columns)));
     const weights = new Float32Array(columns);
     dequantize(type, source, weights);
-    for (const kernels of fastNatives.filter(({ instructionSet }) => roundsToBf16(instructionSet, type, 8, true))) {
+    for (const kernels of fastNatives.filter(({ instructionSet }) =>
+      roundsToBf16(instructionSet, type, columns, true),
+    )) {
       const matrix = kernels.matrix({ source, type, rows: 1, columns });
       // Each token takes out one weight.
       const x = kernels.vector(columns ** 2);
@@ -173,8 +176,8 @@ for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
 /** Whether the instruction set rounds both factors to bf16 for so many tokens. */
 function roundsToBf16(set: string | undefined, type: Quantization, tokens: number, isFast: boolean): boolean {
   if (type === 'F32' || (type === 'F16' && !isFast)) return false;
-  if (type === 'F16' || type === 'BF16') return BF16_SETS.includes(set) && tokens >= 8;
-  return set === 'amx' && tokens >= 4;
+  if (type === 'F16' || type === 'BF16') return BF16_SETS.includes(set) && tokens > mostSingly(set, type);
+  return set === 'amx' && tokens > mostSingly(set, type);
 }
 
 function roundedToBf16(values: Float32Array): Float32Array {
@@ -208,7 +211,11 @@ function hasWholeScales(set: string | undefined, type: Quantization): boolean {
 
 /** Whether the scales of a superblock's activations are multiples of a unit, for so many tokens. */
 function hasUnits(set: string | undefined, type: Quantization, tokens: number): boolean {
-  return (set?.startsWith('avx512') === true || set === 'amxint8') && QUANTIZATIONS[type].block === 256 && tokens >= 4;
+  return (
+    (set?.startsWith('avx512') === true || set === 'amxint8') &&
+    QUANTIZATIONS[type].block === 256 &&
+    tokens > mostSingly(set, type)
+  );
 }
 
 /**

@@ -15,22 +15,6 @@
 namespace hearth {
 namespace {
 
-/** Formats whose weights are points of a lattice, which are looked up (decode_lattices.hpp). */
-constexpr bool isLattice(Type type) {
-  switch (type) {
-    case Type::IQ2_XXS:
-    case Type::IQ2_XS:
-    case Type::IQ2_S:
-    case Type::IQ3_XXS:
-    case Type::IQ3_S:
-    case Type::IQ1_S:
-    case Type::IQ1_M:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /** Formats with weights of eight bits. */
 constexpr bool isWide(Type type) { return formatOf(type).zeroPoint == 128; }
 constexpr bool isSigned(Type type) { return isWide(type) || isLattice(type); }

@@ -12,6 +12,8 @@ struct Avx2 {
   /** 6·2 sums, 2 vectors of x and one weight of 16 registers. */
   static constexpr std::size_t tileRows = 6;
   static constexpr std::size_t floatStreams = 4;
+  /** FewTokens::most of floats. */
+  static constexpr std::size_t mostFloatTokens = 12;
 
   static Floats load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, Floats v) { _mm256_storeu_ps(p, v); }

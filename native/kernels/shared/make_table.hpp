@@ -35,19 +35,24 @@ void oneByOne(const Matvecs& p) {
   }
 }
 
-template <class S, Type T>
+/** Products of a format; of a quantized one only if the table wants the shared ones. */
+template <class S, Type T, bool Quantized>
 void setFormat(KernelTable& table) {
   constexpr auto i = static_cast<std::size_t>(T);
+  table.dequantize[i] = dequantizeRow<S, T>;
   if constexpr (isFloat(T)) {
     table.fewTokens[i] = {matvecFloat<S, T>, matvecsFloat<S, T>};
-  } else {
+    table.fewTokens[i].most = S::mostFloatTokens;
+  } else if constexpr (Quantized) {
     table.fewTokens[i] = {matvecQuantized<S, T>, oneByOne<matvecQuantized<S, T>>};
   }
-  table.dequantize[i] = dequantizeRow<S, T>;
-  table.manyTokens[i] = {floatPackBytes<S>, packFloats<S>, floatScratchBytes<S>, matmulFloat<S, T>};
+  if constexpr (isFloat(T) || Quantized) {
+    table.manyTokens[i] = {floatPackBytes<S>, packFloats<S>, floatScratchBytes<S>, matmulFloat<S, T>};
+  }
 }
 
-template <class S, bool Corrections>
+/** @tparam Quantized whether quantized rows are multiplied by the shared kernels; the instruction set has its own otherwise */
+template <class S, bool Corrections, bool Quantized = true>
 KernelTable makeTable(const char* name) {
   KernelTable table{};
   table.name = name;
@@ -55,7 +60,7 @@ KernelTable makeTable(const char* name) {
   table.activate = activateToken<Corrections>;
   table.tokenLanes = S::width;
   table.tileRows = S::tileRows;
-  forEachType([&table]<Type T>() { setFormat<S, T>(table); });
+  forEachType([&table]<Type T>() { setFormat<S, T, Quantized>(table); });
   table.rmsNorm = rmsNormRow<S>;
   table.gates[static_cast<std::size_t>(Activation::silu)] = siluRow<S>;
   table.gates[static_cast<std::size_t>(Activation::gelu)] = geluRow<S>;

@@ -10,6 +10,8 @@ struct PortableSimd {
   static constexpr std::size_t width = 1;
   static constexpr std::size_t tileRows = 4;
   static constexpr std::size_t floatStreams = 4;
+  /** FewTokens::most of floats. */
+  static constexpr std::size_t mostFloatTokens = 7;
 
   static Floats load(const float* p) {
     // Weights of a file may be unaligned.
