@@ -6,6 +6,7 @@ import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
+import { counted } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon, type NativeAddon } from '../engine/kernels/native/addon.ts';
 import { measureDisk } from '../engine/profile/disk.ts';
@@ -65,7 +66,7 @@ await runExperiment({
     const found = await measured(addon, options, { models, threads, contexts, tokens, repeats, profile }, frame);
     const { cells, profiles } = found;
     return {
-      subtitle: `${hostname()} · threads: ${threads.join(', ')} · prompts of ${contexts.join(', ')} tokens, ${tokens} tokens decoded · ${repeats} repeats`,
+      subtitle: `${hostname()} · threads: ${threads.join(', ')} · prompts of ${contexts.join(', ')} tokens, ${counted(tokens, 'token')} decoded · ${counted(repeats, 'repeat')}`,
       findings: findings(cells),
       data: {
         settings: { models, threads, contexts, tokens, repeats, seed },

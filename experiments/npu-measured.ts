@@ -5,6 +5,7 @@ import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { chipDevice } from '../engine/hardware/chip.ts';
 import type { Device } from '../engine/hardware/device.ts';
+import { counted } from '../engine/input/format.ts';
 import type { KernelOptions } from '../engine/kernels/open-kernels.ts';
 import { readCount, readList } from '../engine/terminal/options.ts';
 import { madeModel } from './measure/made-models.ts';
@@ -80,7 +81,7 @@ await runExperiment({
     });
     const { model, measured, cells, regrets } = found;
     return {
-      subtitle: `${modelText(model)} on ${hostname()}: ${cluster.name}, slowed to a thread with ${kernels} kernels · ${tokens} tokens decoded · ${repeats} repeats`,
+      subtitle: `${modelText(model)} on ${hostname()}: ${cluster.name}, slowed to a thread with ${kernels} kernels · ${counted(tokens, 'token')} decoded · ${counted(repeats, 'repeat')}`,
       findings: npuFindings(found),
       data: {
         settings: { model: model.name, mix: model.mix, cluster: cluster.name, kernels, lengths, tokens, repeats, seed },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadCluster } from '../datasets/load.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
+import { counted } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import type { KernelOptions } from '../engine/kernels/open-kernels.ts';
 import type { Model } from '../engine/model/model.ts';
@@ -93,7 +94,7 @@ await runExperiment({
     const found = await runPartitions(asked);
     const { model, cells, paces, regrets } = found;
     return {
-      subtitle: `${modelText(model)} on ${hostname()}: CPU (${found.cpu}) and ${found.gpu} · ${tokens} tokens decoded · ${repeats} repeats`,
+      subtitle: `${modelText(model)} on ${hostname()}: CPU (${found.cpu}) and ${found.gpu} · ${counted(tokens, 'token')} decoded · ${counted(repeats, 'repeat')}`,
       findings: partitionFindings(found),
       data: {
         settings: {

@@ -2,6 +2,7 @@ import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
+import { counted } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon } from '../engine/kernels/native/addon.ts';
 import { type Shape, uniformShape } from '../engine/model/architecture.ts';
@@ -118,7 +119,7 @@ await runExperiment({
     const found = await runSpeculation(asked, progress(stepsOf(asked)));
     const table = speculationTable(found);
     return {
-      subtitle: `${modelText(found.model)} on ${hostname()}, ${threads === 1 ? '1 thread' : `${threads} threads`} · ${prompts.length === 1 ? '1 text' : `${prompts.length} texts`} of ${tokens} tokens at most · ${repeats} repeats`,
+      subtitle: `${modelText(found.model)} on ${hostname()}, ${counted(threads, 'thread')} · ${counted(prompts.length, 'text')} of ${counted(tokens, 'token')} at most · ${counted(repeats, 'repeat')}`,
       findings: speculationFindings(found),
       data: {
         settings: {

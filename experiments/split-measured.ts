@@ -6,6 +6,7 @@ import { temporaryPath } from '../engine/files/temporary-file.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
+import { counted } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon } from '../engine/kernels/native/addon.ts';
 import { measureDisk } from '../engine/profile/disk.ts';
@@ -59,7 +60,7 @@ await runExperiment({
     const found = await calibrated(options, asked);
     const { model, gpu, splits, ablations, profile } = found;
     return {
-      subtitle: `${modelText(model)} on ${hostname()}: CPU with ${threads === 1 ? '1 thread' : `${threads} threads`}, and ${gpu} · prompt of ${prompt} tokens, ${tokens} tokens decoded · ${repeats} repeats`,
+      subtitle: `${modelText(model)} on ${hostname()}: CPU with ${counted(threads, 'thread')}, and ${gpu} · prompt of ${counted(prompt, 'token')}, ${counted(tokens, 'token')} decoded · ${counted(repeats, 'repeat')}`,
       findings: splitFindings(found),
       data: {
         settings: { model: model.name, mix: model.mix, gpu, threads, prompt, tokens, repeats, seed },

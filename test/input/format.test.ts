@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
+  counted,
   enumerate,
   formatBytes,
   formatDeviation,
@@ -54,6 +55,13 @@ test('there are three digits even if rounding carries', () => {
 
 test('lists are written as in English', () => {
   assert.equal([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(enumerate), ['', 'a', 'a and b', 'a, b and c']);
+});
+
+test('one thing is singular', () => {
+  assert.equal(
+    [0, 1, 2].map((count) => counted(count, 'token')),
+    ['0 tokens', '1 token', '2 tokens'],
+  );
 });
 
 test.run();
