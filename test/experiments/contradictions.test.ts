@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { judge } from '../../experiments/contradictions/judge.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-contradictions-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -40,7 +40,7 @@ test('the size of an effect is taken at the published extremes', () => {
 });
 
 test('a number that no finding has is one line', async () => {
-  const { code: ended, stderr } = await runScript(
+  const { code: ended, stderr } = await runHere(
     'experiments/contradictions.ts',
     '--out',
     directory,

@@ -25,7 +25,7 @@ import { createFieldPredictor } from '../../experiments/field/predict-cell.ts';
 import { errorStatistics } from '../../experiments/field/statistics.ts';
 import { type FieldTest, readFieldTest } from '../../experiments/field/test-of-cell.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-field-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -237,7 +237,7 @@ test('a mistake in a measurement is one line that says where', () => {
 });
 
 test('an option that it lacks is one line', async () => {
-  const { code: ended, stderr } = await runScript('experiments/field.ts', '--out', directory, '--cluster', 'home');
+  const { code: ended, stderr } = await runHere('experiments/field.ts', '--out', directory, '--cluster', 'home');
   assert.is(ended, 2);
   assert.match(stderr.trim(), /--cluster/);
 });
