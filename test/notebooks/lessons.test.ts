@@ -94,7 +94,10 @@ for (const [index, { page: name }] of LESSONS.entries()) {
       await guess.getByRole('button', { name: 'Guess' }).click();
       assert.match((await guess.locator('output').textContent()) ?? '', /^You guessed 1 .*; it is \d[\d.]* /);
       assert.is(await page.locator('footer .leads').count(), 1);
-      assert.ok((await page.locator('main > .opening:first-child > *').count()) > 0, 'the lesson begins with a picture');
+      assert.ok(
+        (await page.locator('main > .opening:first-child > *').count()) > 0,
+        'the lesson begins with a picture',
+      );
       const exercises = page.locator('form.exercise');
       await exercises.first().waitFor();
       for (const exercise of await exercises.all()) {
