@@ -13,7 +13,7 @@ import { layOutWeights, type WeightsLayout } from '../hardware/weights-layout.ts
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import { createWeightsReader, type WeightsReader } from '../hardware/weights-reader.ts';
 import { createObserver, type Moment, type Observer } from '../observer.ts';
-import type { ByteRange } from '../page-cache/extents.ts';
+import { addSpan, type ByteRange, type Span, splitBySet } from '../page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import { faultsOf } from '../page-cache/policies.ts';
 import type { SavedPages } from '../page-cache/saved-pages.ts';
@@ -153,10 +153,13 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   });
   const requests = createMailbox<PrefetchRequest>(simulation, { name: `windows to prefetch on ${device.name}` });
   const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
-  const kept = policy.release === 'pinned' ? pinnedRanges(windows, weights.output, policy.pinned, extentBytes) : [];
-  // What is only kept may be evicted by page faults; a window that is prefetched leaves room for it.
-  const stays = prefetcher !== undefined || parts.pins === 'locked';
-  if (stays) for (const range of kept) cache.pin(range);
+  const pinned = policy.release === 'pinned' ? pinnedRanges(windows, weights.output, policy.pinned, extentBytes) : [];
+  // What is only kept isn't released, but page faults may evict it; windows that are prefetched leave room for it.
+  const kept: Span[] = [];
+  for (const range of pinned) {
+    if (prefetcher !== undefined || parts.pins === 'locked') cache.pin(range);
+    else addSpan(kept, range);
+  }
   sampleCache();
   return {
     name: device.name,
@@ -174,8 +177,10 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     observe,
     leave(stop, next) {
       const before = cache.usage().resident;
-      if (policy.release !== 'none')
-        for (const range of withoutRanges(rangesOf(stop, weights), stays ? [] : kept)) cache.release(range);
+      if (policy.release !== 'none') {
+        for (const range of rangesOf(stop, weights))
+          for (const part of splitBySet(kept, range)) if (!part.inside) cache.release(part);
+      }
       const releaseSeconds = (before - cache.usage().resident) / faults.osRates.released;
       sampleCache();
       const ranges = beginnings(next, weights, mostBytes);
@@ -208,20 +213,6 @@ export function* prefetchWindows({ requests, reader, observe }: RingDevice, pref
 function rangesOf({ stages, output }: Stop, weights: WeightsLayout): ByteRange[] {
   const layers = stages.flatMap((stage) => weights.stage(stage) ?? []);
   return output && weights.output !== undefined ? [...layers, weights.output] : layers;
-}
-
-/** The parts of ranges that are in none of the others, which don't overlap. */
-function withoutRanges(ranges: readonly ByteRange[], others: readonly ByteRange[]): ByteRange[] {
-  return others.reduce<ByteRange[]>(
-    (left, other) =>
-      left.flatMap(({ from, to }) =>
-        [
-          { from, to: Math.min(to, other.from) },
-          { from: Math.max(from, other.to), to },
-        ].filter((part) => part.from < part.to),
-      ),
-    [...ranges],
-  );
 }
 
 /** The first `mostBytes` of every stop's weights, which a call for each of them reads. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cellName, type LabCell } from '../../../datasets/lab/cell.ts';
+import { cellName, type LabCell, policyName } from '../../../datasets/lab/cell.ts';
 import { LAYER_BYTES, quickCells } from '../../../datasets/lab/cells.ts';
 import { drawnCells } from '../../../datasets/lab/drawn-cells.ts';
 import { simulatedRange } from '../../../datasets/lab/memory-range.ts';
@@ -23,11 +23,16 @@ import {
 import { near } from '../../support/near.ts';
 
 const MODEL = createModel(LAB_SHAPES.small, 'F16');
-const drawn = drawnCells({ count: 60, seed: 2, layerBytes: MODEL.layer.bytes, standardLayerBytes: LAYER_BYTES });
+const drawnBy = (seed: number): LabCell[] =>
+  drawnCells({ count: 60, seed, layerBytes: MODEL.layer.bytes, standardLayerBytes: LAYER_BYTES });
+const drawn = drawnBy(2);
 const SETS = {
   drawn: recordedResults('datasets/measured/three-answers-draw-2', drawn, 'small', 7).results,
   quick: recordedResults('datasets/measured/three-answers-quick', quickCells(MODEL.layer.bytes), 'small', 7).results,
 };
+
+/** The first of another draw, at which nobody had looked while the simulator changed. */
+const FRESH = recordedResults('datasets/measured/three-answers-draw-3', drawnBy(3), 'small', 7).results;
 
 /** Plans of which an answer's time is further off than its aim for the worst, by number, with the error in per cent. */
 function beyond(results: readonly ComparedCell[], found: 'simulated' | 'overlapped'): Record<number, number> {
@@ -97,6 +102,25 @@ test('the errors in docs/measurements/simulator.md are those of the record', () 
         errors('overlapped', 'seconds'),
         errors('predicted', 'seconds'),
       ],
+    );
+  }
+});
+
+test('the table by kind in docs/measurements/simulator.md has the errors of the fresh draw', () => {
+  const lines = readFileSync('docs/measurements/simulator.md', 'utf8').split('\n');
+  const rows = lines.map((line) => line.split('|').map((cell) => cell.trim()));
+  const kinds = [...new Set(FRESH.map(({ cell }) => policyName(cell.policy)))];
+  for (const kind of ['all', ...kinds]) {
+    const results = FRESH.filter(({ cell }) => kind === 'all' || policyName(cell.policy) === kind);
+    const errors = (quantity: Quantity): string => {
+      const { median, worst } = errorsOf(judged(results, quantity, MODEL.bytes), 'simulated', quantity);
+      return `${formatPercent(median)}, ${formatPercent(worst)}`;
+    };
+    const near = results.filter(({ simulated, measured }) => Math.abs(simulated.seconds / measured.seconds - 1) <= 0.1);
+    const expected = [kind, `${results.length}`, errors('seconds'), errors('bytes'), `${near.length}`];
+    assert.ok(
+      rows.some((row) => expected.every((cell, at) => row[at + 1] === cell)),
+      `no line ${expected.join(' | ')}`,
     );
   }
 });
