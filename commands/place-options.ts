@@ -4,7 +4,7 @@ import { type CpuExperts, type CpuExpertsTexts, type GpuLayers, readCpuExperts, 
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS } from './shared-options.ts';
 
-/** Where a model runs: on the CPU of this machine if neither is given, at most one of which is. */
+/** The place where a model runs: a GPU, a ring, or, if neither is given, the CPU of this machine. */
 export interface Place {
   readonly gpu: GpuRequest | undefined;
   readonly ring: RingRequest | undefined;
@@ -29,9 +29,9 @@ export interface PlaceTexts extends RingOptions, CpuExpertsTexts {
 
 /** Other options by flag, with what was given for them, that not every place has. */
 export interface PlaceRules {
-  /** Those that work on the CPU alone. */
+  /** Options that work on the CPU only. */
   readonly onCpu: Readonly<Record<string, unknown>>;
-  /** Those that work on one machine alone. */
+  /** Options that work on a single machine only. */
   readonly onOneMachine: Readonly<Record<string, unknown>>;
   /** Attributes of those that are about a ring, in addition to RING_ONLY. */
   readonly inRing?: readonly string[];

@@ -137,7 +137,7 @@ await runExperiment({
         calibrate({ task, ground, limits, pageMemory: MIXTURES[which].memory, figures, methods });
       if (ring > 1) {
         const devices = ringDevices(ring, shape.layers);
-        // Devices read a file as a whole once for its digests, which lie beside it from then on.
+        // Devices read a file as a whole once for its digests, which lie next to it from then on.
         loadPart(model, openKernels({ implementation: 'native', threads: THREADS }), 1).close();
         const rows: RingRow[] = [];
         for (const policy of policies) {

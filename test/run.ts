@@ -23,7 +23,7 @@ const TIMED: readonly string[] = ['kernels/webgpu/unhurried-wait.test.ts', 'serv
 const TOGETHER: readonly string[] = ['notebooks/'];
 /**
  * Files that mostly wait: for servers, schedulers and workers that they start, limits of connections, and disks that are
- * held to a speed. A process of its own runs them from the beginning, in this order, beside the others, in the time of
+ * held to a speed. A process of its own runs them from the beginning, in this order, concurrently with the others, in the time of
  * the processors that those leave.
  */
 const WAITING: readonly string[] = [

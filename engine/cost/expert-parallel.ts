@@ -34,7 +34,7 @@ import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
 export interface ExpertParallelOptions {
   readonly runtime?: Runtime;
-  /** Which experts tokens use; all of a layer equally often unless given. Only popularity counts. */
+  /** The experts that tokens use; by default all of a layer equally often. Only popularity counts. */
   readonly routing?: KnownRouting | undefined;
 }
 

@@ -139,8 +139,8 @@ export interface ChipPlan extends PlanBase {
 }
 
 /**
- * Which layers run where, and in what order: the common input of predictions, simulations and real runs. Plain data
- * that JSON represents as it is. createPlan determines the kind.
+ * An assignment of layers to devices, and their order: the common input of predictions, simulations and real runs.
+ * Plain data that JSON represents as it is. createPlan determines the kind.
  */
 export type Plan = RingPlan | SplitPlan | TensorParallelPlan | ExpertParallelPlan | ChipPlan;
 /** The kinds of plans. */

@@ -21,7 +21,7 @@ export interface TokenFigures {
 /** Tokens whose reads depend on what memory held at the start: the prompt's, and the first decoded one. */
 const SKIPPED_TOKENS = 2;
 export const LEAST_TOKENS = SKIPPED_TOKENS + 2;
-/** Which tokens of a run are not counted, for help and captions. */
+/** The tokens of a run that are not counted, for help and captions. */
 export const NOT_COUNTED = `the first ${SKIPPED_TOKENS} and the last not counted`;
 
 /**

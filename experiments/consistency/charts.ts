@@ -46,7 +46,7 @@ const STATES = { fails: 0, holds: 1 } as const;
 const COLOURS = { slow: PALETTE[1], holds: PALETTE[0], fast: PALETTE[4], none: '#c8cfd6' } as const;
 const ROW_PIXELS = 17;
 
-/** Which cell holds at which value: a row per cell, the first on top. */
+/** The values at which each cell holds: a row per cell, the first on top. */
 export function cellChart(one: Study, { unknown, points }: Scan): Figure {
   const names = one.after.map(({ cell }) => cell.name);
   const x = points.map(({ value }) => shown(value));

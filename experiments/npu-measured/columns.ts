@@ -75,7 +75,7 @@ export function cellsTable(run: NpuRun): Table<PhaseRow> {
   return { columns: COLUMNS, rows: rowsOf(run), groups: true };
 }
 
-/** What sharing gains for the first prompt; how near the answers come, and what handing over costs. */
+/** Findings: the gain of sharing for the first prompt, how near the answers come, and the cost of handing over. */
 export function npuTop(run: NpuRun): PageTop {
   const rows = rowsOf(run);
   const { fast, naive } = run.measured.handOver;

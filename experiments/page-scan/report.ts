@@ -45,7 +45,7 @@ function readText(scan: ScannedSize['scans'][number] | undefined): string {
   return `${scan.read === undefined ? '–' : formatPercent(scan.read)} ${formatSeconds(scan.seconds)}`;
 }
 
-/** What the scans of one size after the first read, in the mean, as shares of the file. */
+/** Mean shares of the file that the scans of one size read, without the first scan. */
 export interface ComparedSize {
   readonly share: number;
   /** `undefined` where nothing told. */
@@ -53,7 +53,7 @@ export interface ComparedSize {
   readonly simulated: Readonly<Record<ComparedPolicy, number>>;
 }
 
-/** A record beside the simulator's policies. */
+/** A record compared with the simulator's policies. */
 export interface Comparison {
   readonly sizes: readonly ComparedSize[];
   /** Policies with the mean of their differences from what was measured, as shares of the file, the nearest first. */

@@ -22,7 +22,7 @@ const PIECE_BYTES = 2 ** 20;
 /** One scan of a file. */
 export interface PageScan {
   readonly seconds: ExtentSeconds;
-  /** What came from the disk, as a share of the file; `undefined` where nothing but time tells. */
+  /** The share of the file that came from the disk; `undefined` if only time tells. */
   readonly counted: { readonly by: 'mincore' | 'io'; readonly read: number } | undefined;
 }
 

@@ -13,7 +13,7 @@ import { readBySeconds } from './read-share.ts';
 import { type LeftOut, PAGE_SCAN, type PageScanRecord, type ScannedSize, type SystemFacts } from './record.ts';
 import { EXTENTS, openScanFile, type PageScan, ROW_BYTES, type Use, writeScanFile } from './scan-file.ts';
 
-/** What is scanned, and how much that may cost. */
+/** The file to scan, and the most that this may cost. */
 export interface ScanRequest {
   /** Folder of the file. */
   readonly folder: string;

@@ -58,7 +58,7 @@ export interface Answers<Detail> {
 export interface Rule<Detail> {
   readonly paper: PaperName;
   readonly cell: PublishedCell;
-  /** Which of several readings of one system; '' where there is one. */
+  /** One of several readings of a system; '' if there is only one. */
   readonly policy: string;
   /** Unit of the values. Errors of a `share` or a `gain` are differences; all others are relative. */
   readonly unit: string;

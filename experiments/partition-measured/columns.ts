@@ -61,7 +61,7 @@ export function cellsTable({ cells }: PartitionsRun): Table<PartitionCell> {
   return { columns: COLUMNS, rows: [...cells].sort((one, other) => order(one) - order(other)), groups: true };
 }
 
-/** What sharing gains for the longest prompt; how near answers come, and what processors take from each other. */
+/** Findings: the gain of sharing for the longest prompt, how near answers come, and what processors take from each other. */
 export function partitionTop({ cells, paces: { prefill } }: PartitionsRun): PageTop {
   const longest = Math.max(...cells.map(({ tokens }) => tokens));
   const seconds = (strategy: PartitionCell['strategy']): number =>

@@ -1,4 +1,4 @@
-/** Which share of each layer of a device is in memory at one moment, from 0 to 1, in the order of its layers. */
+/** The share of each layer of a device that is in memory at one moment, from 0 to 1, in the order of its layers. */
 export interface Residency {
   /** Seconds since 1970, or since the start of the trace once aligned with it. */
   readonly time: number;

@@ -12,7 +12,7 @@ export function splitFindings({ splits }: SplitsRun): string[] {
   return [accuracy(splits, 'tpot', 'Decode (TPOT)'), accuracy(splits, 'ttft', 'Prefill (TTFT)'), choice(splits)];
 }
 
-/** What the choice by prediction costs, and how near the answers come in both phases. */
+/** Findings: the cost of choosing by prediction, and how near the answers come in both phases. */
 export function splitTop({ splits }: SplitsRun): PageTop {
   const errors = (answer: Answer, phase: Phase): number[] =>
     splits.map((split) => Math.abs(deviation(split, answer, phase)));

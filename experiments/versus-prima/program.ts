@@ -56,7 +56,7 @@ const PROCESS_BYTES = 60 * 2 ** 20;
 /** Inferred from the run with unlimited memory, 0.101 s a token: the rate at which a rank goes through its weights. */
 const UNLIMITED_SECONDS = 0.1005;
 
-/** Which rows had a part in the two inferred values; all others are blind. */
+/** Whether a row had a part in the two inferred values; all others are blind. */
 export function isFitted({ program, flags, rounds, memoryShare }: MeasuredRun): boolean {
   return program === 'prima.cpp' && (memoryShare === undefined || (flags === '--prefetch --force' && rounds === 2));
 }

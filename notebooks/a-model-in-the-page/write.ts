@@ -22,7 +22,7 @@ export interface Sampling {
 
 /** The reader's settings. */
 export interface Setting extends Sampling {
-  /** Which of the lesson's models writes. */
+  /** The model of the lesson that writes. */
   readonly weights: 'trained' | 'random';
   readonly prompt: string;
   /** Layers that fit in memory. */

@@ -6,7 +6,7 @@ import type { TextForm } from '../../engine/text/grammar/text-form.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 
 /**
- * What holding a text to a JSON schema costs per token, with the vocabularies of GGUF files: for the first text of a
+ * The cost per token of holding a text to a JSON schema, with the vocabularies of GGUF files: for the first text of a
  * schema, for the next one, and for the logits of the tokens that aren't allowed.
  *
  * Usage: npx tsx test/bench/grammar.ts VOCABULARY.gguf …

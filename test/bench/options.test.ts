@@ -47,7 +47,7 @@ testIf(
   },
 );
 
-test('the bench of experts beside peers refuses shapes that it has none of', () => {
+test('the bench of experts compared with peers refuses shapes that it has none of', () => {
   const refused = '--shape: unknown "fly"; allowed: olmoe, qwen3, gpt-oss\n';
   assert.equal(run('expert-peers/run.ts', '--shape', 'fly'), [2, refused]);
 });

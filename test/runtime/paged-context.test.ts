@@ -28,7 +28,7 @@ const load = (
 ) => loadTransformer(tiny, { kernels: openKernels({ implementation, threads: 2, exact }), warn: () => {}, ...options });
 
 /**
- * Where prompts attend in 16 bits, weights are rounded relative to the largest score so far, and evicted pages come in another
+ * If prompts attend in 16 bits, weights are rounded relative to the largest score so far, and evicted pages come in another
  * order than in a whole cache.
  */
 const MOST_ERROR = { exact: 1e-10, rounded: 1e-7 } as const;

@@ -135,7 +135,7 @@ export async function alphabetServer({
     model,
     language,
     routes: server.routes,
-    /** What the server logged. */
+    /** The server's log. */
     lines,
     post: (path: string, body: unknown, init: RequestInit = {}) =>
       fetch(`${url}${path}`, {

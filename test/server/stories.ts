@@ -50,7 +50,7 @@ export async function storiesServer(
   const port = await server.listen('127.0.0.1', 0);
   return {
     url: `http://127.0.0.1:${port}`,
-    /** What the server logged. */
+    /** The server's log. */
     lines,
     async stop() {
       await server.stop(1);

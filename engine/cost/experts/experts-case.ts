@@ -66,7 +66,7 @@ export interface MixtureMemory {
    * for alone, in one go, as the engine does (MADV_WILLNEED, POSIX_FADV_RANDOM).
    */
   readonly readAhead: number | 'exact';
-  /** Which file pages the operating system gives back: the least recently used (default), or by Linux's two lists. */
+  /** How the operating system chooses file pages to give back: the least recently used (default), or by Linux's two lists. */
   readonly reclaim?: 'lru' | 'two-lists' | undefined;
   /** The operating system's own work on pages of its cache; missing: it takes no time. */
   readonly pageRates?: PageRates | undefined;

@@ -60,7 +60,7 @@ export interface RingLayout {
   readonly keysInRam?: boolean;
   /** By device; devices without an entry leave their weights to the operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
-  /** Which devices hold experts; missing: layers have theirs where they run. */
+  /** The devices that hold experts; missing: layers have theirs where they run. */
   readonly holders?: readonly ExpertHolder[];
   /** How tensors are cut; missing: layers are whole. There is one window, of all layers, on the head. */
   readonly cut?: Pick<TensorParallelPlan, 'allReduce'> & { readonly members: readonly Cut[] };

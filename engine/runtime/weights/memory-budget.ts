@@ -20,7 +20,7 @@ export interface BudgetCase {
   readonly fileBytes: number;
 }
 
-/** Which matrices stay in memory and which are streamed. */
+/** The matrices that stay in memory, and those that are streamed. */
 export interface BudgetPlan {
   /** Matrices of the output and of evenly spread layers: the disk reads the next streamed layer while these compute. */
   readonly pinned: ReadonlySet<GgufTensor>;

@@ -6,7 +6,7 @@ import type { Plan } from '../../plan/plan.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 
-/** Which device runs the model, and where its output layer may be. */
+/** The device that runs the model, and where its output layer may be. */
 export interface SingleDeviceOptions {
   /** The device to run on, which becomes the head; the cluster's head unless named. */
   readonly device?: string;

@@ -97,7 +97,7 @@ interface DivisionTask {
   readonly message: number;
 }
 
-/** Which ends of the model a device runs: `none`, or embedding and output, between which a token leaves it or stays. */
+/** The ends of the model that a device runs: `none`, or embedding and output, between which a token leaves it or stays. */
 type Ends = 'none' | 'leaves' | 'stays';
 
 /** The best division of this many layers, from the token's arrival at the device, or its embedding, to the end there. */

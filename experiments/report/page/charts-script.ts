@@ -133,7 +133,7 @@ export const CHARTS = `
   const drawAll = () => drawings.forEach((drawAnew) => drawAnew());
   dark.addEventListener('change', drawAll);
   narrow.addEventListener('change', drawAll);
-  // What fits a narrow screen depends on its width; its height changes as a phone's address bar comes and goes.
+  // Only the width decides what fits a narrow screen; the height changes as a phone's address bar comes and goes.
   let width = innerWidth;
   window.addEventListener('resize', () => {
     if (innerWidth === width) return;

@@ -105,7 +105,7 @@ function matrices(kernels: Kernels, values: Float32Array, { count, rows, columns
   );
 }
 
-/** Which of a token's heads belongs to each query head. */
+/** Places of query heads among the heads of a token. */
 interface HeadPlaces {
   readonly shape: AttentionShape;
   readonly perToken: number;

@@ -39,7 +39,7 @@ test('patterns with lengths allow what both allow, and nothing else', () => {
     }
 });
 
-test('lengths in the thousands beside a pattern or a format are kept, with long tokens', () => {
+test('lengths in the thousands with a pattern or a format are kept, with long tokens', () => {
   const vocabulary = vocabularyOf(['abcdefgh', 'x@y.example', '.example', '12345678901234567890', '://']);
   const next = (seed: number) => {
     const stream = randomStream(seed, 'texts');

@@ -9,7 +9,7 @@ export interface FigureRule {
   readonly column: string;
   /** `x`: how many times faster; `share`: by which part a time falls. */
   readonly unit: 'x' | 'share';
-  /** Which of several readings of prima.cpp; '' where there is one. */
+  /** One of several readings of prima.cpp; '' if there is only one. */
   readonly policy: string;
   /** undefined: one of the runs has no plan, or lacks memory. */
   readonly value: (runs: FigureRuns, answer: Answer, cell: PublishedCell) => number | undefined;
