@@ -14,7 +14,8 @@ import { type PlanningProblem, planningProblem, type Question } from './question
 /**
  * Candidates in which the devices that don't hold their part of a mixture cache experts: with the policy that is predicted to
  * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest ring are
- * candidates, with a few rings that are nearly as fast, and reading ahead is tried on the fastest alone. Candidates in which no policy can run stay as they are.
+ * candidates, with a few rings that are nearly as fast, and reading ahead is tried on the fastest alone. Candidates in which
+ * no policy can run stay as they are.
  * @param memoryOf the prediction of a plan without policies for experts
  */
 export function withExperts(
