@@ -86,6 +86,11 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
       }),
   });
 
+  let beginServing = (): void => {};
+  /** A head may greet before there is a listener for its other devices, and waits for that. */
+  const listening = new Promise<void>((resolve) => {
+    beginServing = resolve;
+  });
   /** The connections that have sent a greeting. */
   const greeted = new Set<string>();
 
@@ -103,7 +108,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
       // A peer that asked again and again without reading the answers would hold up those to others.
       if (greeted.has(peer)) throw new FrameError('a second greeting');
       greeted.add(peer);
-      served.greet(peer, message);
+      listening.then(() => served.greet(peer, message));
       return;
     }
     // Messages of a dismissed head may still arrive.
@@ -149,20 +154,6 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
       throw error;
     }
   };
-  // First, since a head may greet as soon as the other listens.
-  const ring: Listener = await listenOrClose({
-    address: ringAddress,
-    remedy: 'a worker takes the port after its own as well, for other devices: choose another for it',
-    domain: 'ring',
-    admits: admission(keys, (key) => served.session?.expects(key) ?? false),
-    belongs: (peer) => served.session?.receivesFrom(peer) ?? false,
-    onFrame: onRingFrame,
-    onExpelled(peer, reason) {
-      log(`cuts off a device of the ring: it sent ${reason}`);
-      // The head then leaves it out; if it were told, it would say that this device is lost.
-      if (served.session?.accuse(peer, reason) !== true) refuse(ring, peer, reason);
-    },
-  });
   const control: Listener = await listenOrClose({
     address: options.address,
     domain: 'heads',
@@ -179,6 +170,20 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
       served.left(peer);
     },
   });
+  const ring: Listener = await listenOrClose({
+    address: ringAddress,
+    remedy: 'a worker takes the port after its own as well, for other devices: choose another for it',
+    domain: 'ring',
+    admits: admission(keys, (key) => served.session?.expects(key) ?? false),
+    belongs: (peer) => served.session?.receivesFrom(peer) ?? false,
+    onFrame: onRingFrame,
+    onExpelled(peer, reason) {
+      log(`cuts off a device of the ring: it sent ${reason}`);
+      // The head then leaves it out; if it were told, it would say that this device is lost.
+      if (served.session?.accuse(peer, reason) !== true) refuse(ring, peer, reason);
+    },
+  });
+  beginServing();
   const checks = setInterval(served.check, 1000 * CHECK_SECONDS);
 
   return {
