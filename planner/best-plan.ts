@@ -85,12 +85,8 @@ function fastest(question: Question, found: readonly Candidate[], limit: number)
     ranked.sort((one, other) => one.seconds - other.seconds);
   }
   const plans: RankedPlan[] = [];
-  let refinedPlans = 0;
-  for (const one of ranked) {
-    // What caches experts has the policy that it was planned with.
-    if (!cachesExperts(one.plan) && refinedPlans++ >= REFINED_PLANS) continue;
+  for (const one of ranked.slice(0, REFINED_PLANS))
     plans.push(refined(question, one, Math.min(one.seconds, ...plans.map(mostSeconds))));
-  }
   return fastestSimulated(question, plans);
 }
 
@@ -99,17 +95,12 @@ function fastestSimulated(question: Question, plans: readonly RankedPlan[]): Ran
   const best = plans.reduce<RankedPlan | undefined>(faster, undefined);
   if (best === undefined || !cachesExperts(best.plan)) return best;
   const simulated = { ...best, seconds: simulatedTokenSeconds(question, best.plan) };
-  const others = plans.filter(
-    (one) => one !== best && one.seconds < (cachesExperts(one.plan) ? 1 - WORTH_SIMULATING : 1) * simulated.seconds,
-  );
+  const others = plans.filter((one) => one !== best && one.seconds < simulated.seconds);
   return faster(fastestSimulated(question, others), simulated);
 }
 
 /** Share by which the simulation of a plan that caches experts may be slower than its closed form, at most; found on random homes. */
 const UNSIMULATED = 0.1;
-
-/** Share by which the closed form of a plan that caches experts must be below a simulation for it to be simulated too. */
-const WORTH_SIMULATING = 0.03;
 
 const mostSeconds = ({ plan, seconds }: RankedPlan): number => (cachesExperts(plan) ? 1 + UNSIMULATED : 1) * seconds;
 

@@ -14,12 +14,11 @@ import { type PlanningProblem, planningProblem, type Question } from './question
 /**
  * Candidates in which the devices that don't hold their part of a mixture cache experts: with the policy that is predicted to
  * be the fastest, in place of leaving them to their operating systems. The fastest on one device and the fastest ring are
- * candidates, with a few rings that are nearly as fast, and reading ahead is tried on the fastest alone. Candidates in which
- * no policy can run stay as they are.
+ * candidates, and reading ahead is tried on these alone. Candidates in which no policy can run stay as they are.
  * @param memoryOf the prediction of a plan without policies for experts
  */
 export function withExperts(
-  { cluster, model, workload, head }: Question,
+  { cluster, model, workload }: Question,
   found: readonly Candidate[],
   memoryOf: (plan: Plan) => Breakdown,
 ): Candidate[] {
@@ -49,7 +48,7 @@ export function withExperts(
     const devices = reading.get(plan) as readonly string[];
     const key = JSON.stringify({ ...plan, scheduler: '', weights: devices });
     if (!isCaching(plan, model, devices)) uncached.push(candidate);
-    const group = `${plan.kind} of ${plan.rounds === 1 ? `one round from ${plan.embedding.device}` : 'several rounds'}`;
+    const group = `${plan.kind} of ${plan.rounds === 1 ? 'one round' : 'several rounds'}`;
     const least = Math.min(worthTrying, firsts.get(group)?.candidate.seconds ?? worthTrying);
     if (computing >= least || seen.has(key) || !isCaching(plan, model, devices)) continue;
     seen.add(key);
@@ -59,24 +58,14 @@ export function withExperts(
     else if (best.seconds < least) firsts.set(group, { candidate: best, devices });
   }
   const ring = held.find(({ plan }) => plan.kind === 'ring' && plan.rounds === 1);
-  const rings = [...firsts.values()].filter(
-    ({ candidate }) => candidate.plan.kind === 'ring' && candidate.plan.rounds === 1,
-  );
-  const others = [...firsts.values()].filter((one) => !rings.includes(one));
-  const starts = [
-    ...others,
-    ...rings.sort((one, other) => bySeconds(one.candidate, other.candidate)).slice(0, SHIFTED_HEADS),
-    ...(ring ? [{ candidate: ring, devices: [] }] : []),
-  ];
-  const tried: Candidate[] = [];
+  const starts = [...firsts.values(), ...(ring ? [{ candidate: ring, devices: [] }] : [])];
   const caching = fastestOfKinds(starts.map(shiftedLayers)).map(({ candidate, devices }) => {
     const ahead = aheadOf(candidate.plan.weights[devices[0] as string]?.experts, used);
     if (ahead === undefined) return candidate;
     const guessing = cached(candidate.plan as CachingPlan, ahead, devices);
     return guessing.seconds < candidate.seconds ? guessing : candidate;
   });
-  const nearly = nearlyAsFast(tried, caching);
-  return [...held, ...uncached, ...caching, ...nearly].sort(bySeconds);
+  return [...held, ...uncached, ...caching].sort(bySeconds);
 
   /** Schedulers don't know how experts are cached: layers of a ring are shifted from device to device after that. */
   function shiftedLayers(first: CachingCandidate): CachingCandidate {
@@ -91,14 +80,9 @@ export function withExperts(
       if (!isCaching(own, model, devices) || totalSeconds({ ...memory.seconds, disk: 0 }) >= limit) return undefined;
       return { candidate: cached(bare(own), experts, devices), devices };
     };
-    const secondsOf = (own: RingPlan, limit: number): number => {
-      const one = ofPlan(own, limit);
-      if (one === undefined) return Number.POSITIVE_INFINITY;
-      tried.push(one.candidate);
-      return one.candidate.seconds;
-    };
-    const stages = withIdleStages(plan.stages, cluster);
-    const shifted = withShiftedLayers(plan, { stages, heads: headsOf(cluster, head) }, secondsOf);
+    const secondsOf = (own: RingPlan, limit: number): number =>
+      ofPlan(own, limit)?.candidate.seconds ?? Number.POSITIVE_INFINITY;
+    const shifted = withShiftedLayers(plan, withIdleStages(plan.stages, cluster), secondsOf);
     return ofPlan(shifted) ?? first;
   }
 }
@@ -123,32 +107,6 @@ function withIdleStages(stages: readonly Stage[], { devices, links }: Cluster): 
     return [...(cpu ?? []), ...own, ...(gpu ?? [])];
   });
 }
-
-/** Rings in which nothing but the order of devices changes with the head: those whose links are all alike. */
-function headsOf({ devices, links }: Cluster, head: string | undefined): string[] {
-  if (head !== undefined) return [head];
-  return links.pairs.size > 0 || links.unreachable !== undefined ? [] : devices.map(({ name }) => name);
-}
-
-/** Plans that are simulated in addition to the fastest of their kind, and how much slower they may be predicted to be. */
-const NEARLY = { plans: 3, share: 0.1 } as const;
-
-/** The fastest plans that were tried, without those that are candidates already: a simulation may rank them otherwise. */
-function nearlyAsFast(tried: readonly Candidate[], caching: readonly Candidate[]): Candidate[] {
-  const least = Math.min(...tried.map(({ seconds }) => seconds));
-  const seen = new Set(caching.map(({ plan }) => JSON.stringify(plan)));
-  return tried
-    .filter(({ seconds }) => seconds <= (1 + NEARLY.share) * least)
-    .sort(bySeconds)
-    .filter(({ plan }) => {
-      const key = JSON.stringify(plan);
-      return !seen.has(key) && seen.add(key);
-    })
-    .slice(0, NEARLY.plans);
-}
-
-/** Heads whose fastest rings have their layers shifted. */
-const SHIFTED_HEADS = 2;
 
 /** Plans that cache experts are tried where they are slower than one in memory by less than this before layers are shifted. */
 const SHIFTING_GAIN = 1.25;

@@ -1,74 +1,43 @@
-import type { ProcessorKind } from '../engine/hardware/device.ts';
 import type { RingPlan, Stage } from '../engine/plan/plan.ts';
 
 /** Layers that are shifted at once: all of a stage's, then from coarse to fine, and all again; all if a stage has fewer. */
 const STEPS = [Number.POSITIVE_INFINITY, 8, 3, 1, Number.POSITIVE_INFINITY] as const;
 
 /**
- * A ring of one round made faster by shifting layers from one stage to another, and by making another device its head, as
- * long as that helps. A stage may lose all of its layers, and one without layers may get some; one of two stages that
- * exchange layers is on a CPU. Rings of several rounds, whose windows repeat, stay as they are.
+ * A ring of one round made faster by shifting layers from one stage to another, as long as that helps. A stage may lose
+ * all of its layers, and one without layers may get some; one of two stages that exchange layers is on a CPU. Rings of
+ * several rounds, whose windows repeat, stay as they are.
  * @param stages those of the ring, and among them those without layers (`from` = `to`) that may get some
- * @param heads the devices that may be the head
  * @param secondsOf predicted TPOT, seconds; infinite for plans that can't run; at least `limit` for those that take as long
  */
 export function withShiftedLayers(
   start: RingPlan,
-  { stages: all, heads }: { readonly stages: readonly Stage[]; readonly heads: readonly string[] },
+  stages: readonly Stage[],
   secondsOf: (plan: RingPlan, limit: number) => number,
 ): RingPlan {
   if (start.rounds > 1) return start;
   let best = {
     plan: start,
-    stages: all,
-    counts: all.map(({ from, to }) => to - from),
+    counts: stages.map(({ from, to }) => to - from),
     seconds: secondsOf(start, Number.POSITIVE_INFINITY),
   };
-  let tried = new Set([best.counts.join()]);
+  const tried = new Set([best.counts.join()]);
   /** Takes each shift that helps, one after another. @returns whether one did */
   const isBettered = (step: number): boolean => {
     const before = best;
-    const { stages } = best;
     for (const pair of pairsOf(stages)) {
       const counts = shifted(best.counts, pair, step);
       const key = counts?.join();
       if (counts === undefined || key === undefined || tried.has(key)) continue;
       tried.add(key);
-      const plan = { ...best.plan, stages: withCounts(stages, counts) };
+      const plan = { ...start, stages: withCounts(stages, counts) };
       const seconds = secondsOf(plan, best.seconds);
-      if (seconds < best.seconds) best = { plan, stages, counts, seconds };
+      if (seconds < best.seconds) best = { plan, counts, seconds };
     }
     return best !== before;
   };
-  /** Takes the best other head, if one helps. @returns whether it did */
-  const hasBetterHead = (): boolean => {
-    const before = best;
-    for (const head of heads) {
-      if (head === before.plan.embedding.device) continue;
-      const order = [...before.stages.keys()].sort((one, other) => {
-        const [isFirst, isOther] = [one, other].map((index) => before.stages[index]?.device === head);
-        return Number(isOther) - Number(isFirst) || one - other;
-      });
-      const stages = order.map((index) => before.stages[index] as Stage);
-      const counts = order.map((index) => before.counts[index] as number);
-      for (const processor of new Set(['cpu', ...ownProcessors(stages, head)] as const)) {
-        const [embedding, output] = [{ device: head, processor: 'cpu' } as const, { device: head, processor }];
-        const plan = { ...before.plan, stages: withCounts(stages, counts), embedding, output };
-        const seconds = secondsOf(plan, best.seconds);
-        if (seconds < best.seconds) best = { plan, stages, counts, seconds };
-      }
-    }
-    return best !== before;
-  };
-  do {
-    tried = new Set([best.counts.join()]);
-    for (const step of STEPS) while (isBettered(step));
-  } while (hasBetterHead());
+  for (const step of STEPS) while (isBettered(step));
   return best.plan;
-}
-
-function ownProcessors(stages: readonly Stage[], device: string): readonly ProcessorKind[] {
-  return stages.flatMap((stage) => (stage.device === device ? [stage.processor] : []));
 }
 
 /** Stages by index: one that gives layers, and one that takes them. */
