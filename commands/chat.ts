@@ -8,7 +8,6 @@ import { transformerSettings } from '../engine/gguf/transformer-settings.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
 import { randomStream } from '../engine/input/random-stream.ts';
-import { openKernels } from '../engine/kernels/open-kernels.ts';
 import { readPartFile } from '../engine/ring/device/part-file.ts';
 import { ringModel } from '../engine/ring/head/ring-texts.ts';
 import { readCount } from '../engine/terminal/options.ts';
@@ -26,6 +25,7 @@ import {
   readRouting,
 } from './expert-options.ts';
 import { DEFAULT_TOKENS } from './generate-options.ts';
+import { kernelsOnDemand } from './kernels-on-demand.ts';
 import { type ModelRequest, type OpenedModel, openModel } from './open-model.ts';
 import { type OpenRingOptions, openRing } from './open-ring.ts';
 import { addPlaceOptions, type Place, type PlaceTexts, readPlace } from './place-options.ts';
@@ -116,17 +116,17 @@ async function run(options: Options, called: Command): Promise<void> {
   const shape = modelFromGguf(whole);
   const trained = transformerSettings(whole, shape).contextLength;
   const context = optional(options.context, (text) => readCount('--context', text)) ?? Math.min(CONTEXT, trained);
-  const kernels = openKernels(kernelOptions);
+  const kernels = kernelsOnDemand(kernelOptions);
   try {
     const drafts = openDrafts({
       ...{ request, file, tokenizer, vocabularySize: shape.vocabularySize },
-      ...{ kernels: () => kernels, context, sampling, stream },
+      ...{ kernels: kernels.get, context, sampling, stream },
     });
     const draftBytes = drafts?.bytes ?? 0;
     const { model, verifying, expertReads, close } =
       place.ring === undefined
         ? await openModel({
-            ...{ file, gguf, shape, cpu: kernels, gpu: place.gpu, exact: kernelOptions.exact, context, kvCache },
+            ...{ file, gguf, shape, cpu: kernels.get(), gpu: place.gpu, exact: kernelOptions.exact, context, kvCache },
             ...{ ...own, memory: own?.memory && own.memory - draftBytes, predicts: request.own },
             ...{ promptTokens: Math.min(PASS_TOKENS, context), signal: new AbortController().signal },
           })

@@ -4,8 +4,6 @@ import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../engine/gguf/transformer-settings.ts';
 import { formatSeconds } from '../engine/input/format.ts';
 import { randomStream } from '../engine/input/random-stream.ts';
-import type { Kernels } from '../engine/kernels/kernels.ts';
-import { openKernels } from '../engine/kernels/open-kernels.ts';
 import { readPartFile } from '../engine/ring/device/part-file.ts';
 import type { RingHead } from '../engine/ring/head/head.ts';
 import type { DeviceExpertReads } from '../engine/ring/head/inquiries.ts';
@@ -21,6 +19,7 @@ import type { Tokenizer } from '../engine/text/tokenizer.ts';
 import type { TokenInterval } from '../engine/trace/trace.ts';
 import { describeReads } from './expert-options.ts';
 import { type GenerateRequest, roomFor } from './generate-options.ts';
+import { kernelsOnDemand } from './kernels-on-demand.ts';
 import { describePressure, type MemoryPressure, pressureOf } from './memory-pressure.ts';
 import { openRing } from './open-ring.ts';
 import { writeOutputFile } from './output-file.ts';
@@ -45,17 +44,13 @@ export async function generateInRing(request: GenerateRequest, asked: RingReques
   const longest = Math.max(...prompts.map((tokens) => tokens.length));
   const { tokens, context } = roomFor(longest, request, transformerSettings(whole, shape).contextLength);
   const trace = request.trace !== undefined;
-  let kernels: Kernels | undefined;
-  const draftKernels = (): Kernels => {
-    kernels ??= openKernels(request.kernels);
-    return kernels;
-  };
+  const kernels = kernelsOnDemand(request.kernels);
   const { vocabularySize } = shape;
   const texts = prompts.map((prompt, index): TextRequest => {
     const stream = lookAhead(randomStream(request.seed + index, 'sampler'));
     const drafts = openDrafts({
       ...{ request: request.drafts, file, tokenizer, vocabularySize },
-      ...{ kernels: draftKernels, context, sampling: request.sampling, stream },
+      ...{ kernels: kernels.get, context, sampling: request.sampling, stream },
     });
     return { prompt, stream, drafts };
   });
@@ -73,7 +68,7 @@ export async function generateInRing(request: GenerateRequest, asked: RingReques
     await generateAll({ ringTexts, head, request, tokenizer, texts, tokens });
   } finally {
     await close();
-    kernels?.close();
+    kernels.close();
   }
 }
 

@@ -11,11 +11,9 @@ import { InputError } from '../engine/input/input-error.ts';
 import type { Kernels } from '../engine/kernels/kernels.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
 import { WeightsLostError } from '../engine/kernels/weights-lost-error.ts';
-import { isRecurrent } from '../engine/model/layer-kind.ts';
 import type { Model } from '../engine/model/model.ts';
 import { readPartFile } from '../engine/ring/device/part-file.ts';
 import { ringSequences } from '../engine/ring/head/ring-sequences.ts';
-import { createRingTexts } from '../engine/ring/head/ring-texts.ts';
 import type { BatchLoad } from '../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../engine/runtime/batch/create-batch-engine.ts';
 import { loadSequences } from '../engine/runtime/load/load-transformer.ts';
@@ -30,10 +28,12 @@ import { reasoningOf } from '../engine/text/reasoning/reasoning.ts';
 import { withShownMarks } from '../engine/text/shown-marks.ts';
 import { callFormOf } from '../engine/text/tools/tool.ts';
 import { createChatPrompts } from './chat-prompt.ts';
+import { kernelsOnDemand } from './kernels-on-demand.ts';
 import { npxEnded } from './npx-parent.ts';
 import { openRing } from './open-ring.ts';
 import { openSplit } from './open-split.ts';
 import { writeReadAheadNotice } from './read-ahead-notice.ts';
+import { textsOfRing } from './ring-model.ts';
 import { type RingWatch, watchRing } from './ring-watch.ts';
 import { CONTEXT, createServeCommand, type ServeRequest } from './serve-options.ts';
 import { openServedDrafts } from './speculation.ts';
@@ -191,22 +191,21 @@ async function openSequences(
     const held = { context: (size.pages / parallel) * PAGE_TOKENS, requests: parallel, pageTokens: PAGE_TOKENS };
     const texts = { ...held, trace: true, saveCluster: undefined };
     const opened = await openRing({ ...asked, ...texts, model: path, kvCache, kernels, log: say });
-    const { ring, model, close } = opened;
-    const ringTexts = createRingTexts(ring, { contextLength: context, ...size, isRecurrent: isRecurrent(model) });
-    let own: Kernels | undefined;
+    const own = kernelsOnDemand(kernels);
     return {
-      sequences: ringSequences({ model, texts: ringTexts, mostTokens: PASS_TOKENS }),
+      sequences: ringSequences({
+        model: opened.model,
+        texts: textsOfRing(opened, context, parallel),
+        mostTokens: PASS_TOKENS,
+      }),
       watch(load) {
         watch = watchRing(opened, load);
         return watch;
       },
-      kernels() {
-        own ??= openKernels(kernels);
-        return own;
-      },
+      kernels: own.get,
       async close() {
-        await close();
-        own?.close();
+        await opened.close();
+        own.close();
       },
     };
   }

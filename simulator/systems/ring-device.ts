@@ -154,7 +154,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const requests = createMailbox<PrefetchRequest>(simulation, { name: `windows to prefetch on ${device.name}` });
   const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
   const pinned = policy.release === 'pinned' ? pinnedRanges(windows, weights.output, policy.pinned, extentBytes) : [];
-  // What is only kept isn't released, but page faults may evict it; windows that are prefetched leave room for it.
+  // Pins that are only kept aren't released, but page faults may evict them; windows that are prefetched leave room for them.
   const kept: Span[] = [];
   for (const range of pinned) {
     if (prefetcher !== undefined || parts.pins === 'locked') cache.pin(range);

@@ -3,7 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseCsv } from '../../../engine/input/parse-csv.ts';
 import { createPageCache } from '../../../simulator/page-cache/page-cache.ts';
-import { prefetch, scan } from '../../simulator/page-cache/scan.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
+import { prefetch } from '../../simulator/page-cache/prefetch.ts';
 
 const FILE = 'datasets/measured/kernel-generations.csv';
 const COLUMNS = ['how', 'policy', 'file_kib', 'token', 'read_kib', 'refaulted_pages'] as const;

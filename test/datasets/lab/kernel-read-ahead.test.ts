@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import { PAGE_TABLES } from '../../../engine/cost/reclaim.ts';
 import { parseCsv } from '../../../engine/input/parse-csv.ts';
 import { createPageCache } from '../../../simulator/page-cache/page-cache.ts';
-import { prefetch, scan } from '../../simulator/page-cache/scan.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
+import { prefetch } from '../../simulator/page-cache/prefetch.ts';
 
 const FILE = 'datasets/measured/kernel-read-ahead.csv';
 const SCANS = ['scan_1', 'scan_2', 'scan_3', 'scan_4'] as const;

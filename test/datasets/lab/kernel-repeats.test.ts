@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { PAGE_TABLES } from '../../../engine/cost/reclaim.ts';
 import { parseCsv } from '../../../engine/input/parse-csv.ts';
 import { createPageCache } from '../../../simulator/page-cache/page-cache.ts';
-import { scan } from '../../simulator/page-cache/scan.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
 
 const FILE = 'datasets/measured/kernel-repeats.csv';
 const SCANS = Array.from({ length: 12 }, (_, index) => `scan_${index + 1}` as const);

@@ -2,8 +2,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import { createPageCache, type PageCache, type PageCacheOptions } from '../../../simulator/page-cache/page-cache.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
 import { droppedBy } from './dropped-by.ts';
-import { prefetch, scan } from './scan.ts';
+import { prefetch } from './prefetch.ts';
 
 const STRICT = { name: 'linux', readAhead: 0, overhead: 0 } as const;
 const ALL_OF_SIX = { from: 0, to: 6 };

@@ -3,8 +3,9 @@ import * as assert from 'uvu/assert';
 import { reloadedBytes } from '../../../engine/cost/reclaim.ts';
 import { createPageCache, type PageCache } from '../../../simulator/page-cache/page-cache.ts';
 import type { PagePolicy } from '../../../simulator/page-cache/policies.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
 import { droppedBy } from './dropped-by.ts';
-import { prefetch, scan } from './scan.ts';
+import { prefetch } from './prefetch.ts';
 
 function create(policy: PagePolicy, size: number, limit: number): PageCache {
   return createPageCache({ size, limit, policy, extentBytes: 1 });

@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { createPageCache, type PageCache } from '../../../simulator/page-cache/page-cache.ts';
 import type { PagePolicy } from '../../../simulator/page-cache/policies.ts';
 import type { Reader } from '../../../simulator/page-cache/reclaimer.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
 import { GenerationsReference } from './generations-reference.ts';
-import { scan } from './scan.ts';
 
 const MIB = 2 ** 20;
 /** Pages of an extent, and its bytes: as many as the controller of tiers waits for, so that one extent counts. */

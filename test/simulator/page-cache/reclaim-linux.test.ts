@@ -4,8 +4,9 @@ import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../../../simulator/page-cache/page-cache.ts';
 import type { PagePolicy } from '../../../simulator/page-cache/policies.ts';
 import type { Reader } from '../../../simulator/page-cache/reclaimer.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
 import { droppedBy } from './dropped-by.ts';
-import { prefetch, scan } from './scan.ts';
+import { prefetch } from './prefetch.ts';
 
 const MEBIBYTE = 2 ** 20;
 

@@ -5,8 +5,8 @@ import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../../../simulator/page-cache/page-cache.ts';
 import { type PagePolicy, policyParameters } from '../../../simulator/page-cache/policies.ts';
 import type { Reader } from '../../../simulator/page-cache/reclaimer.ts';
+import { scan } from '../../../simulator/page-cache/scan.ts';
 import { ReferenceCache } from './reference.ts';
-import { scan } from './scan.ts';
 
 const EXTENT = 10;
 /** 24 extents, the last one short. */

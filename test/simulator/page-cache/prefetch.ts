@@ -1,8 +1,6 @@
 import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import type { PageCache } from '../../../simulator/page-cache/page-cache.ts';
 
-export { scan } from '../../../simulator/page-cache/scan.ts';
-
 /**
  * Reads the missing parts of a range in no time and chunk by chunk, like an undisturbed prefetcher: a range that
  * exceeds the memory reclaims its own beginning.
