@@ -42,7 +42,7 @@ function laboratory(): string {
   const { median, worst } = errorsOf(results, 'simulated', 'seconds');
   const page = readFileSync('docs/measurements/simulator.md', 'utf8');
   const [, fresh, freshMedian, freshWorst] = /^\| all +\| +(\d+) \| +(\S+ %), (\S+ %)/m.exec(page) ?? [];
-  return `- **Laboratory**: over ${results.length} random plans on four devices, the simulated time per token is off by ${formatPercent(median)} in the median, ${formatPercent(worst)} at worst; over ${fresh} plans of a later draw, on a busy machine, by ${freshMedian} and ${freshWorst} ([lab](docs/measurements/simulator.md)).`;
+  return `- **Laboratory**: over ${results.length} random plans on four devices, seen when the simulator was corrected, the simulated time per token is off by ${formatPercent(median)} in the median, ${formatPercent(worst)} at worst; over ${fresh} plans of a later draw, on a busy machine, by ${freshMedian} and ${freshWorst} ([lab](docs/measurements/simulator.md)).`;
 }
 
 function field(): string {
